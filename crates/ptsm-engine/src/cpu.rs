@@ -1,0 +1,152 @@
+//! The CPU as a device: its instruction set, its threads, its scratch memory.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use aligned_vec::{AVec, ConstAlign};
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::real::Real;
+
+/// A path through the kernels. [`Cpu::with`] refuses one that the machine does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isa {
+    /// What every machine of the target has.
+    Portable,
+    /// x86-64 with AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// x86-64 with AVX-512 (F, BW, DQ, VL).
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// ARM with NEON.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Isa {
+    /// Every path this machine can take, the best one last.
+    pub fn available() -> Vec<Isa> {
+        let mut found = vec![Isa::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("bmi2");
+            if avx2 {
+                found.push(Isa::Avx2);
+            }
+            if avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                found.push(Isa::Avx512);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        found.push(Isa::Neon);
+        found
+    }
+
+    /// The best path this machine can take.
+    pub fn best() -> Isa {
+        Self::available().last().copied().unwrap_or(Isa::Portable)
+    }
+}
+
+/// Below this many elementary operations, waking a second thread costs more than it saves.
+const WORTH_SHARING: usize = 1 << 16;
+
+/// The processor a program runs on. Cheap to clone; clones share their threads.
+#[derive(Clone)]
+pub struct Cpu {
+    pub(crate) isa: Isa,
+    threads: usize,
+    pool: Arc<rayon::ThreadPool>,
+}
+
+impl Cpu {
+    /// All cores, best instruction set.
+    pub fn new() -> Result<Cpu> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Cpu::with(threads, Isa::best())
+    }
+
+    /// A number of threads and one of [`Isa::available`].
+    pub fn with(threads: usize, isa: Isa) -> Result<Cpu> {
+        if threads == 0 {
+            return Err(Error::Program("a device needs at least 1 thread, got 0".into()));
+        }
+        if !Isa::available().contains(&isa) {
+            let all = Isa::available();
+            return Err(Error::Program(format!("this machine has no {isa:?}; it has {all:?}")));
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("ptsm-{i}"))
+            .build()
+            .map_err(|e| Error::Program(format!("cannot start {threads} threads: {e}")))?;
+        Ok(Cpu { isa, threads, pool: Arc::new(pool) })
+    }
+
+    /// Threads this device works with.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The instruction set in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Runs `body` on the device's threads; with one thread, here and now.
+    pub(crate) fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+        if self.threads == 1 { body() } else { self.pool.install(body) }
+    }
+
+    /// Calls `body` for each piece of `data`, at once where that pays. The pieces never depend on the number
+    /// of threads, so neither do the results.
+    ///
+    /// `work` is the number of elementary operations in all.
+    pub(crate) fn pieces<T: Send>(
+        &self,
+        data: &mut [T],
+        piece: usize,
+        work: usize,
+        body: impl Fn(usize, &mut [T]) + Sync + Send,
+    ) {
+        if self.threads == 1 || work < WORTH_SHARING {
+            data.chunks_mut(piece.max(1)).enumerate().for_each(|(i, c)| body(i, c));
+        } else {
+            data.par_chunks_mut(piece.max(1)).enumerate().for_each(|(i, c)| body(i, c));
+        }
+    }
+}
+
+/// Memory aligned to cache lines.
+pub(crate) type Buffer<T> = AVec<T, ConstAlign<64>>;
+
+pub(crate) fn buffer<T: Real>(length: usize) -> Buffer<T> {
+    AVec::from_iter(64, std::iter::repeat_n(T::ZERO, length))
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Buffer<f64>> = RefCell::new(AVec::new(64));
+}
+
+/// Lends `length` elements of this thread's scratch memory, contents undefined. It grows on first use and is
+/// kept, so that a step allocates nothing. `body` must not hand work to other threads (they would
+/// come back here for the same memory) and does not nest.
+pub(crate) fn scratch<T: Real, R>(length: usize, body: impl FnOnce(&mut [T]) -> R) -> R {
+    SCRATCH.with_borrow_mut(|memory| {
+        let wide = (length * size_of::<T>()).div_ceil(size_of::<f64>());
+        if memory.len() < wide {
+            memory.resize(wide, 0.0);
+        }
+        body(&mut bytemuck::cast_slice_mut::<f64, T>(memory)[..length])
+    })
+}

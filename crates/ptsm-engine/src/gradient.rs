@@ -1,0 +1,48 @@
+//! Reverse-mode differentiation: the gradient of a graph is more graph.
+
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Id};
+use crate::ops::{Backward, Op};
+
+/// Appends the gradient of a scalar with respect to tensors; `None` where the scalar does not depend on one.
+pub(crate) fn differentiate(graph: &mut Graph, loss: Id, tensors: &[usize]) -> Result<Vec<Option<Id>>> {
+    if !graph.shape(loss).is_empty() {
+        return Err(Error::Program(format!(
+            "a loss must be a scalar, got the shape {:?}",
+            graph.shape(loss)
+        )));
+    }
+    let n = loss.index() + 1;
+    let mut leads = vec![false; n];
+    for (i, node) in graph.nodes[..n].iter().enumerate() {
+        leads[i] = match node.op {
+            Op::Tensor(t) => tensors.contains(&t),
+            _ => node.inputs.iter().any(|p| leads[p.index()]),
+        };
+    }
+    let mut grads: Vec<Option<Id>> = vec![None; n];
+    graph.enter_scope("");
+    grads[loss.index()] = Some(graph.constant(1.0)?);
+    for i in (0..n).rev() {
+        let Some(grad) = grads[i] else { continue };
+        let node = graph.nodes[i].clone();
+        if node.inputs.is_empty() || !leads[i] {
+            continue;
+        }
+        let scope = graph.scopes[node.scope as usize].clone();
+        graph.enter_scope(&scope);
+        let wanted: Vec<bool> = node.inputs.iter().map(|p| leads[p.index()]).collect();
+        let output = Id(i as u32);
+        let parts =
+            node.op.gradient(Backward { graph, inputs: &node.inputs, output, grad, wanted: &wanted })?;
+        for ((&input, part), wanted) in node.inputs.iter().zip(parts).zip(wanted) {
+            let (Some(part), true) = (part, wanted) else { continue };
+            grads[input.index()] = Some(match grads[input.index()] {
+                None => part,
+                Some(sum) => graph.add(sum, part)?,
+            });
+        }
+    }
+    let place = |t: usize| graph.nodes[..n].iter().position(|node| node.op == Op::Tensor(t));
+    Ok(tensors.iter().map(|&t| place(t).and_then(|i| grads[i])).collect())
+}

@@ -1,0 +1,281 @@
+//! A network as a value: operations with known shapes, built once.
+
+use crate::error::{Error, Result};
+use crate::ops::Op;
+use crate::random;
+
+/// A node of a [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub(crate) u32);
+
+impl Id {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One operation on earlier nodes. Shapes have no replica dimension: every value exists once per replica.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What is done.
+    pub op: Op,
+    /// To what.
+    pub inputs: Vec<Id>,
+    /// Shape of the result; empty for a scalar.
+    pub shape: Vec<usize>,
+    /// Index into [`Graph::scopes`].
+    pub(crate) scope: u32,
+}
+
+/// How a tensor starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// The same value everywhere.
+    Constant(f64),
+    /// Uniform between minus and plus this bound.
+    Uniform(f64),
+    /// Mean 0, variance 1: the start of running statistics `[2, C]`.
+    Moments,
+}
+
+impl Init {
+    /// PyTorch's default for linear and convolutional layers: uniform with bound `1 / sqrt(fan_in)`.
+    pub fn fan_in(fan_in: usize) -> Init {
+        Init::Uniform(1.0 / (fan_in as f64).sqrt())
+    }
+
+    /// Glorot and Bengio's uniform: bound `sqrt(6 / (fan_in + fan_out))`.
+    pub fn glorot(fan_in: usize, fan_out: usize) -> Init {
+        Init::Uniform((6.0 / (fan_in + fan_out) as f64).sqrt())
+    }
+
+    pub(crate) fn fill(self, seed: u64, tensor: u32, values: &mut [f64]) {
+        match self {
+            Init::Constant(c) => values.fill(c),
+            Init::Moments => {
+                let half = values.len() / 2;
+                values[..half].fill(0.0);
+                values[half..].fill(1.0);
+            }
+            Init::Uniform(bound) => {
+                for (i, v) in values.iter_mut().enumerate() {
+                    *v = bound * (2.0 * random::uniform(seed, random::Stream::Init(tensor), i as u64) - 1.0);
+                }
+            }
+        }
+    }
+}
+
+/// A parameter or a running statistic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Full name, e.g. `encoder.0.conv.weight`.
+    pub name: String,
+    /// Shape, without the replica dimension.
+    pub shape: Vec<usize>,
+    /// Start value.
+    pub init: Init,
+    /// Moved by optimizers; otherwise a statistic the training step maintains.
+    pub trainable: bool,
+    /// After each optimizer step, every slice along the first axis is scaled down to at most this norm.
+    pub max_norm: Option<f64>,
+}
+
+impl Tensor {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Never true: zero-sized dimensions are refused.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A value that is handed in at each run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Shape, without the replica dimension.
+    pub shape: Vec<usize>,
+    /// For labels: whole numbers below this.
+    pub classes: Option<usize>,
+}
+
+/// A network and its losses. See the [crate's first page](crate) for a tour.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) streams: u32,
+    scope: Vec<String>,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// Builds a named part: names of parameters, errors and drawings carry the path.
+    pub fn scoped<R>(&mut self, name: impl Into<String>, body: impl FnOnce(&mut Graph) -> R) -> R {
+        self.scope.push(name.into());
+        let result = body(self);
+        self.scope.pop();
+        result
+    }
+
+    /// Shape of a node.
+    pub fn shape(&self, id: Id) -> &[usize] {
+        &self.nodes[id.index()].shape
+    }
+
+    /// A node.
+    pub fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// All nodes in the order they were built.
+    pub fn nodes(&self) -> impl Iterator<Item = (Id, &Node)> {
+        self.nodes.iter().enumerate().map(|(i, n)| (Id(i as u32), n))
+    }
+
+    /// All parameters and statistics.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// All inputs.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The part of the network a node belongs to.
+    pub fn scope_of(&self, id: Id) -> &str {
+        &self.scopes[self.nodes[id.index()].scope as usize]
+    }
+
+    /// Number of trainable numbers.
+    pub fn parameter_count(&self) -> usize {
+        self.tensors.iter().filter(|t| t.trainable).map(Tensor::len).sum()
+    }
+
+    /// Declares a parameter.
+    pub fn parameter(&mut self, name: &str, shape: &[usize], init: Init) -> Result<Id> {
+        self.tensor(name, shape, init, true, None)
+    }
+
+    /// Declares a parameter whose slices along the first axis never exceed a norm.
+    pub fn constrained(&mut self, name: &str, shape: &[usize], init: Init, max_norm: f64) -> Result<Id> {
+        self.tensor(name, shape, init, true, Some(max_norm))
+    }
+
+    /// Declares a statistic that the training step maintains.
+    pub fn statistic(&mut self, name: &str, shape: &[usize], init: Init) -> Result<Id> {
+        self.tensor(name, shape, init, false, None)
+    }
+
+    fn tensor(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        init: Init,
+        trainable: bool,
+        max_norm: Option<f64>,
+    ) -> Result<Id> {
+        let path = self.scope.join(".");
+        let name = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        if self.tensors.iter().any(|t| t.name == name) {
+            return Err(Error::Tensor { name, message: "is declared twice".into() });
+        }
+        if shape.contains(&0) {
+            return Err(Error::Tensor { name, message: format!("has a dimension of size 0: {shape:?}") });
+        }
+        self.tensors.push(Tensor { name, shape: shape.to_vec(), init, trainable, max_norm });
+        self.push(Op::Tensor(self.tensors.len() - 1), vec![], shape.to_vec())
+    }
+
+    /// Declares an input of real numbers.
+    pub fn input(&mut self, name: &str, shape: &[usize]) -> Result<Id> {
+        self.declare(name, shape, None)
+    }
+
+    /// Declares an input of class labels `0..classes`.
+    pub fn labels(&mut self, name: &str, shape: &[usize], classes: usize) -> Result<Id> {
+        self.declare(name, shape, Some(classes))
+    }
+
+    fn declare(&mut self, name: &str, shape: &[usize], classes: Option<usize>) -> Result<Id> {
+        let wrong = |message: String| Err(Error::Input { name: name.to_string(), message });
+        if self.inputs.iter().any(|i| i.name == name) {
+            return wrong("is declared twice".into());
+        }
+        if shape.contains(&0) {
+            return wrong(format!("has a dimension of size 0: {shape:?}"));
+        }
+        if classes == Some(0) {
+            return wrong("needs at least 1 class".into());
+        }
+        self.inputs.push(Input { name: name.to_string(), shape: shape.to_vec(), classes });
+        self.push(Op::Input(self.inputs.len() - 1), vec![], shape.to_vec())
+    }
+
+    /// A number.
+    pub fn constant(&mut self, value: f64) -> Result<Id> {
+        self.push(Op::Constant(value), vec![], vec![])
+    }
+
+    /// A random stream of its own for an operation such as dropout.
+    pub(crate) fn stream(&mut self) -> u32 {
+        self.streams += 1;
+        self.streams
+    }
+
+    /// Appends an operation after its shape rule agreed.
+    pub(crate) fn apply(&mut self, op: impl Into<Op>, inputs: &[Id]) -> Result<Id> {
+        let op = op.into();
+        let shapes: Vec<&[usize]> = inputs.iter().map(|&i| self.shape(i)).collect();
+        let shape = op.shape(&shapes).map_err(|message| self.misfit(op.name(), message))?;
+        self.push(op, inputs.to_vec(), shape)
+    }
+
+    pub(crate) fn misfit(&self, operation: &'static str, message: String) -> Error {
+        Error::Shape { operation, scope: self.scope.join("."), message }
+    }
+
+    pub(crate) fn push(&mut self, op: Op, inputs: Vec<Id>, shape: Vec<usize>) -> Result<Id> {
+        if shape.contains(&0) {
+            let message = format!("the result {shape:?} has a dimension of size 0");
+            return Err(self.misfit(op.name(), message));
+        }
+        let path = self.scope.join(".");
+        let scope = match self.scopes.iter().rposition(|s| *s == path) {
+            Some(i) => i,
+            None => {
+                self.scopes.push(path);
+                self.scopes.len() - 1
+            }
+        };
+        self.nodes.push(Node { op, inputs, shape, scope: scope as u32 });
+        Ok(Id(self.nodes.len() as u32 - 1))
+    }
+
+    /// An empty graph over the same tensors and inputs.
+    pub(crate) fn sibling(&self) -> Graph {
+        Graph {
+            tensors: self.tensors.clone(),
+            inputs: self.inputs.clone(),
+            streams: self.streams,
+            ..Graph::default()
+        }
+    }
+
+    /// Continues in the scope of a node of another graph.
+    pub(crate) fn enter_scope(&mut self, path: &str) {
+        self.scope = if path.is_empty() { vec![] } else { vec![path.to_string()] };
+    }
+}

@@ -1,0 +1,140 @@
+//! Mean products of a signal with shifted copies of itself, over all rows and output places of a convolution.
+//!
+//!   x `[B, C, T]` -> `[K + 1, K]`: `A[i, j] = mean of p[t + i] * p[t + j]`, last row `m[j] = mean of p[t + j]`
+//!
+//! where p is a row with zeros added on both sides and t runs over the T' output places. A filter h then has
+//! output mean `h . m` and mean square `h^T A h`: the statistics a batch norm wants after a temporal convolution,
+//! without running it. A is nearly constant along diagonals; only the edges differ, and those are
+//! corrected exactly.
+
+use super::{Backward, Call, Operation, operands};
+use crate::cpu::scratch;
+use crate::error::Result;
+use crate::graph::Id;
+use crate::kernels::product::Dots;
+use crate::real::Real;
+
+/// See the [module](self). Only for data: it has no gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LagMoments {
+    pub(crate) taps: usize,
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+}
+
+impl LagMoments {
+    /// Per trial: K products at lag 0.., sums of the first T' places, then at both edges the Gram matrix and sums.
+    fn per_trial(&self) -> usize {
+        self.taps + 1 + 2 * (self.taps * self.taps + self.taps)
+    }
+}
+
+impl Operation for LagMoments {
+    fn name(&self) -> &'static str {
+        "lag_moments"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x] = operands(inputs)?;
+        if x.len() != 3 || x[2] + self.left + self.right < self.taps {
+            return Err(format!("input {x:?} is too short for {} taps", self.taps));
+        }
+        Ok(vec![self.taps + 1, self.taps])
+    }
+
+    fn gradient(&self, _: Backward<'_>) -> Result<Vec<Option<Id>>> {
+        Ok(vec![None])
+    }
+
+    fn workspace(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        inputs[0][0] * self.per_trial()
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [b, c, t] = *call.shapes[0] else { return };
+        let k = self.taps;
+        let padded = t + self.left + self.right;
+        let places = padded + 1 - k;
+        let (x, isa) = (call.inputs[0], call.cpu.isa);
+        call.cpu.pieces(call.work, self.per_trial(), x.len() * k, |trial, out| {
+            out.fill(T::ZERO);
+            let (lags, rest) = out.split_at_mut(k);
+            let (start, rest) = rest.split_at_mut(1);
+            let (head, tail) = rest.split_at_mut(k * k + k);
+            scratch(c * padded + k * c, |memory| {
+                let (rows, edge) = memory.split_at_mut(c * padded);
+                rows.fill(T::ZERO);
+                for (row, x) in rows.chunks_exact_mut(padded).zip(x[trial * c * t..].chunks_exact(t)) {
+                    row[self.left..self.left + t].copy_from_slice(x);
+                    start[0] += super::reduce::total(&row[..places]);
+                }
+                Dots {
+                    a: rows,
+                    lda: 0,
+                    a_item: padded,
+                    outputs: 1,
+                    b: rows,
+                    ldb: 0,
+                    b_item: padded,
+                    rows: 1,
+                    taps: k,
+                    step: 1,
+                    length: places,
+                    items: c,
+                    out: lags,
+                    ld_out: k,
+                }
+                .run(isa);
+                for (from, out) in [(0, head), (places, tail)] {
+                    // Places `from..from + k - 1` of every row, transposed so that rows are summed along vectors.
+                    let used = k - 1;
+                    for (j, edge) in edge.chunks_exact_mut(c).take(used).enumerate() {
+                        for (e, row) in edge.iter_mut().zip(rows.chunks_exact(padded)) {
+                            *e = row[from + j];
+                        }
+                        out[k * k + j] = super::reduce::total(edge);
+                    }
+                    Dots {
+                        a: edge,
+                        lda: c,
+                        a_item: 0,
+                        outputs: used,
+                        b: edge,
+                        ldb: 0,
+                        b_item: 0,
+                        rows: 1,
+                        taps: used,
+                        step: c,
+                        length: c,
+                        items: 1,
+                        out,
+                        ld_out: k,
+                    }
+                    .run(isa);
+                }
+            });
+        });
+        let total =
+            |i: usize| call.work.iter().skip(i).step_by(self.per_trial()).map(|v| v.wide()).sum::<f64>();
+        let scale = 1.0 / (b * c * places) as f64;
+        let (head, tail) = (k + 1, k + 1 + k * k + k);
+        for lag in 0..k {
+            let mut value = total(lag);
+            for i in 0..k - lag {
+                let j = i + lag;
+                call.out[i * k + j] = T::of(value * scale);
+                call.out[j * k + i] = T::of(value * scale);
+                if j + 1 < k {
+                    value += total(tail + i * k + j) - total(head + i * k + j);
+                }
+            }
+        }
+        let mut value = total(k);
+        for j in 0..k {
+            call.out[k * k + j] = T::of(value * scale);
+            if j + 1 < k {
+                value += total(tail + k * k + j) - total(head + k * k + j);
+            }
+        }
+    }
+}

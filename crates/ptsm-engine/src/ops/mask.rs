@@ -1,0 +1,144 @@
+//! A trial weighed by a mask over channels and a mask over time, without forming their outer product.
+//!
+//!   x `[B, C, T]`, space `[B, C]`, time `[B, T]`  ->  `x[b, c, t] * space[b, c] * time[b, t]`
+
+use super::{Backward, Call, Operation, operands};
+use crate::error::Result;
+use crate::graph::{Graph, Id};
+use crate::kernels::versions::vectorised;
+use crate::real::Real;
+
+/// See the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OuterMask;
+
+/// `(x, other mask, grad) -> the gradient of one mask`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OuterMaskGrad {
+    /// Of the mask over channels; the other one is over time.
+    Space,
+    /// Of the mask over time; the other one is over channels.
+    Time,
+}
+
+impl Graph {
+    /// Weighs a trial by a mask over channels and one over time.
+    ///
+    /// # Shapes
+    /// x `[B, C, T]`, space `[B, C]`, time `[B, T]` -> `[B, C, T]`
+    pub fn outer_mask(&mut self, x: Id, space: Id, time: Id) -> Result<Id> {
+        self.apply(OuterMask, &[x, space, time])
+    }
+}
+
+impl Operation for OuterMask {
+    fn name(&self) -> &'static str {
+        "outer_mask"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x, space, time] = operands(inputs)?;
+        if x.len() != 3 || space != &x[..2] || time != [x[0], x[2]] {
+            return Err(format!(
+                "input {x:?} does not fit masks {space:?} over channels and {time:?} over time"
+            ));
+        }
+        Ok(x.to_vec())
+    }
+
+    fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
+        let (x, space, time, g) = (at.inputs[0], at.inputs[1], at.inputs[2], at.graph);
+        Ok(vec![
+            if at.wanted[0] { Some(g.apply(OuterMask, &[at.grad, space, time])?) } else { None },
+            if at.wanted[1] { Some(g.apply(OuterMaskGrad::Space, &[x, time, at.grad])?) } else { None },
+            if at.wanted[2] { Some(g.apply(OuterMaskGrad::Time, &[x, space, at.grad])?) } else { None },
+        ])
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [_, c, t] = *call.shape else { return };
+        let (x, space, time, isa) = (call.inputs[0], call.inputs[1], call.inputs[2], call.cpu.isa);
+        call.cpu.pieces(call.out, c * t, x.len(), |b, out| {
+            let (x, time) = (&x[b * c * t..][..c * t], &time[b * t..][..t]);
+            vectorised(
+                isa,
+                #[inline(always)]
+                || {
+                    for (i, (out, x)) in out.chunks_exact_mut(t).zip(x.chunks_exact(t)).enumerate() {
+                        let s = space[b * c + i];
+                        for (o, (&x, &m)) in out.iter_mut().zip(x.iter().zip(time)) {
+                            *o = x * (s * m);
+                        }
+                    }
+                },
+            );
+        });
+    }
+}
+
+impl Operation for OuterMaskGrad {
+    fn name(&self) -> &'static str {
+        "outer_mask gradient"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x, _, _] = operands(inputs)?;
+        Ok(match self {
+            OuterMaskGrad::Space => x[..2].to_vec(),
+            OuterMaskGrad::Time => vec![x[0], x[2]],
+        })
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [_, c, t] = *call.shapes[0] else { return };
+        let (x, other, grad, isa) = (call.inputs[0], call.inputs[1], call.inputs[2], call.cpu.isa);
+        let piece = if *self == OuterMaskGrad::Space { c } else { t };
+        call.cpu.pieces(call.out, piece, x.len(), |b, out| {
+            let (x, grad) = (&x[b * c * t..][..c * t], &grad[b * c * t..][..c * t]);
+            vectorised(
+                isa,
+                #[inline(always)]
+                || {
+                    let rows = x.chunks_exact(t).zip(grad.chunks_exact(t));
+                    match self {
+                        OuterMaskGrad::Space => {
+                            let time = &other[b * t..][..t];
+                            for (o, (x, g)) in out.iter_mut().zip(rows) {
+                                *o = triple(x, g, time);
+                            }
+                        }
+                        OuterMaskGrad::Time => {
+                            out.fill(T::ZERO);
+                            for (i, (x, g)) in rows.enumerate() {
+                                let s = other[b * c + i];
+                                for (o, (&x, &g)) in out.iter_mut().zip(x.iter().zip(g)) {
+                                    *o += x * g * s;
+                                }
+                            }
+                        }
+                    }
+                },
+            );
+        });
+    }
+}
+
+/// Sum of triple products in 16 interleaved parts.
+#[inline(always)]
+fn triple<T: Real>(x: &[T], y: &[T], z: &[T]) -> T {
+    let mut parts = [T::ZERO; 16];
+    for ((x, y), z) in x.chunks(16).zip(y.chunks(16)).zip(z.chunks(16)) {
+        if let (Ok(x), Ok(y), Ok(z)) =
+            (<&[T; 16]>::try_from(x), <&[T; 16]>::try_from(y), <&[T; 16]>::try_from(z))
+        {
+            for i in 0..16 {
+                parts[i] += x[i] * y[i] * z[i];
+            }
+        } else {
+            for i in 0..x.len() {
+                parts[i] += x[i] * y[i] * z[i];
+            }
+        }
+    }
+    super::reduce::total(&parts)
+}

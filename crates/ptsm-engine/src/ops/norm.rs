@@ -1,0 +1,402 @@
+//! Batch normalisation and what follows it, in one pass over memory.
+//!
+//!   x `[B, C, T]`, moments `[2, C]` (mean, variance), scale `[C]`, shift `[C]`
+//!     -> normalise -> activation -> dropout -> pooling ->  `[B, C, P]`
+//!
+//! A row (one trial, one channel) fits the first-level cache, so the whole chain costs one read of x and one write
+//! of the result. The gradient recomputes the chain from x instead of storing its parts: two passes, one for
+//! the sums over the batch, one for the input's gradient.
+
+use super::variance::row_moments;
+use super::{Backward, Call, Operation, Pooling, UnaryKind, operands};
+use crate::cpu::{Isa, scratch};
+use crate::error::Result;
+use crate::graph::Id;
+use crate::kernels::versions::vectorised;
+use crate::random::{Draw, drop_row};
+use crate::real::Real;
+
+/// Mean and biased variance of each channel: `[B, C, T] -> [2, C]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// Trials in the batch, which the check below speaks of; `T` may hold them (see `lower`).
+    pub(crate) batch: usize,
+}
+
+/// `(running [2, C], moments [2, C]) -> [2, C]`: `(1 - m) * running + m * moments`, the variance made unbiased.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Running {
+    pub(crate) momentum: f64,
+    /// Samples each moment was taken over.
+    pub(crate) samples: usize,
+}
+
+/// The chain of the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Normalise {
+    pub(crate) eps: f64,
+    pub(crate) activation: Option<UnaryKind>,
+    /// Probability and random stream.
+    pub(crate) drop: Option<(f64, u32)>,
+    pub(crate) pool: Option<Pooling>,
+    /// The moments are those of x itself, so the gradient flows through them too.
+    pub(crate) batch: bool,
+}
+
+/// `(x, moments, scale, shift, grad) -> [2, C]`: gradients of shift and scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormaliseSums(Normalise);
+
+/// `(x, moments, scale, shift, grad, sums) -> [B, C, T]`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormaliseInput(Normalise);
+
+impl Operation for Moments {
+    fn name(&self) -> &'static str {
+        "batch_norm"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x] = operands(inputs)?;
+        if x.len() != 3 {
+            return Err(format!("wants [B, C, T], got {x:?}"));
+        }
+        if self.batch < 2 {
+            return Err(format!("a training step needs a batch of at least 2, got {}", self.batch));
+        }
+        Ok(vec![2, x[1]])
+    }
+
+    // The gradient is part of `Normalise` with `batch`.
+    fn gradient(&self, _: Backward<'_>) -> Result<Vec<Option<Id>>> {
+        Ok(vec![None])
+    }
+
+    fn workspace(&self, _: &[&[usize]], output: &[usize]) -> usize {
+        2 * output[1]
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [b, c, t] = *call.shapes[0] else { return };
+        let (x, isa) = (call.inputs[0], call.cpu.isa);
+        call.cpu.pieces(call.work, 2, x.len() * 2, |channel, out| {
+            let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
+            for trial in 0..b {
+                let row = &x[(trial * c + channel) * t..][..t];
+                let (m, s) = vectorised(
+                    isa,
+                    #[inline(always)]
+                    || row_moments(row),
+                );
+                // Chan's rule for joining two samples; exact where sums of squares would cancel.
+                let distance = m.wide() - mean;
+                let joined = n + t as f64;
+                mean += distance * t as f64 / joined;
+                squares += s.wide() + distance * distance * n * t as f64 / joined;
+                n = joined;
+            }
+            out[0] = T::of(mean);
+            out[1] = T::of(squares / n);
+        });
+        for (i, pair) in call.work.chunks_exact(2).enumerate() {
+            call.out[i] = pair[0];
+            call.out[c + i] = pair[1];
+        }
+    }
+}
+
+impl Operation for Running {
+    fn name(&self) -> &'static str {
+        "running statistics"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [running, moments] = operands(inputs)?;
+        if running != moments {
+            return Err(format!("running {running:?} and moments {moments:?} differ"));
+        }
+        Ok(running.to_vec())
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let c = call.shape[1];
+        let n = self.samples as f64;
+        for (i, out) in call.out.iter_mut().enumerate() {
+            let unbiased = if i < c { 1.0 } else { n / (n - 1.0) };
+            let new = call.inputs[1][i].wide() * unbiased;
+            *out = T::of((1.0 - self.momentum) * call.inputs[0][i].wide() + self.momentum * new);
+        }
+    }
+}
+
+/// One row's part of the chain.
+struct Row<'a, T> {
+    chain: &'a Normalise,
+    isa: Isa,
+    draw: Draw,
+    /// Factor and summand of the normalisation.
+    factor: T,
+    summand: T,
+    index: u32,
+}
+
+impl<'a, T: Real> Row<'a, T> {
+    fn new(chain: &'a Normalise, call: &Affine<'a, T>, index: usize) -> Row<'a, T> {
+        let channel = index % call.channels;
+        let mean = call.moments[channel].wide();
+        let deviation = (call.moments[call.channels + channel].wide() + chain.eps).sqrt();
+        let factor = call.scale[channel].wide() / deviation;
+        Row {
+            chain,
+            isa: call.isa,
+            draw: call.draw,
+            factor: T::of(factor),
+            summand: T::of(call.shift[channel].wide() - mean * factor),
+            index: index as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn normalise(&self, x: &[T], z: &mut [T]) {
+        let (factor, summand) = (self.factor, self.summand);
+        vectorised(
+            self.isa,
+            #[inline(always)]
+            || z.iter_mut().zip(x).for_each(|(z, &x)| *z = x * factor + summand),
+        );
+    }
+
+    /// Activation and dropout, in place.
+    fn finish(&self, z: &mut [T]) {
+        if let Some(kind) = self.chain.activation {
+            kind.apply(self.isa, z);
+        }
+        self.drop(z);
+    }
+
+    fn drop(&self, values: &mut [T]) {
+        if let Some((p, stream)) = self.chain.drop {
+            drop_row(self.isa, self.draw, stream, self.index, p, values);
+        }
+    }
+
+    /// From the gradient of the row's result to that of its normalised value. `z` and `y` are memory.
+    fn back(&self, x: &[T], grad: &[T], z: &mut [T], y: &mut [T], out: &mut [T]) {
+        self.normalise(x, z);
+        match self.chain.pool {
+            Some(pool) => {
+                if pool.needs_values() {
+                    y.copy_from_slice(z);
+                    self.finish(y);
+                }
+                vectorised(
+                    self.isa,
+                    #[inline(always)]
+                    || pool.row_back(y, grad, out),
+                );
+            }
+            None => out.copy_from_slice(grad),
+        }
+        self.drop(out);
+        if let Some(kind) = self.chain.activation {
+            kind.chain(self.isa, z, out);
+        }
+    }
+}
+
+/// The operands that make up a row's normalisation.
+struct Affine<'a, T> {
+    moments: &'a [T],
+    scale: &'a [T],
+    shift: &'a [T],
+    channels: usize,
+    isa: Isa,
+    draw: Draw,
+}
+
+impl<'a, T: Real> Affine<'a, T> {
+    fn of(call: &Call<'a, T>) -> Affine<'a, T> {
+        Affine {
+            moments: call.inputs[1],
+            scale: call.inputs[2],
+            shift: call.inputs[3],
+            channels: call.shapes[2][0],
+            isa: call.cpu.isa,
+            draw: call.draw,
+        }
+    }
+}
+
+impl Operation for Normalise {
+    fn name(&self) -> &'static str {
+        "batch_norm"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x, moments, scale, shift] = operands(inputs)?;
+        if x.len() != 3 || moments != [2, x[1]] || scale != [x[1]] || shift != scale {
+            return Err(format!(
+                "input {x:?} does not fit statistics {moments:?}, scale {scale:?}, shift {shift:?}"
+            ));
+        }
+        let time = match self.pool {
+            Some(pool) => pool.length(x[2]).map_err(|e| format!("input {x:?}: {e}"))?,
+            None => x[2],
+        };
+        Ok(vec![x[0], x[1], time])
+    }
+
+    fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
+        let [x, moments, scale, shift] = *at.inputs else {
+            return Err(at.graph.misfit(self.name(), "takes 4 operands".into()));
+        };
+        let (g, channels) = (at.graph, at.wanted);
+        let affine = channels[2] || channels[3];
+        let mut inputs = vec![x, moments, scale, shift, at.grad];
+        let mut grads = vec![None; 4];
+        if affine || (self.batch && at.wanted[0]) {
+            let sums = g.apply(NormaliseSums(*self), &inputs)?;
+            inputs.push(sums);
+            let c = g.shape(scale)[0];
+            if affine {
+                for (grad, row) in [(3, 0), (2, 1)] {
+                    let part = g.slice(sums, 0, row, 1)?;
+                    grads[grad] = Some(g.reshape(part, &[c])?);
+                }
+            }
+        }
+        if at.wanted[0] {
+            let inputs = if self.batch { &inputs[..] } else { &inputs[..5] };
+            grads[0] = Some(g.apply(NormaliseInput(*self), inputs)?);
+        }
+        Ok(grads)
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [_, c, t] = *call.shapes[0] else { return };
+        let length = call.shape[2];
+        let affine = Affine::of(&call);
+        let x = call.inputs[0];
+        call.cpu.pieces(call.out, c * length, x.len() * 8, |trial, out| {
+            for (channel, out) in out.chunks_exact_mut(length).enumerate() {
+                let index = trial * c + channel;
+                let (row, x) = (Row::new(self, &affine, index), &x[index * t..][..t]);
+                match self.pool {
+                    None => {
+                        row.normalise(x, out);
+                        row.finish(out);
+                    }
+                    Some(pool) => scratch(t, |z| {
+                        row.normalise(x, z);
+                        row.finish(z);
+                        vectorised(
+                            row.isa,
+                            #[inline(always)]
+                            || pool.row(z, out),
+                        );
+                    }),
+                }
+            }
+        });
+    }
+}
+
+impl Operation for NormaliseSums {
+    fn name(&self) -> &'static str {
+        "batch_norm parameter gradient"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x, ..] = operands::<5>(inputs)?;
+        Ok(vec![2, x[1]])
+    }
+
+    fn workspace(&self, _: &[&[usize]], output: &[usize]) -> usize {
+        2 * output[1]
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [b, c, t] = *call.shapes[0] else { return };
+        let length = call.shapes[4][2];
+        let affine = Affine::of(&call);
+        let (x, grad) = (call.inputs[0], call.inputs[4]);
+        call.cpu.pieces(call.work, 2, x.len() * 8, |channel, out| {
+            let (mut sum, mut along) = (0.0, 0.0);
+            let mean = affine.moments[channel];
+            let deviation = (affine.moments[c + channel].wide() + self.0.eps).sqrt();
+            scratch(3 * t, |memory| {
+                let (z, rest) = memory.split_at_mut(t);
+                let (y, g) = rest.split_at_mut(t);
+                for trial in 0..b {
+                    let index = trial * c + channel;
+                    let x = &x[index * t..][..t];
+                    let row = Row::new(&self.0, &affine, index);
+                    row.back(x, &grad[index * length..][..length], z, y, g);
+                    vectorised(
+                        row.isa,
+                        #[inline(always)]
+                        || {
+                            z.iter_mut().zip(x).for_each(|(z, &x)| *z = x - mean);
+                            sum += super::reduce::total(g).wide();
+                            along += super::reduce::dot(g, z).wide();
+                        },
+                    );
+                }
+            });
+            out[0] = T::of(sum);
+            out[1] = T::of(along / deviation);
+        });
+        for (i, pair) in call.work.chunks_exact(2).enumerate() {
+            call.out[i] = pair[0];
+            call.out[c + i] = pair[1];
+        }
+    }
+}
+
+impl Operation for NormaliseInput {
+    fn name(&self) -> &'static str {
+        "batch_norm input gradient"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let x = inputs.first().ok_or("takes operands")?;
+        Ok(x.to_vec())
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let [b, c, t] = *call.shape else { return };
+        let length = call.shapes[4][2];
+        let affine = Affine::of(&call);
+        let (x, grad, sums) = (call.inputs[0], call.inputs[4], call.inputs.get(5));
+        let share = 1.0 / (b * t) as f64;
+        call.cpu.pieces(call.out, c * t, x.len() * 8, |trial, out| {
+            scratch(2 * t, |memory| {
+                let (z, y) = memory.split_at_mut(t);
+                for (channel, out) in out.chunks_exact_mut(t).enumerate() {
+                    let index = trial * c + channel;
+                    let x = &x[index * t..][..t];
+                    let row = Row::new(&self.0, &affine, index);
+                    row.back(x, &grad[index * length..][..length], z, y, out);
+                    // factor * (g - mean(g) - unit * mean(g * unit)), unit = (x - mean) / deviation
+                    let (mut centre, mut slope) = (T::ZERO, T::ZERO);
+                    if let Some(sums) = sums {
+                        let deviation = (affine.moments[c + channel].wide() + self.0.eps).sqrt();
+                        let tilt = sums[c + channel].wide() * share / deviation;
+                        let offset = sums[channel].wide() * share - tilt * affine.moments[channel].wide();
+                        (centre, slope) = (T::of(offset), T::of(tilt));
+                    }
+                    let factor = row.factor;
+                    vectorised(
+                        row.isa,
+                        #[inline(always)]
+                        || {
+                            for (o, &x) in out.iter_mut().zip(x) {
+                                *o = factor * (*o - (centre + slope * x));
+                            }
+                        },
+                    );
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,184 @@
+//! Pooling along the last axis.
+
+use super::{Backward, Call, Operation, operands};
+use crate::error::Result;
+use crate::graph::{Graph, Id};
+use crate::real::Real;
+
+/// What becomes of a window of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// The mean of windows of `size`, `stride` apart; an incomplete last window is dropped.
+    Average {
+        /// Samples in a window.
+        size: usize,
+        /// Samples from one window to the next.
+        stride: usize,
+    },
+    /// The largest of a window; its gradient goes to the first one.
+    Max {
+        /// Samples in a window.
+        size: usize,
+        /// Samples from one window to the next.
+        stride: usize,
+    },
+    /// To exactly `length` places: place `j` is the mean of samples `floor(j*L/P) .. ceil((j+1)*L/P)`.
+    Adaptive {
+        /// Number of places.
+        length: usize,
+    },
+}
+
+impl Pooling {
+    pub(crate) fn length(self, time: usize) -> Result<usize, String> {
+        match self {
+            Pooling::Average { size: 0, .. } | Pooling::Max { size: 0, .. } => {
+                Err("the window is empty".into())
+            }
+            Pooling::Average { stride: 0, .. } | Pooling::Max { stride: 0, .. } => {
+                Err("the stride is 0".into())
+            }
+            Pooling::Average { size, stride } | Pooling::Max { size, stride } => {
+                if time < size {
+                    return Err(format!("{time} samples are fewer than the window of {size}"));
+                }
+                Ok((time - size) / stride + 1)
+            }
+            Pooling::Adaptive { length } if length == 0 || length > time => {
+                Err(format!("{time} samples cannot be pooled to {length}"))
+            }
+            Pooling::Adaptive { length } => Ok(length),
+        }
+    }
+
+    /// The samples of place `j`.
+    #[inline(always)]
+    fn window(self, j: usize, time: usize) -> std::ops::Range<usize> {
+        match self {
+            Pooling::Average { size, stride } | Pooling::Max { size, stride } => {
+                j * stride..j * stride + size
+            }
+            Pooling::Adaptive { length } => j * time / length..((j + 1) * time).div_ceil(length),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn row<T: Real>(self, x: &[T], out: &mut [T]) {
+        for (j, out) in out.iter_mut().enumerate() {
+            let window = &x[self.window(j, x.len())];
+            *out = match self {
+                Pooling::Max { .. } => window[first_largest(window)],
+                _ => super::reduce::total(window) * T::of(1.0 / window.len() as f64),
+            };
+        }
+    }
+
+    /// Hands each place's gradient back to its samples; `x` is read for maxima only.
+    #[inline(always)]
+    pub(crate) fn row_back<T: Real>(self, x: &[T], grad: &[T], out: &mut [T]) {
+        out.fill(T::ZERO);
+        let time = out.len();
+        for (j, &g) in grad.iter().enumerate() {
+            let window = self.window(j, time);
+            if let Pooling::Max { .. } = self {
+                out[window.start + first_largest(&x[window])] += g;
+            } else {
+                let share = g * T::of(1.0 / window.len() as f64);
+                out[window].iter_mut().for_each(|o| *o += share);
+            }
+        }
+    }
+
+    pub(crate) fn needs_values(self) -> bool {
+        matches!(self, Pooling::Max { .. })
+    }
+}
+
+#[inline(always)]
+fn first_largest<T: Real>(x: &[T]) -> usize {
+    let mut best = 0;
+    for (i, v) in x.iter().enumerate() {
+        if *v > x[best] {
+            best = i;
+        }
+    }
+    best
+}
+
+/// `[.., T] -> [.., P]`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pool(pub(crate) Pooling);
+
+/// `(x, grad) -> [.., T]`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoolGrad(Pooling);
+
+impl Graph {
+    /// Pooling along the last axis.
+    pub fn pool(&mut self, x: Id, pooling: Pooling) -> Result<Id> {
+        self.apply(Pool(pooling), &[x])
+    }
+}
+
+impl Operation for Pool {
+    fn name(&self) -> &'static str {
+        "pool"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x] = operands(inputs)?;
+        let Some((&time, outer)) = x.split_last() else { return Err("a scalar has no time axis".into()) };
+        let mut shape = outer.to_vec();
+        shape.push(self.0.length(time).map_err(|e| format!("input {x:?}: {e}"))?);
+        Ok(shape)
+    }
+
+    fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
+        Ok(vec![Some(at.graph.apply(PoolGrad(self.0), &[at.inputs[0], at.grad])?)])
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let (Some(&time), Some(&length)) = (call.shapes[0].last(), call.shape.last()) else { return };
+        let x = call.inputs[0];
+        call.cpu.pieces(call.out, length, x.len(), |i, out| self.0.row(&x[i * time..][..time], out));
+    }
+}
+
+impl Operation for PoolGrad {
+    fn name(&self) -> &'static str {
+        "pool gradient"
+    }
+
+    fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let [x, _] = operands(inputs)?;
+        Ok(x.to_vec())
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let (Some(&time), Some(&length)) = (call.shape.last(), call.shapes[1].last()) else { return };
+        let (x, grad) = (call.inputs[0], call.inputs[1]);
+        call.cpu.pieces(call.out, time, x.len(), |i, out| {
+            self.0.row_back(&x[i * time..][..time], &grad[i * length..][..length], out);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pooling;
+
+    #[test]
+    fn adaptive_windows_follow_the_convention() {
+        let x: Vec<f64> = (0..10).map(f64::from).collect();
+        let mut out = [0.0; 4];
+        Pooling::Adaptive { length: 4 }.row(&x, &mut out);
+        assert_eq!(out, [1.0, 3.0, 6.0, 8.0]);
+    }
+
+    #[test]
+    fn the_first_of_equal_maxima_gets_the_gradient() {
+        let mut out = [0.0; 6];
+        Pooling::Max { size: 3, stride: 3 }.row_back(&[2.0f64; 6], &[5.0, 7.0], &mut out);
+        assert_eq!(out, [5.0, 0.0, 0.0, 7.0, 0.0, 0.0]);
+    }
+}

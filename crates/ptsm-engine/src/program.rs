@@ -1,0 +1,587 @@
+//! A graph made ready to run: its nodes in order, each with a place in memory that was decided beforehand.
+
+use rayon::prelude::*;
+
+use crate::cpu::{Buffer, Cpu, buffer};
+use crate::error::{Error, Result};
+use crate::gradient::differentiate;
+use crate::graph::{Graph, Id, Input};
+use crate::lower::{Mode, lower};
+use crate::ops::{Call, Op, count};
+use crate::parameters::{Parameters, Replica};
+use crate::random::Draw;
+use crate::real::Real;
+
+/// Where a value is found while a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// A parameter or statistic.
+    Tensor(usize),
+    /// One of the program's own buffers.
+    Slot(usize),
+}
+
+/// The most operands any operation has.
+const MOST: usize = 6;
+
+/// One operation with everything it needs to run.
+#[derive(Debug)]
+struct Instruction {
+    op: Op,
+    inputs: Vec<(Place, Vec<usize>)>,
+    slot: usize,
+    shape: Vec<usize>,
+    work: Option<(usize, usize)>,
+}
+
+/// A value handed to a program at a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Feed<'a, T> {
+    /// One value per replica, replicas one after the other: `[R, ..]`.
+    Each(&'a [T]),
+    /// The same value for every replica.
+    Shared(&'a [T]),
+    /// Rows of a resident data set `[N, ..]`, picked for each replica: `rows` is `[R, B]`.
+    Rows {
+        /// The data set.
+        data: &'a [T],
+        /// Which rows, per replica.
+        rows: &'a [u32],
+    },
+    /// Labels per replica, `[R, B]`.
+    Labels(&'a [u32]),
+    /// The same labels for every replica, `[B]`.
+    SharedLabels(&'a [u32]),
+    /// Labels `[N]` of a resident data set, picked as with `Rows`.
+    LabelRows {
+        /// The labels of the data set.
+        data: &'a [u32],
+        /// Which, per replica.
+        rows: &'a [u32],
+    },
+}
+
+/// A loss and the tensors it moves, by name prefix or predicate resolved to indices.
+#[derive(Clone, Debug)]
+pub struct Objective {
+    /// What is minimised, a scalar.
+    pub loss: Id,
+    /// Which tensors, by their index in the graph.
+    pub tensors: Vec<usize>,
+}
+
+impl Objective {
+    /// A loss that moves every parameter whose name is accepted.
+    pub fn new(graph: &Graph, loss: Id, moves: impl Fn(&str) -> bool) -> Objective {
+        let tensors = graph.tensors().iter().enumerate();
+        let tensors = tensors.filter(|(_, t)| t.trainable && moves(&t.name)).map(|(i, _)| i).collect();
+        Objective { loss, tensors }
+    }
+}
+
+/// One replica's memory.
+struct Memory<T> {
+    slots: Vec<Buffer<T>>,
+}
+
+/// A compiled graph. Makes its values for all replicas at once; changes nothing outside itself.
+pub struct Program<T> {
+    cpu: Cpu,
+    instructions: Vec<Instruction>,
+    inputs: Vec<(Input, usize)>,
+    outputs: Vec<(Place, Vec<usize>)>,
+    pub(crate) gradients: Vec<(usize, Option<usize>)>,
+    pub(crate) updates: Vec<(usize, usize)>,
+    memory: Vec<Memory<T>>,
+    tensors: usize,
+    runs: u32,
+    gradient_places: Vec<Place>,
+    update_places: Vec<Place>,
+}
+
+impl<T: Real> Program<T> {
+    /// Compiles what is needed for some values, in one mode, for R replicas.
+    pub fn new(graph: &Graph, mode: Mode, outputs: &[Id], replicas: usize, cpu: &Cpu) -> Result<Program<T>> {
+        Self::compile(graph, mode, outputs, &[], replicas, cpu)
+    }
+
+    pub(crate) fn compile(
+        graph: &Graph,
+        mode: Mode,
+        outputs: &[Id],
+        objectives: &[Objective],
+        replicas: usize,
+        cpu: &Cpu,
+    ) -> Result<Program<T>> {
+        if replicas == 0 {
+            return Err(Error::Program("a program needs at least 1 replica".into()));
+        }
+        let keep: Vec<Id> = outputs.iter().copied().chain(objectives.iter().map(|o| o.loss)).collect();
+        if keep.is_empty() {
+            return Err(Error::Program("there is nothing to compute: no output and no objective".into()));
+        }
+        let mut lowered = lower(graph, mode, &keep)?;
+        let mut moved: Vec<(usize, Option<Id>)> = vec![];
+        for objective in objectives {
+            if objective.tensors.is_empty() {
+                return Err(Error::Program("an objective moves no parameter".into()));
+            }
+            let loss = lowered.at(objective.loss)?;
+            let grads = differentiate(&mut lowered.graph, loss, &objective.tensors)?;
+            for (&tensor, grad) in objective.tensors.iter().zip(grads) {
+                match moved.iter_mut().find(|(t, _)| *t == tensor) {
+                    None => moved.push((tensor, grad)),
+                    Some((_, sum)) => {
+                        *sum = match (*sum, grad) {
+                            (Some(a), Some(b)) => Some(lowered.graph.add(a, b)?),
+                            (a, b) => a.or(b),
+                        }
+                    }
+                }
+            }
+        }
+        let outputs = outputs.iter().map(|&o| lowered.at(o)).collect::<Result<Vec<_>>>()?;
+        let updates = lowered.updates.clone();
+        let kept: Vec<Id> = outputs
+            .iter()
+            .copied()
+            .chain(moved.iter().filter_map(|(_, g)| *g))
+            .chain(updates.iter().map(|(_, id)| *id))
+            .collect();
+        let plan = Plan::new(&lowered.graph, &kept);
+        let place = |id: Id| plan.place(&lowered.graph, id);
+        let mut gradients = vec![];
+        let mut gradient_places = vec![];
+        for (tensor, grad) in moved {
+            gradients.push((tensor, grad.map(|_| gradient_places.len())));
+            gradient_places.extend(grad.map(place));
+        }
+        let memory = (0..replicas).map(|_| Memory { slots: plan.sizes.iter().map(|&n| buffer(n)).collect() });
+        Ok(Program {
+            cpu: cpu.clone(),
+            inputs: plan.inputs(&lowered.graph),
+            outputs: outputs.iter().map(|&o| (place(o), lowered.graph.shape(o).to_vec())).collect(),
+            gradients,
+            gradient_places,
+            updates: updates.iter().enumerate().map(|(i, (t, _))| (*t, i)).collect(),
+            update_places: updates.iter().map(|(_, id)| place(*id)).collect(),
+            memory: memory.collect(),
+            tensors: graph.tensors().len(),
+            runs: 0,
+            instructions: plan.instructions(&lowered.graph),
+        })
+    }
+
+    /// Number of replicas.
+    pub fn replicas(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// The program's own memory in bytes, all replicas: activations, gradients and workspace.
+    pub fn bytes(&self) -> usize {
+        self.memory.iter().flat_map(|m| &m.slots).map(|s| s.len() * size_of::<T>()).sum()
+    }
+
+    /// Number of operations in one run.
+    pub fn len(&self) -> usize {
+        self.instructions.len()
+    }
+
+    /// Whether a run does nothing but pass values on.
+    pub fn is_empty(&self) -> bool {
+        self.instructions.is_empty()
+    }
+
+    /// Computes all outputs. Inputs are given by name, each one the program needs exactly once.
+    pub fn run(&mut self, parameters: &Parameters<T>, feeds: &[(&str, Feed<'_, T>)]) -> Result<()> {
+        self.forward(parameters, feeds, None)
+    }
+
+    pub(crate) fn forward(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        active: Option<&[bool]>,
+    ) -> Result<()> {
+        let replicas = self.memory.len();
+        if parameters.replicas.len() != replicas || parameters.tensors.len() != self.tensors {
+            return Err(Error::Program(format!(
+                "compiled for {replicas} replicas of a network with {} tensors, got parameters of {} replicas with {}",
+                self.tensors,
+                parameters.replicas.len(),
+                parameters.tensors.len()
+            )));
+        }
+        for (name, _) in feeds {
+            if feeds.iter().filter(|(n, _)| n == name).count() > 1 {
+                return Err(Error::Input { name: (*name).into(), message: "is given twice".into() });
+            }
+        }
+        for (input, _) in &self.inputs {
+            let missing =
+                || Error::Input { name: input.name.clone(), message: "is needed and was not given".into() };
+            let (_, feed) = feeds.iter().find(|(n, _)| *n == input.name).ok_or_else(missing)?;
+            check(input, feed, replicas)?;
+        }
+        let step = self.runs;
+        self.runs = self.runs.wrapping_add(1);
+        let Program { cpu, instructions, inputs, memory, .. } = self;
+        let (cpu, instructions, inputs) = (&*cpu, &*instructions, &*inputs);
+        let one = |r: usize, memory: &mut Memory<T>, own: &Replica<T>| -> Result<()> {
+            if active.is_some_and(|a| !a[r]) {
+                return Ok(());
+            }
+            for (input, slot) in inputs {
+                // Present, as checked above.
+                let Some((_, feed)) = feeds.iter().find(|(n, _)| *n == input.name) else { continue };
+                fill(cpu, input, feed, r, &mut memory.slots[*slot])?;
+            }
+            let draw = Draw { seed: own.seed, step };
+            for instruction in instructions {
+                instruction.run(cpu, &mut memory.slots, &own.values, draw);
+            }
+            Ok(())
+        };
+        cpu.enter(|| {
+            if replicas == 1 {
+                return one(0, &mut memory[0], &parameters.replicas[0]);
+            }
+            memory
+                .par_iter_mut()
+                .zip(&parameters.replicas)
+                .enumerate()
+                .map(|(r, (memory, own))| one(r, memory, own))
+                // Not the first in time but the first in order, so that errors too are repeatable.
+                .collect::<Vec<Result<()>>>()
+                .into_iter()
+                .collect()
+        })
+    }
+
+    /// An output's values in one replica after a run; `output` counts as they were given to `new`.
+    pub fn output<'a>(&'a self, parameters: &'a Parameters<T>, replica: usize, output: usize) -> &'a [T] {
+        let (place, shape) = &self.outputs[output];
+        &self.read(&parameters.replicas[replica], replica, *place)[..count(shape)]
+    }
+
+    /// An output's shape.
+    pub fn output_shape(&self, output: usize) -> &[usize] {
+        &self.outputs[output].1
+    }
+
+    fn read<'a>(&'a self, own: &'a Replica<T>, replica: usize, place: Place) -> &'a [T] {
+        match place {
+            Place::Tensor(t) => &own.values[t],
+            Place::Slot(s) => &self.memory[replica].slots[s],
+        }
+    }
+
+    pub(crate) fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
+    /// The gradient of a tensor in one replica, if the objectives depend on it.
+    pub(crate) fn gradient<'a>(
+        &'a self,
+        own: &'a Replica<T>,
+        replica: usize,
+        at: Option<usize>,
+    ) -> Option<&'a [T]> {
+        at.map(|i| self.read(own, replica, self.gradient_places[i]))
+    }
+
+    pub(crate) fn update<'a>(&'a self, own: &'a Replica<T>, replica: usize, at: usize) -> &'a [T] {
+        self.read(own, replica, self.update_places[at])
+    }
+
+    /// Runs so far: the step that random numbers are drawn for.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    pub(crate) fn set_runs(&mut self, runs: u32) {
+        self.runs = runs;
+    }
+
+    /// Seconds each kind of operation took in one run of the first replica, longest first. For profiling.
+    pub fn profile(&mut self, parameters: &Parameters<T>) -> Vec<(String, f64)> {
+        let Program { cpu, instructions, memory, .. } = self;
+        let own = &parameters.replicas[0];
+        let mut spent: Vec<(String, f64)> = vec![];
+        cpu.enter(|| {
+            for i in instructions.iter() {
+                let start = std::time::Instant::now();
+                i.run(cpu, &mut memory[0].slots, &own.values, Draw { seed: own.seed, step: 0 });
+                let name = format!("{} {:?}", i.op.name(), i.shape);
+                let seconds = start.elapsed().as_secs_f64();
+                match spent.iter_mut().find(|(n, _)| *n == name) {
+                    Some((_, s)) => *s += seconds,
+                    None => spent.push((name, seconds)),
+                }
+            }
+        });
+        spent.sort_by(|a, b| b.1.total_cmp(&a.1));
+        spent
+    }
+}
+
+impl Instruction {
+    fn run<T: Real>(&self, cpu: &Cpu, slots: &mut [Buffer<T>], tensors: &[Buffer<T>], draw: Draw) {
+        let take = |slots: &mut [Buffer<T>], i: usize| std::mem::replace(&mut slots[i], Buffer::new(64));
+        let mut out = take(slots, self.slot);
+        let mut work = self.work.map(|(slot, _)| take(slots, slot));
+        let mut inputs: [&[T]; MOST] = [&[]; MOST];
+        let mut shapes: [&[usize]; MOST] = [&[]; MOST];
+        for (i, (place, shape)) in self.inputs.iter().enumerate() {
+            let whole: &[T] = match *place {
+                Place::Tensor(t) => &tensors[t],
+                Place::Slot(s) => &slots[s],
+            };
+            inputs[i] = &whole[..count(shape)];
+            shapes[i] = shape;
+        }
+        self.op.run(Call {
+            cpu,
+            inputs: &inputs[..self.inputs.len()],
+            shapes: &shapes[..self.inputs.len()],
+            out: &mut out[..count(&self.shape)],
+            shape: &self.shape,
+            work: match (&mut work, self.work) {
+                (Some(work), Some((_, n))) => &mut work[..n],
+                _ => &mut [],
+            },
+            draw,
+        });
+        slots[self.slot] = out;
+        if let (Some(work), Some((slot, _))) = (work, self.work) {
+            slots[slot] = work;
+        }
+    }
+}
+
+fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<()> {
+    let wrong = |message: String| Err(Error::Input { name: input.name.clone(), message });
+    let size = count(&input.shape);
+    let per_row = count(input.shape.get(1..).unwrap_or_default());
+    let batch = input.shape.first().copied().unwrap_or(1);
+    let whole = |n: usize, copies: usize| {
+        if n == size * copies {
+            return Ok(());
+        }
+        wrong(format!(
+            "has the shape {:?} for {copies} replicas ({} values), got {n}",
+            input.shape,
+            size * copies
+        ))
+    };
+    let picked = |n: usize, rows: &[u32]| {
+        if rows.len() != batch * replicas {
+            return wrong(format!("wants {replicas} x {batch} row numbers, got {}", rows.len()));
+        }
+        if n % per_row != 0 {
+            return wrong(format!(
+                "rows have {per_row} values ({:?}), the data set of {n} is no multiple",
+                input.shape
+            ));
+        }
+        match rows.iter().find(|r| **r as usize >= n / per_row) {
+            Some(r) => wrong(format!("row {r} was asked for, the data set has {}", n / per_row)),
+            None => Ok(()),
+        }
+    };
+    let labels = |all: &[u32]| match input.classes {
+        None => wrong("is real-valued, got labels".into()),
+        Some(k) => match all.iter().find(|l| **l as usize >= k) {
+            Some(l) => wrong(format!("label {l} is not below the number of classes, {k}")),
+            None => Ok(()),
+        },
+    };
+    if input.classes.is_some() && matches!(feed, Feed::Each(_) | Feed::Shared(_) | Feed::Rows { .. }) {
+        return wrong("wants labels, got real numbers".into());
+    }
+    match feed {
+        Feed::Each(v) => whole(v.len(), replicas),
+        Feed::Shared(v) => whole(v.len(), 1),
+        Feed::Rows { data, rows } => picked(data.len(), rows),
+        Feed::Labels(v) => whole(v.len(), replicas).and_then(|()| labels(v)),
+        Feed::SharedLabels(v) => whole(v.len(), 1).and_then(|()| labels(v)),
+        Feed::LabelRows { data, rows } => {
+            picked(data.len(), rows)?;
+            for r in *rows {
+                labels(&data[*r as usize..=*r as usize])?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, slot: &mut [T]) -> Result<()> {
+    let size = count(&input.shape);
+    let batch = input.shape.first().copied().unwrap_or(1);
+    let slot = &mut slot[..size];
+    let label = |l: u32| T::of(f64::from(l));
+    match feed {
+        Feed::Each(v) => slot.copy_from_slice(&v[replica * size..][..size]),
+        Feed::Shared(v) => slot.copy_from_slice(v),
+        Feed::Rows { data, rows } => {
+            let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
+            cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(&data[rows[i] as usize * n..][..n]));
+        }
+        Feed::Labels(v) => {
+            slot.iter_mut().zip(&v[replica * size..]).for_each(|(s, &l)| *s = label(l));
+            return Ok(());
+        }
+        Feed::SharedLabels(v) => {
+            slot.iter_mut().zip(*v).for_each(|(s, &l)| *s = label(l));
+            return Ok(());
+        }
+        Feed::LabelRows { data, rows } => {
+            let rows = &rows[replica * batch..][..batch];
+            slot.iter_mut().zip(rows).for_each(|(s, &r)| *s = label(data[r as usize]));
+            return Ok(());
+        }
+    }
+    let bad = crate::kernels::versions::vectorised(
+        cpu.isa,
+        #[inline(always)]
+        || slot.iter().fold(false, |bad, v| bad | !v.finite()),
+    );
+    if bad {
+        let at = slot.iter().position(|v| !v.finite()).unwrap_or(0);
+        let message = format!(
+            "value {at} of replica {replica} ({:?}) is {}, not a finite number",
+            input.shape, slot[at]
+        );
+        return Err(Error::Input { name: input.name.clone(), message });
+    }
+    Ok(())
+}
+
+/// Which buffer each value lives in. A buffer is reused as soon as its last reader has run.
+struct Plan {
+    live: Vec<bool>,
+    slot: Vec<Option<usize>>,
+    work: Vec<Option<(usize, usize)>>,
+    sizes: Vec<usize>,
+}
+
+impl Plan {
+    fn new(graph: &Graph, kept: &[Id]) -> Plan {
+        let n = graph.nodes.len();
+        let mut live = vec![false; n];
+        let mut last = vec![0usize; n];
+        for id in kept {
+            live[id.index()] = true;
+            last[owner(graph, *id).index()] = usize::MAX;
+        }
+        for i in (0..n).rev() {
+            if live[i] {
+                for &p in &graph.nodes[i].inputs {
+                    live[p.index()] = true;
+                    let o = owner(graph, p).index();
+                    last[o] = last[o].max(i);
+                }
+            }
+        }
+        let mut plan = Plan { live, slot: vec![None; n], work: vec![None; n], sizes: vec![] };
+        let mut free: Vec<usize> = vec![];
+        // Inputs are there before the first operation runs.
+        for (i, node) in graph.nodes.iter().enumerate() {
+            if plan.live[i] && matches!(node.op, Op::Input(_)) {
+                plan.slot[i] = Some(plan.take(&mut free, count(&node.shape)));
+            }
+        }
+        let mut ends: Vec<Vec<usize>> = vec![vec![]; n];
+        for i in 0..n {
+            if plan.live[i] && last[i] != usize::MAX && !graph.nodes[i].op.is_view() {
+                ends[last[i].max(i)].push(i);
+            }
+        }
+        for (i, node) in graph.nodes.iter().enumerate() {
+            if plan.live[i] && !node.op.is_view() && !matches!(node.op, Op::Tensor(_) | Op::Input(_)) {
+                plan.slot[i] = Some(plan.take(&mut free, count(&node.shape)));
+                let shapes: Vec<&[usize]> = node.inputs.iter().map(|&p| graph.shape(p)).collect();
+                let need = node.op.workspace(&shapes, &node.shape);
+                if need > 0 {
+                    let slot = plan.take(&mut free, need);
+                    plan.work[i] = Some((slot, need));
+                    free.push(slot);
+                }
+            }
+            for &done in &ends[i] {
+                free.extend(plan.slot[done]);
+            }
+        }
+        plan
+    }
+
+    /// The smallest free buffer that is large enough; else the largest, grown; else a new one.
+    fn take(&mut self, free: &mut Vec<usize>, need: usize) -> usize {
+        let fits = |s: &usize| self.sizes[*s] >= need;
+        let best = free
+            .iter()
+            .copied()
+            .filter(fits)
+            .min_by_key(|&s| self.sizes[s])
+            .or_else(|| free.iter().copied().max_by_key(|&s| self.sizes[s]));
+        match best {
+            // A buffer many times too large is better left for something that fills it.
+            Some(s) if self.sizes[s] <= need.saturating_mul(8).max(1 << 12) => {
+                free.retain(|f| *f != s);
+                self.sizes[s] = self.sizes[s].max(need);
+                s
+            }
+            _ => {
+                self.sizes.push(need);
+                self.sizes.len() - 1
+            }
+        }
+    }
+
+    fn place(&self, graph: &Graph, id: Id) -> Place {
+        let id = owner(graph, id);
+        match (&graph.node(id).op, self.slot[id.index()]) {
+            (Op::Tensor(t), _) => Place::Tensor(*t),
+            (_, Some(slot)) => Place::Slot(slot),
+            (_, None) => unreachable!("only live values are asked for"),
+        }
+    }
+
+    fn inputs(&self, graph: &Graph) -> Vec<(Input, usize)> {
+        let all = graph.nodes.iter().zip(&self.slot);
+        all.filter_map(|(node, slot)| match node.op {
+            Op::Input(i) => slot.map(|s| (graph.inputs[i].clone(), s)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn instructions(&self, graph: &Graph) -> Vec<Instruction> {
+        let mut all = vec![];
+        for (i, node) in graph.nodes.iter().enumerate() {
+            let Some(slot) = self.slot[i] else { continue };
+            if !self.live[i] || matches!(node.op, Op::Input(_)) {
+                continue;
+            }
+            let inputs: Vec<_> =
+                node.inputs.iter().map(|&p| (self.place(graph, p), graph.shape(p).to_vec())).collect();
+            assert!(inputs.len() <= MOST, "{} has too many operands", node.op.name());
+            all.push(Instruction {
+                op: node.op.clone(),
+                inputs,
+                slot,
+                shape: node.shape.clone(),
+                work: self.work[i],
+            });
+        }
+        all
+    }
+}
+
+/// The node whose memory a value is: views belong to what they look at.
+fn owner(graph: &Graph, mut id: Id) -> Id {
+    while graph.node(id).op.is_view() {
+        id = graph.node(id).inputs[0];
+    }
+    id
+}

@@ -1,0 +1,204 @@
+//! Real numbers as a type parameter: f32 to work, f64 to hold golden numbers and finite differences.
+
+use std::fmt::{Debug, Display};
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use crate::cpu::Isa;
+use crate::kernels::product::{Dots, Panel};
+
+/// A floating-point type the engine computes in.
+pub trait Real:
+    Copy
+    + PartialOrd
+    + PartialEq
+    + Debug
+    + Display
+    + Default
+    + Send
+    + Sync
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + Kernels
+    + 'static
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// The type's name in a safetensors file.
+    const DTYPE: safetensors::Dtype;
+    /// Rounds to this type.
+    fn of(value: f64) -> Self;
+    /// Widens.
+    fn wide(self) -> f64;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The exponential function; written so that a loop over it becomes vector code.
+    fn exp(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Neither infinite nor NaN.
+    fn finite(self) -> bool;
+    /// The larger one.
+    fn larger(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+    /// The smaller one.
+    fn smaller(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
+}
+
+/// The kernels of a type. Sealed: an [`Isa`] reaches them only through a device, which checks it.
+mod sealed {
+    use super::{Dots, Isa, Panel};
+
+    pub trait Kernels: Sized {
+        /// Rows of output one register tile of [`Panel`] holds.
+        fn panel_rows(isa: Isa) -> usize;
+        /// Columns of output one register tile of [`Panel`] holds.
+        fn panel_columns(isa: Isa) -> usize;
+        fn panel(isa: Isa, call: &mut Panel<'_, Self>);
+        fn dots(isa: Isa, call: &mut Dots<'_, Self>);
+    }
+}
+pub(crate) use sealed::Kernels;
+
+impl Real for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    const DTYPE: safetensors::Dtype = safetensors::Dtype::F64;
+    fn of(value: f64) -> f64 {
+        value
+    }
+    fn wide(self) -> f64 {
+        self
+    }
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+    fn exp(self) -> f64 {
+        f64::exp(self)
+    }
+    fn ln(self) -> f64 {
+        f64::ln(self)
+    }
+    fn abs(self) -> f64 {
+        f64::abs(self)
+    }
+    fn finite(self) -> bool {
+        self.is_finite()
+    }
+}
+
+impl Kernels for f64 {
+    fn panel_rows(_: Isa) -> usize {
+        crate::kernels::product::portable_rows()
+    }
+    fn panel_columns(_: Isa) -> usize {
+        crate::kernels::product::portable_columns()
+    }
+    fn panel(_: Isa, call: &mut Panel<'_, f64>) {
+        crate::kernels::product::panel_portable(call);
+    }
+    fn dots(_: Isa, call: &mut Dots<'_, f64>) {
+        crate::kernels::product::dots_portable(call);
+    }
+}
+
+impl Real for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    const DTYPE: safetensors::Dtype = safetensors::Dtype::F32;
+    #[inline(always)]
+    fn of(value: f64) -> f32 {
+        value as f32
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f32 {
+        f32::sqrt(self)
+    }
+
+    /// Range reduction to |r| <= ln(2)/2 and a degree-6 polynomial; within 2 units in the last place of
+    /// the exact value between -87 and 88. The standard library's `exp` is a call that keeps a loop scalar.
+    #[inline(always)]
+    #[allow(clippy::excessive_precision)] // the two halves of ln 2 are exact as written
+    fn exp(self) -> f32 {
+        const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number
+        let x = if self > 88.72 { 88.72 } else { self };
+        let x = if x < -87.33 { -87.33 } else { x };
+        let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+        let r = (x - n * 0.693_359_375) - n * -2.121_944_4e-4;
+        let p = 1.0 / 720.0;
+        let p = p * r + 1.0 / 120.0;
+        let p = p * r + 1.0 / 24.0;
+        let p = p * r + 1.0 / 6.0;
+        let p = p * r + 0.5;
+        let p = p * r + 1.0;
+        let p = p * r + 1.0;
+        // 2^n, n in -126..=128, as two factors so that 2^128 does not overflow on its way.
+        let half = (n as i32) >> 1;
+        let rest = (n as i32) - half;
+        p * f32::from_bits(((half + 127) << 23) as u32) * f32::from_bits(((rest + 127) << 23) as u32)
+    }
+    #[inline(always)]
+    fn ln(self) -> f32 {
+        f32::ln(self)
+    }
+    #[inline(always)]
+    fn abs(self) -> f32 {
+        f32::abs(self)
+    }
+    #[inline(always)]
+    fn finite(self) -> bool {
+        self.is_finite()
+    }
+}
+
+impl Kernels for f32 {
+    fn panel_rows(isa: Isa) -> usize {
+        crate::kernels::product::f32_rows(isa)
+    }
+    fn panel_columns(isa: Isa) -> usize {
+        crate::kernels::product::f32_columns(isa)
+    }
+    fn panel(isa: Isa, call: &mut Panel<'_, f32>) {
+        crate::kernels::product::panel_f32(isa, call);
+    }
+    fn dots(isa: Isa, call: &mut Dots<'_, f32>) {
+        crate::kernels::product::dots_f32(isa, call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Real;
+
+    #[test]
+    fn f32_exponential_is_within_two_units_in_the_last_place() {
+        let mut worst = 0.0f64;
+        let mut x = -87.3f32;
+        while x < 88.7 {
+            let exact = f64::from(x).exp();
+            worst = worst.max((f64::from(Real::exp(x)) - exact).abs() / exact);
+            x += 0.003_7;
+        }
+        assert!(worst < 2.0 * f64::from(f32::EPSILON), "{worst}");
+        assert_eq!(Real::exp(0.0f32), 1.0);
+        assert!(Real::exp(-1000.0f32) < 1e-37 && Real::exp(1000.0f32) > 1e38);
+        assert!(Real::exp(f32::NAN).is_nan());
+    }
+}

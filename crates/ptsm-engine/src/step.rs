@@ -1,0 +1,336 @@
+//! A training step: a program with gradients, and an optimizer that applies them.
+
+use rayon::prelude::*;
+
+use crate::cpu::{Buffer, Cpu, Isa, buffer};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Id, Tensor};
+use crate::kernels::versions::vectorised;
+use crate::lower::Mode;
+use crate::parameters::{Parameters, Replica};
+use crate::program::{Feed, Objective, Program};
+use crate::real::Real;
+
+/// How weights are pulled towards zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decay {
+    /// Not at all.
+    None,
+    /// Added to the gradient (classic L2; "Adam").
+    Gradient(f64),
+    /// Applied to the weights themselves, times the learning rate ("AdamW").
+    Decoupled(f64),
+}
+
+/// Adam (Kingma and Ba 2015) with either kind of weight decay, after clipping the gradient's norm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adam {
+    /// Decay of the two running moments.
+    pub betas: (f64, f64),
+    /// Added to the root of the second moment.
+    pub eps: f64,
+    /// Weight decay.
+    pub decay: Decay,
+    /// Largest norm of the gradient over all moved tensors together.
+    pub clip: Option<f64>,
+}
+
+impl Default for Adam {
+    fn default() -> Adam {
+        Adam { betas: (0.9, 0.999), eps: 1e-8, decay: Decay::None, clip: None }
+    }
+}
+
+/// One replica's optimizer.
+#[derive(Clone)]
+struct State<T> {
+    /// First and second moment of each moved tensor.
+    moments: Vec<[Buffer<T>; 2]>,
+    /// Updates made.
+    steps: u64,
+    /// Norm of the last gradient, before clipping.
+    norm: f64,
+}
+
+/// What a training step computes and moves.
+#[derive(Clone, Debug)]
+pub struct StepSpec {
+    /// Batch statistics and dropout, or frozen ones as few-shot tuning needs.
+    pub mode: Mode,
+    /// Losses with the tensors each one moves. A tensor moved by several gets the sum of their gradients.
+    pub objectives: Vec<Objective>,
+    /// Values to be read after the step.
+    pub outputs: Vec<Id>,
+    /// The optimizer.
+    pub adam: Adam,
+}
+
+/// A compiled training step over R replicas.
+pub struct Step<T> {
+    program: Program<T>,
+    adam: Adam,
+    states: Vec<State<T>>,
+}
+
+impl<T: Real> Step<T> {
+    /// Compiles a step for R replicas.
+    pub fn new(graph: &Graph, spec: &StepSpec, replicas: usize, cpu: &Cpu) -> Result<Step<T>> {
+        if spec.objectives.is_empty() {
+            return Err(Error::Program("a training step needs at least 1 objective".into()));
+        }
+        let program = Program::compile(graph, spec.mode, &spec.outputs, &spec.objectives, replicas, cpu)?;
+        let moments = |t: usize| [0, 1].map(|_| buffer(graph.tensors()[t].len()));
+        let state = State {
+            moments: program.gradients.iter().map(|(t, _)| moments(*t)).collect(),
+            steps: 0,
+            norm: 0.0,
+        };
+        Ok(Step { program, adam: spec.adam, states: vec![state; replicas] })
+    }
+
+    /// One step of every active replica, each at its own learning rate. A replica whose gradient is not finite keeps
+    /// its parameters, and the step ends with an error that names it.
+    pub fn run(
+        &mut self,
+        parameters: &mut Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        rates: &[f64],
+        active: &[bool],
+    ) -> Result<()> {
+        self.backward(parameters, feeds, active)?;
+        self.update(parameters, rates, active)
+    }
+
+    /// Losses, outputs and gradients, without moving anything.
+    pub fn backward(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        active: &[bool],
+    ) -> Result<()> {
+        self.expect("active flags", active.len())?;
+        self.program.forward(parameters, feeds, Some(active))
+    }
+
+    fn expect(&self, what: &str, n: usize) -> Result<()> {
+        let r = self.program.replicas();
+        if n == r { Ok(()) } else { Err(Error::Program(format!("{r} replicas need {r} {what}, got {n}"))) }
+    }
+
+    /// Applies the gradients of the last [`backward`](Self::backward).
+    pub fn update(&mut self, parameters: &mut Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
+        self.expect("learning rates", rates.len())?;
+        self.expect("active flags", active.len())?;
+        self.expect("replicas of parameters", parameters.replicas.len())?;
+        if let Some(rate) = rates.iter().find(|r| !r.is_finite() || **r < 0.0) {
+            return Err(Error::Program(format!("a learning rate must be a number not below 0, got {rate}")));
+        }
+        let Step { program, adam, states } = self;
+        let (program, adam, tensors) = (&*program, *adam, &parameters.tensors);
+        let one = |r: usize, own: &mut Replica<T>, state: &mut State<T>| {
+            if active[r] { update(program, adam, tensors, r, own, state, rates[r]) } else { true }
+        };
+        let fine: Vec<bool> = program.cpu().enter(|| {
+            let all = parameters.replicas.par_iter_mut().zip(states.par_iter_mut()).enumerate();
+            all.map(|(r, (own, state))| one(r, own, state)).collect()
+        });
+        match fine.iter().position(|f| !f) {
+            None => Ok(()),
+            Some(r) => Err(Error::Program(format!(
+                "the gradient of replica {r} is not finite at step {}; its parameters were kept. \
+                 A smaller learning rate or input scale may help",
+                self.states[r].steps + 1
+            ))),
+        }
+    }
+
+    /// An output's values in one replica, by its place in [`StepSpec::outputs`].
+    pub fn output<'a>(&'a self, parameters: &'a Parameters<T>, replica: usize, output: usize) -> &'a [T] {
+        self.program.output(parameters, replica, output)
+    }
+
+    /// The gradient of a tensor after the last backward pass; `None` where the losses do not depend on it.
+    pub fn gradient<'a>(
+        &'a self,
+        parameters: &'a Parameters<T>,
+        replica: usize,
+        name: &str,
+    ) -> Option<&'a [T]> {
+        let tensor = parameters.tensors.iter().position(|t| t.name == name)?;
+        let (_, at) = self.program.gradients.iter().find(|(t, _)| *t == tensor)?;
+        let gradient = self.program.gradient(&parameters.replicas[replica], replica, *at)?;
+        Some(&gradient[..parameters.tensors[tensor].len()])
+    }
+
+    /// Norm of the gradient at the last update of a replica, before clipping.
+    pub fn gradient_norm(&self, replica: usize) -> f64 {
+        self.states[replica].norm
+    }
+
+    /// The compiled program, for its size and profile.
+    pub fn program(&mut self) -> &mut Program<T> {
+        &mut self.program
+    }
+
+    /// Bytes of memory the step holds: the program's and the optimizer's.
+    pub fn bytes(&self) -> usize {
+        let moments = self.states.iter().flat_map(|s| &s.moments).flatten().map(|m| m.len() * size_of::<T>());
+        self.program.bytes() + moments.sum::<usize>()
+    }
+
+    /// All that a later continuation needs besides the parameters, for one replica: numbers of steps and runs, moments.
+    pub fn checkpoint(&self, replica: usize) -> Checkpoint<T> {
+        let state = &self.states[replica];
+        Checkpoint {
+            steps: state.steps,
+            runs: self.program.runs(),
+            moments: state.moments.iter().map(|m| m.each_ref().map(|b| b.to_vec())).collect(),
+        }
+    }
+
+    /// Continues where a checkpoint was taken.
+    pub fn restore(&mut self, replica: usize, from: &Checkpoint<T>) -> Result<()> {
+        let state = &mut self.states[replica];
+        let same = state.moments.len() == from.moments.len()
+            && state.moments.iter().zip(&from.moments).all(|(a, b)| (0..2).all(|i| a[i].len() == b[i].len()));
+        if !same {
+            return Err(Error::Program("the checkpoint belongs to a step that moves other tensors".into()));
+        }
+        for (own, saved) in state.moments.iter_mut().zip(&from.moments) {
+            for (own, saved) in own.iter_mut().zip(saved) {
+                own.copy_from_slice(saved);
+            }
+        }
+        state.steps = from.steps;
+        self.program.set_runs(from.runs);
+        Ok(())
+    }
+}
+
+/// The state of one replica's optimizer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint<T> {
+    /// Updates made.
+    pub steps: u64,
+    /// Runs made; random numbers depend on it.
+    pub runs: u32,
+    /// First and second moments of the moved tensors, in the step's order.
+    pub moments: Vec<[Vec<T>; 2]>,
+}
+
+/// Elements one thread takes at a time.
+const PIECE: usize = 1 << 14;
+
+/// False, and nothing done, where the gradient is not finite.
+fn update<T: Real>(
+    program: &Program<T>,
+    adam: Adam,
+    tensors: &[Tensor],
+    r: usize,
+    own: &mut Replica<T>,
+    state: &mut State<T>,
+    rate: f64,
+) -> bool {
+    let isa = program.cpu().isa();
+    let mut squares = 0.0;
+    for (t, at) in &program.gradients {
+        if let Some(g) = program.gradient(own, r, *at) {
+            squares += sum_of_squares(isa, &g[..tensors[*t].len()]);
+        }
+    }
+    state.norm = squares.sqrt();
+    if !state.norm.is_finite() {
+        return false;
+    }
+    state.steps += 1;
+    let steps = state.steps as i32;
+    let factor = adam.clip.map_or(1.0, |most| (most / (state.norm + 1e-6)).min(1.0));
+    let (first, second) = adam.betas;
+    let rule = Rule {
+        factor: T::of(factor),
+        l2: T::of(if let Decay::Gradient(w) = adam.decay { w } else { 0.0 }),
+        keep: T::of(if let Decay::Decoupled(w) = adam.decay { 1.0 - rate * w } else { 1.0 }),
+        first: T::of(first),
+        second: T::of(second),
+        one_less_first: T::of(1.0 - first),
+        one_less_second: T::of(1.0 - second),
+        rate: T::of(rate / (1.0 - first.powi(steps))),
+        root: T::of(1.0 / (1.0 - second.powi(steps)).sqrt()),
+        eps: T::of(adam.eps),
+    };
+    for (tensor, at) in &program.updates {
+        let mut values = std::mem::replace(&mut own.values[*tensor], Buffer::new(64));
+        let n = values.len();
+        values.copy_from_slice(&program.update(own, r, *at)[..n]);
+        own.values[*tensor] = values;
+    }
+    for ((t, at), moments) in program.gradients.iter().zip(&mut state.moments) {
+        let mut values = std::mem::replace(&mut own.values[*t], Buffer::new(64));
+        let gradient = program.gradient(own, r, *at);
+        let [m, v] = moments;
+        match gradient {
+            Some(g) => {
+                let pieces =
+                    values.par_chunks_mut(PIECE).zip(m.par_chunks_mut(PIECE)).zip(v.par_chunks_mut(PIECE));
+                pieces.zip(g.par_chunks(PIECE)).for_each(|(((p, m), v), g)| rule.apply(isa, p, m, v, g));
+            }
+            // A tensor that the losses do not reach stays where it is, as in PyTorch.
+            None => {}
+        }
+        if let Some(most) = tensors[*t].max_norm {
+            constrain(&mut values, tensors[*t].shape[0], most);
+        }
+        own.values[*t] = values;
+    }
+    true
+}
+
+struct Rule<T> {
+    factor: T,
+    l2: T,
+    keep: T,
+    first: T,
+    second: T,
+    one_less_first: T,
+    one_less_second: T,
+    rate: T,
+    root: T,
+    eps: T,
+}
+
+impl<T: Real> Rule<T> {
+    fn apply(&self, isa: Isa, p: &mut [T], m: &mut [T], v: &mut [T], g: &[T]) {
+        vectorised(
+            isa,
+            #[inline(always)]
+            || {
+                for (((p, m), v), &g) in p.iter_mut().zip(m).zip(v).zip(g) {
+                    let g = g * self.factor + self.l2 * *p;
+                    *m = *m * self.first + g * self.one_less_first;
+                    *v = *v * self.second + g * g * self.one_less_second;
+                    *p = *p * self.keep - self.rate * *m / (v.sqrt() * self.root + self.eps);
+                }
+            },
+        );
+    }
+}
+
+fn sum_of_squares<T: Real>(isa: Isa, x: &[T]) -> f64 {
+    vectorised(
+        isa,
+        #[inline(always)]
+        || x.chunks(1024).map(|x| crate::ops::dot(x, x).wide()).sum(),
+    )
+}
+
+/// Scales every slice along the first axis that is longer than `most` down to it.
+fn constrain<T: Real>(values: &mut [T], slices: usize, most: f64) {
+    let n = values.len() / slices;
+    for slice in values.chunks_exact_mut(n) {
+        let norm = slice.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+        if norm > most {
+            let factor = T::of(most / norm);
+            slice.iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+"""Checks the PyTorch peers against the golden numbers of the method specifications, in float64.
+
+Usage: python check_peers.py        (exit status 1 if any number is off by more than 1e-8 relative)
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from peers import (
+    DeepConvNet,
+    EegNet,
+    Masks,
+    Ptsm,
+    PtsmConfig,
+    PtsmTask,
+    Weights,
+    count,
+    feature_losses,
+    fill,
+    fill_input,
+    fill_parameters,
+    mask_losses,
+    nt_xent,
+)
+
+RELATIVE = 1e-8
+failures: list[str] = []
+checked = 0
+
+
+def check(name: str, got: Tensor | float, want: str) -> None:
+    """`want` holds the printed numbers, separated by blanks; a printed 0 means below 1e-12."""
+    global checked
+    values = got.detach().flatten().tolist() if isinstance(got, Tensor) else [got]
+    printed = want.split()
+    if len(values) != len(printed):
+        failures.append(f"{name}: {len(values)} values, {len(printed)} expected")
+    for value, text in zip(values, printed):
+        exact, checked = float(text), checked + 1
+        if not abs(value - exact) <= (RELATIVE * abs(exact) or 1e-12):
+            failures.append(f"{name}: {value!r}, expected {text}")
+
+
+def grad_norms(name: str, loss: Tensor, wanted: dict[str, tuple[Tensor, str]]) -> None:
+    grads = torch.autograd.grad(loss, [p for p, _ in wanted.values()])
+    for (key, (_, want)), grad in zip(wanted.items(), grads):
+        check(f"{name} gradient {key}", grad.norm(), want)
+
+
+# ---------------------------------------------------------------------------------------------------------------- PTSM
+
+GOLDEN = PtsmConfig(
+    channels=3, time=32, classes=2, subjects=2, pooled=4, spatial_width=5, temporal_width=4, encoder=(4, 6, 8),
+    shared=(10, 8), features=6, hidden=5, dropout=0.0,
+)  # fmt: skip
+
+
+def golden_ptsm(pool: str) -> Ptsm:
+    """Golden PTSM of float64 weights. Its `each` lengths are 16, 8, 4, as the golden numbers were made."""
+    model = Ptsm(replace(GOLDEN, pool=pool, each_sizes=(16, 8, 4))).double()
+    fill_parameters(ordered_parameters(model), 0.3, shift_bias=0.3)
+    return model
+
+
+def ordered_parameters(model: Ptsm) -> list[Tensor]:
+    """The 38 filled tensors, in the order of the specification; fusion and batch norm keep their start values."""
+    layers = (nn.Linear, nn.Conv1d)
+    return [p for m in model.modules() if isinstance(m, layers) for p in (m.weight, m.bias)]
+
+
+def check_ptsm_counts() -> None:
+    full = Ptsm(PtsmConfig(62, 1000, 2, 53))
+    check("ptsm count", count(full), "670167")
+    parts = {"personal": 4062 + 7073, "encoder": 61792, "shared": 557440, "task_head": 4290, "subject_head": 7605}
+    for name, want in parts.items():
+        check(f"ptsm count {name}", count(getattr(full, name)), str(want))
+    check("ptsm count heads", count(full.task) + count(full.subject), "16768")
+    check("ptsm count spatial", count(full.personal.spatial), "4062")
+    check("ptsm count temporal", count(full.personal.temporal), "7073")
+    check("ptsm count fusion", count(full.fusion), "2")
+    check("ptsm count 64", count(Ptsm(PtsmConfig(64, 640, 2, 84))), "673210")
+    check("ptsm count golden", count(golden_ptsm("last")), "1430")
+    check("ptsm filled tensors", len(ordered_parameters(golden_ptsm("last"))), "38")
+
+
+def check_losses() -> None:
+    t = fill((6, 3), 1, 1.0) * (1 + 0.1 * torch.arange(6, dtype=torch.float64))[:, None]
+    s = fill((6, 3), 2, 0.8) + 0.1
+    sp, tp, sc, tc = (fill((6, n), k, 2.0).sigmoid() for k, n in ((3, 4), (4, 5), (5, 4), (6, 5)))
+    masks = Masks(sp, tp, sc, tc)
+    default = Weights()
+    literal = Weights(literal=frozenset({"sparse", "cov", "info", "sparse_features"}))
+    m, ml = mask_losses(masks, default), mask_losses(masks, literal)
+    f, fl = feature_losses(t, s, default), feature_losses(t, s, literal)
+    full_p, full_c = ((a[:, None, :] * b[:, :, None]).flatten(1) for a, b in ((tp, sp), (tc, sc)))
+    check("L_sim", m["sim"], "0.9517020251")
+    check("L_sim full", F.cosine_similarity(full_p, full_c, dim=1).mean(), "0.9517020251")
+    check("L_sparse literal", ml["sparse"], "8.585041318")
+    check("L_sparse", m["sparse"], "0.4292520659")
+    check("L_size", m["size"], "0.6423357333")
+    check("L_orth", f["orth"], "0.7416940197")
+    check("L_cov literal", fl["cov"], "1.316662132")
+    check("L_cov", f["cov"], "0.8265842430")
+    check("L_info literal", fl["info"], "-1.291353998")
+    check("L_info", f["info"], "-0.4304513327")
+    check("L_sparse' literal", fl["sparse_features"], "22.10614110")
+    check("L_sparse'", f["sparse_features"], "1.228118950")
+    y, subject = torch.tensor([0, 1, 0, 1, 0, 1]), torch.tensor([0, 0, 1, 1, 2, 2])
+    check("NT-Xent task 0.5", nt_xent(t, y, 0.5), "1.713137282")
+    check("NT-Xent task 0.1", nt_xent(t, y, 0.1), "2.652301892")
+    check("NT-Xent subject 0.5", nt_xent(s, subject, 0.5), "0.8151542140")
+    check("NT-Xent without positives", nt_xent(t, torch.arange(6), 0.5), "0")
+    check("L_cov literal x10", feature_losses(10 * t, 10 * s, literal)["cov"], "0.01316662132")
+    check("L_cov x10", feature_losses(10 * t, 10 * s, default)["cov"], "0.8265842430")
+
+
+def check_ptsm_forward() -> None:
+    x, y, subject = fill_input(4, 3, 32), torch.tensor([0, 1, 0, 1]), torch.tensor([0, 0, 1, 1])
+    model = golden_ptsm("last").eval()
+    out = model(x)
+    check("M_s^p", out.masks.space_p[0], "0.5490856496 0.4274610248 0.3504450586")
+    check("M_t^p", out.masks.time_p[0, :4], "0.6688815285 0.7109479091 0.7622334631 0.8176971565")
+    logits = (
+        "0.07661742641 0.1237661217 0.07662029778 0.1237765467 0.07662386944 0.1237898254 0.07662875318 0.1238081522"
+    )
+    check("ptsm last eval task logits", out.task_logits, logits)
+    check("ptsm last eval subject logits", out.subject_logits[0], "1.519136576 0.734077966")
+    check(
+        "ptsm f_task",
+        out.f_task[0],
+        "0.5629264711 0.3591055372 0.1905198234 0.2586143056 0.5289285222 0.7645750115",
+    )
+
+    model.train()
+    out = model(x)
+    check(
+        "ptsm last train task logits",
+        out.task_logits,
+        "0.04710986132 0.09105286834 0.0584440835 0.1001796498 0.04636078672 0.1011940246 0.05914906601 0.1182143038",
+    )
+    task, subj = F.cross_entropy(out.task_logits, y), F.cross_entropy(out.subject_logits, subject)
+    check("ptsm last L_task", task, "0.6932118315")
+    check("ptsm last L_subj", subj, "0.7453193398")
+    wanted = {
+        "g_s^p w1": (model.personal.spatial[0].weight, "0.000875543393"),
+        "g_t^p w1": (model.personal.temporal[0].weight, "0.004207817322"),
+        "p_a": (model.fusion["time"], "0.001305704367"),
+        "p_b": (model.fusion["space"], "0.0003843310033"),
+        "conv1": (model.encoder[0].conv.weight, "0.04404978227"),
+        "shared1": (model.shared[0].weight, "0.3796032329"),
+        "F_task": (model.task.linear.weight, "0.107687481"),
+        "F_subj": (model.subject.linear.weight, "0.2244330012"),
+        "C_task w2": (model.task_head[3].weight, "0.0305876825"),
+    }
+    grad_norms("ptsm last", task + subj, wanted)
+
+    model = golden_ptsm("each").eval()
+    check("ptsm each eval", model(x).task_logits[0], "0.07660901531 0.1237350724")
+    check("ptsm each eval, released part", PtsmTask(golden_ptsm("each").eval())(x)[0], "0.07660901531 0.1237350724")
+    out = model.train()(x)
+    task, subj = F.cross_entropy(out.task_logits, y), F.cross_entropy(out.subject_logits, subject)
+    check("ptsm each L_task", task, "0.6928453204")
+    check("ptsm each L_subj", subj, "0.7492313138")
+    grad_norms("ptsm each", task + subj, {"conv1": (model.encoder[0].conv.weight, "0.08775637105")})
+
+
+# -------------------------------------------------------------------------------------------------------------- EEGNet
+
+
+def golden_eegnet(spatial_scale: float = 0.1) -> EegNet:
+    model = EegNet(4, 128, 3, dropout=0.0).double()
+    tensors = [model.temporal.weight, model.spatial.weight, model.depthwise.weight, model.pointwise.weight]
+    tensors += [model.classifier.weight, model.classifier.bias]
+    fill_parameters(tensors, [0.1, spatial_scale, 0.1, 0.1, 0.02, 0.1])
+    return model
+
+
+def check_eegnet() -> None:
+    counts = [
+        (EegNet(64, 128, 2), 2258),
+        (EegNet(22, 256, 4, kernel=32), 1716),
+        (EegNet(22, 512, 4), 2484),
+        (EegNet(62, 512, 2), 2610),
+        (EegNet(62, 1000, 2, kernel=125, separable_kernel=32, pools=(8, 16)), 3066),
+        (EegNet(64, 128, 2, f1=4), 1066),
+        (EegNet(22, 256, 4, f1=4, kernel=32), 796),
+    ]
+    for model, want in counts:
+        check("eegnet count", count(model), str(want))
+
+    x, y = fill_input(3, 4, 128), torch.tensor([0, 1, 2])
+    check("input", x[0, 0, :4], "0.5469572182 0.5877821413 0.6224593042 0.6510451624")
+    check("input", x[2, 3, 127], "0.9758235085")
+    model = golden_eegnet().eval()
+    logits = model(x)
+    check(
+        "eegnet eval",
+        logits,
+        "-0.06848349777 -0.05830429 -0.04730877803 -0.06845877155 -0.05832295719 -0.04731672868 "
+        "-0.06843212956 -0.05834214466 -0.04732612756",
+    )
+    check("eegnet eval CE", F.cross_entropy(logits, y), "1.0986609290")
+    logits = model.train()(x)
+    check(
+        "eegnet train",
+        logits,
+        "-0.07942686153 -0.04411601398 -0.04911593003 -0.07422753715 -0.04951712617 -0.0494614606 "
+        "-0.0716614541 -0.04912586577 -0.05237915593",
+    )
+    loss = F.cross_entropy(logits, y)
+    check("eegnet train CE", loss, "1.1014626618")
+    wanted = {
+        "conv1": (model.temporal.weight, "0.02325627351"),
+        "BN1 scale": (model.temporal_norm.weight, "0.001238437464"),
+        "BN1 shift": (model.temporal_norm.bias, "0"),
+        "depthwise": (model.spatial.weight, "0.1081220815"),
+        "BN2 scale": (model.spatial_norm.weight, "0.003911591186"),
+        "BN2 shift": (model.spatial_norm.bias, "0.00334495083"),
+        "sep-depthwise": (model.depthwise.weight, "0.03052027087"),
+        "pointwise": (model.pointwise.weight, "0.2319586741"),
+        "BN3 scale": (model.separable_norm.weight, "0.01459417155"),
+        "BN3 shift": (model.separable_norm.bias, "0.007780515274"),
+        "linear weight": (model.classifier.weight, "0.707053681"),
+        "linear bias": (model.classifier.bias, "0.007115579591"),
+    }
+    grad_norms("eegnet", loss, wanted)
+    before = [p.clone() for p in model.parameters()]
+    model.constrain_()
+    check("eegnet max-norm untouched", sum((a - b).abs().sum() for a, b in zip(before, model.parameters())), "0")
+
+
+# --------------------------------------------------------------------------------------------------------- DeepConvNet
+
+
+def check_deepconvnet() -> None:
+    counts = {(22, 1000, 4): 282879, (62, 1000, 2): 305077, (64, 640, 2): 304727, (22, 1125, 4): 284479}
+    for shape, want in counts.items():
+        check("deepconvnet count", count(DeepConvNet(*shape)), str(want))
+    for t, want in {1000: 7, 1125: 9, 640: 3, 441: 1}.items():
+        check(f"deepconvnet L4 of {t}", DeepConvNet.length(t), str(want))
+
+    x, y = fill_input(2, 3, 500), torch.tensor([0, 1])
+    model = DeepConvNet(3, 500, 2, dropout=0.0).double()
+    convs = [block.conv.weight for block in model.blocks]
+    tensors = [model.temporal.weight, model.temporal.bias, model.spatial.weight, *convs]
+    fill_parameters([*tensors, model.classifier.weight, model.classifier.bias], 0.1)
+    logits = model.eval()(x)
+    check("deepconvnet eval", logits, "0.08719830933 0.09316182899 0.0872026607 0.09294866913")
+    check("deepconvnet eval CE", F.cross_entropy(logits, y), "0.6932058446")
+    logits = model.train()(x)
+    check("deepconvnet train", logits, "0.3098881246 0.5622739047 0.3858344872 0.5608819607")
+    loss = F.cross_entropy(logits, y)
+    check("deepconvnet train CE", loss, "0.7183650579")
+    wanted = {
+        "temporal weight": (model.temporal.weight, "6.470003277"),
+        "temporal bias": (model.temporal.bias, "0"),
+        "spatial": (model.spatial.weight, "118.2638046"),
+        "conv2": (convs[0], "11.88160586"),
+        "conv3": (convs[1], "13.0200514"),
+        "conv4": (convs[2], "48.44669088"),
+        "head weight": (model.classifier.weight, "4.012102057"),
+        "head bias": (model.classifier.bias, "0.07524613207"),
+    }
+    grad_norms("deepconvnet", loss, wanted)
+
+
+if __name__ == "__main__":
+    for run in (check_ptsm_counts, check_losses, check_ptsm_forward, check_eegnet, check_deepconvnet):
+        run()
+    print("\n".join(failures) if failures else f"{checked} golden numbers agree")
+    sys.exit(bool(failures))

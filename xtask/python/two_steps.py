@@ -1,0 +1,181 @@
+"""Recipe of the golden file `crates/ptsm-decode/tests/golden/two_steps.json`.
+
+Two optimizer steps of PTSM and EEGNet in float64 from deterministic weights, dropout 0, train mode, one thread. Every
+loss value, gradient norm, final parameter and running statistic is written, so that a second implementation can be
+compared from the first forward pass to the last update.
+
+Usage: python two_steps.py [--check]        (--check compares with the stored file instead of writing it)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from check_peers import golden_eegnet, golden_ptsm
+from peers import EegNet, Ptsm, Weights, fill_input, ptsm_losses, total_loss
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "crates/ptsm-decode/tests/golden/two_steps.json"
+RECIPE = "xtask/python/two_steps.py"
+
+
+@dataclass
+class Optimizer:
+    name: str = "Adam"
+    lr: float = 1e-2
+    weight_decay: float = 1e-4
+    clip_norm: float | None = 5.0
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        return getattr(torch.optim, self.name)(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+
+    def describe(self) -> dict:
+        decay = "decoupled" if self.name == "AdamW" else "l2"
+        fixed = {"betas": [0.9, 0.999], "eps": 1e-8, "decay_form": decay, "decay_on": "every parameter"}
+        return {**asdict(self), **fixed, "clip_eps": 1e-6}
+
+
+def digits(value: float | Tensor) -> float:
+    value = value.item() if isinstance(value, Tensor) else value
+    return float(f"{value:.15g}")
+
+
+def stored(tensor: Tensor) -> dict:
+    return {"shape": list(tensor.shape), "values": [digits(v) for v in tensor.detach().flatten().tolist()]}
+
+
+def state(model: nn.Module) -> dict[str, dict]:
+    """Every parameter and running statistic under the names of the Rust side."""
+    out = {}
+    for prefix, module in model.named_modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            running = torch.stack([module.running_mean, module.running_var])
+            tensors = {"scale": module.weight, "shift": module.bias, "running": running}
+        else:
+            tensors = dict(module.named_parameters(recurse=False))
+        for name, tensor in tensors.items():
+            # layers of a sequence are counted without activations and dropout: 0, 2 or 3 -> 0, 1
+            key = re.sub(r"(spatial|temporal|shared|_head)\.[1-9]", r"\1.1", f"{prefix}.{name}")
+            if isinstance(model, EegNet) and isinstance(module, nn.Conv2d):
+                tensor = tensor.flatten(1)
+            assert key not in out
+            out[key] = stored(tensor)
+    return out
+
+
+def train(model: nn.Module, losses, optimizer: Optimizer, after=lambda: None) -> dict:
+    """Two steps; `losses` returns (total, named losses), `after` runs after each update."""
+    opt = optimizer.build(model.train())
+    steps = []
+    for _ in range(2):
+        opt.zero_grad()
+        total, named = losses()
+        total.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), optimizer.clip_norm or float("inf"))
+        opt.step()
+        after()
+        named = {name: digits(value) for name, value in named.items()}
+        steps.append({"total": digits(total), "losses": named, "grad_norm": digits(norm)})
+    return {"steps": steps, "state": state(model)}
+
+
+def ptsm_case(pool: str, optimizer: Optimizer, weights: Weights) -> dict:
+    model = golden_ptsm(pool)
+    x, y, subject = fill_input(4, 3, 32), torch.tensor([0, 1, 0, 1]), torch.tensor([0, 0, 1, 1])
+
+    def losses():
+        named = ptsm_losses(model(x), y, subject, weights)
+        return total_loss(named, weights), named
+
+    cfg = asdict(model.cfg) | {"each_sizes": None}
+    cfg = {k: v for k, v in cfg.items() if v is not None} | {"pool_sizes": model.cfg.pool_sizes(), "batch": 4}
+    described = asdict(weights) | {"literal": sorted(weights.literal)}
+    data = {"input": [4, 3, 32], "labels": y.tolist(), "subjects": subject.tolist()}
+    fill = {"scale": 0.3, "bias_shift": 0.3, "fusion": 0.0}
+    hyper = {"model": cfg, "data": data, "fill": fill, "weights": described, "optimizer": optimizer.describe()}
+    return {"hyper": hyper, **train(model, losses, optimizer)}
+
+
+def eegnet_case() -> dict:
+    optimizer = Optimizer(weight_decay=0.0, clip_norm=None)
+    model = golden_eegnet(spatial_scale=2.0)
+    x, y = fill_input(3, 4, 128), torch.tensor([0, 1, 2])
+
+    def losses():
+        loss = model.loss(x, y)
+        return loss, {"task": loss}
+
+    shape = {"channels": 4, "time": 128, "classes": 3, "f1": 8, "depth": 2, "f2": 16, "kernel": 64}
+    shape |= {"separable_kernel": 16, "pools": [4, 8], "dropout": 0.0, "norm_eps": 1e-3, "norm_momentum": 0.01}
+    scales = {"temporal": 0.1, "spatial": 2.0, "depthwise": 0.1, "pointwise": 0.1}
+    scales |= {"classifier_weight": 0.02, "classifier_bias": 0.1}
+    hyper = {
+        "model": shape,
+        "data": {"input": [3, 4, 128], "labels": y.tolist()},
+        "fill": {"scales": scales},
+        "max_norm": {"spatial": 1.0, "classifier": 0.25, "when": "after every optimizer step"},
+        "optimizer": optimizer.describe(),
+    }
+    return {"hyper": hyper, **train(model, losses, optimizer, model.constrain_)}
+
+
+def build() -> dict:
+    literal = Weights(
+        sparse=0.01 / (3 * 32),
+        sparse_features=0.01 / (6 * 4),
+        literal=frozenset({"sparse", "cov", "info", "sparse_features"}),
+    )
+    return {
+        "recipe": RECIPE,
+        "torch": torch.__version__,
+        "dtype": "float64",
+        "cases": {
+            "ptsm_last": ptsm_case("last", Optimizer(), Weights()),
+            "ptsm_each": ptsm_case("each", Optimizer("AdamW", weight_decay=1e-2, clip_norm=0.05), Weights()),
+            "ptsm_literal": ptsm_case("last", Optimizer(), literal),
+            "eegnet": eegnet_case(),
+        },
+    }
+
+
+def compact(document: dict) -> str:
+    """Indented JSON with every list on one line."""
+    text = json.dumps(document, indent=1)
+    return re.sub(r"\[[^\[\]{}]*\]", lambda m: re.sub(r"\s+", "", m.group()).replace(",", ", "), text) + "\n"
+
+
+def differences(got, want, path: str = "") -> list[str]:
+    """Places where two documents differ by more than 1e-9 relative plus 1e-9; versions are not compared.
+
+    The absolute part is for biases in front of a batch norm: their gradient is rounding noise, which Adam amplifies.
+    """
+    if isinstance(want, dict):
+        if got.keys() != want.keys():
+            return [f"{path}: other keys"]
+        return [d for key in want if key != "torch" for d in differences(got[key], want[key], f"{path}/{key}")]
+    if isinstance(want, list):
+        if len(got) != len(want):
+            return [f"{path}: other length"]
+        return [d for i, w in enumerate(want) for d in differences(got[i], w, f"{path}[{i}]")]
+    if isinstance(want, float):
+        return [] if abs(got - want) <= 1e-9 * (1 + abs(want)) else [f"{path}: {got} instead of {want}"]
+    return [] if got == want else [f"{path}: {got} instead of {want}"]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    text = compact(build())
+    if "--check" in sys.argv[1:]:
+        found = differences(json.loads(text), json.loads(TARGET.read_text()))
+        print("\n".join(found) if found else f"{TARGET.relative_to(ROOT)} is reproduced")
+        sys.exit(bool(found))
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(text)
+    print(f"{TARGET.relative_to(ROOT)}: {len(text)} bytes")
