@@ -1,1 +1,41 @@
-//! Decoders.
+//! Decoders of EEG trials as networks on [`ptsm_engine`].
+//!
+//! A decoder is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph
+//! with its losses, which values it offers, and what moves which parameter. Training steps, few-shot tuning
+//! and inference are compiled from that one value. Parameters do not depend on the batch size, so a network
+//! trained on batches of 64 is applied to single trials by building it again with a batch of 1.
+//!
+//! ```
+//! use ptsm_decode::{Model, TrialShape, eegnet::EegNet};
+//! use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
+//!
+//! let shape = TrialShape { channels: 4, time: 64, classes: 2, subjects: 3 };
+//! let cpu = Cpu::new()?;
+//! let training = Model::EegNet(EegNet::default()).build(shape, 8)?;
+//! let mut parameters = Parameters::<f32>::new(&training.graph, &[1, 2])?; // two seeds, trained at once
+//! let mut step = Step::new(&training.graph, &training.step(Adam::default()), 2, &cpu)?;
+//!
+//! let trials: Vec<f32> = (0..20 * 4 * 64).map(|i| (i as f32 * 0.37).sin()).collect();
+//! let labels: Vec<u32> = (0..20).map(|i| i % 2).collect();
+//! let rows: Vec<u32> = (0..16).collect(); // 8 trials for each replica
+//! let feeds = [
+//!     ("x", Feed::Rows { data: &trials, rows: &rows }),
+//!     ("task", Feed::LabelRows { data: &labels, rows: &rows }),
+//! ];
+//! step.run(&mut parameters, &feeds, &[1e-3, 1e-3], &[true, true])?;
+//!
+//! let single = Model::EegNet(EegNet::default()).build(shape, 1)?;
+//! let mut decode = Program::new(&single.graph, Mode::Infer, &[single.logits], 2, &cpu)?;
+//! decode.run(&parameters, &[("x", Feed::Shared(&trials[..4 * 64]))])?;
+//! assert_eq!(decode.output(&parameters, 0, 0).len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod deepconvnet;
+pub mod eegnet;
+pub mod file;
+pub mod losses;
+mod network;
+pub mod ptsm;
+
+pub use network::{Error, Model, Network, Result, TrialShape};

@@ -1,0 +1,146 @@
+//! EEGNet: compact depthwise-separable CNN.
+//!
+//! Paper: Lawhern et al. 2018, doi:10.1088/1741-2552/aace8c; the authors' Keras form is the reference.
+//!
+//! ```text
+//! [B,C,T] -> temporal conv k1 (same) -> [B,F1,C,T] -> BN -> spatial depthwise (max-norm 1) -> [B,F1*D,T]
+//!         -> BN, ELU, average pool 4, dropout
+//!         -> depthwise conv k2 (same), pointwise conv -> [B,F2,T/4] -> BN, ELU, average pool 8, dropout
+//!         -> linear (max-norm 0.25) -> [B,K]
+//! ```
+//!
+//! Differs: nothing in the function. The engine runs space before time and takes the first batch norm's statistics from
+//! the data's lag moments; `[B,F1,C,T]` never exists.
+//!
+//! Parameters at C=22, T=512, K=4: 2484 (held by a test).
+
+use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Network, Result, TrialShape, positive, probability};
+
+/// Configuration of EEGNet; the default is EEGNet-8,2 at 128 Hz, trained across subjects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EegNet {
+    /// Temporal filters F1.
+    pub filters: usize,
+    /// Spatial filters per temporal one, D.
+    pub depth: usize,
+    /// Pointwise filters F2.
+    pub pointwise: usize,
+    /// First temporal kernel, half the sampling rate.
+    pub kernel: usize,
+    /// Second temporal kernel, an eighth of the sampling rate.
+    pub separable_kernel: usize,
+    /// The two poolings.
+    pub pools: [usize; 2],
+    /// Dropout: 0.25 across subjects, 0.5 within one.
+    pub dropout: f64,
+    /// Largest norm of a spatial filter; none for no limit.
+    pub spatial_norm: Option<f64>,
+    /// Largest norm of a class's weights; none for no limit.
+    pub classifier_norm: Option<f64>,
+    /// Label smoothing.
+    pub label_smoothing: f64,
+}
+
+impl Default for EegNet {
+    fn default() -> EegNet {
+        EegNet {
+            filters: 8,
+            depth: 2,
+            pointwise: 16,
+            kernel: 64,
+            separable_kernel: 16,
+            pools: [4, 8],
+            dropout: 0.25,
+            spatial_norm: Some(1.0),
+            classifier_norm: Some(0.25),
+            label_smoothing: 0.0,
+        }
+    }
+}
+
+const EPS: f64 = 1e-3;
+const MOMENTUM: f64 = 0.01;
+
+impl EegNet {
+    /// The network for a batch size.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        probability("dropout", self.dropout)?;
+        probability("label_smoothing", self.label_smoothing)?;
+        for (name, n) in [
+            ("filters", self.filters),
+            ("depth", self.depth),
+            ("pointwise", self.pointwise),
+            ("kernel", self.kernel),
+            ("separable_kernel", self.separable_kernel),
+        ] {
+            positive(name, n)?;
+        }
+        let (f1, maps, f2) = (self.filters, self.filters * self.depth, self.pointwise);
+        let c = shape.channels;
+        let mut g = Graph::new();
+        let x = g.input("x", &[batch, c, shape.time])?;
+        let labels = g.labels("task", &[batch], shape.classes)?;
+        let h = g.scoped("temporal", |g| -> Result<Id> {
+            // Glorot counts a kernel's taps on both sides, here (1, k) of 1 and F1 maps.
+            let w = g.parameter("weight", &[f1, self.kernel], Init::glorot(self.kernel, f1 * self.kernel))?;
+            Ok(g.temporal_conv(x, w, None, Padding::Same)?)
+        })?;
+        let h = g.scoped("temporal_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
+        let h = g.scoped("spatial", |g| -> Result<Id> {
+            let init = Init::glorot(c, self.depth * c);
+            let w = parameter(g, &[maps, c], init, self.spatial_norm)?;
+            let w = g.reshape(w, &[maps, 1, c])?;
+            Ok(g.spatial_conv(h, w, f1)?)
+        })?;
+        let h = g.scoped("spatial_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
+        let h = self.pooled(&mut g, h, self.pools[0])?;
+        let h = g.scoped("depthwise", |g| -> Result<Id> {
+            let k = self.separable_kernel;
+            let w = g.parameter("weight", &[maps, k], Init::glorot(k, k))?;
+            let w = g.reshape(w, &[maps, 1, k])?;
+            Ok(g.conv1d(h, w, None, maps, Padding::Same)?)
+        })?;
+        let h = g.scoped("pointwise", |g| -> Result<Id> {
+            let w = g.parameter("weight", &[f2, maps], Init::glorot(maps, f2))?;
+            let w = g.reshape(w, &[f2, maps, 1])?;
+            Ok(g.conv1d(h, w, None, 1, Padding::Valid)?)
+        })?;
+        let h = g.scoped("separable_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
+        let h = self.pooled(&mut g, h, self.pools[1])?;
+        let logits = g.scoped("classifier", |g| -> Result<Id> {
+            let h = g.flatten(h)?;
+            let n = g.shape(h)[1];
+            let w = parameter(g, &[shape.classes, n], Init::glorot(n, shape.classes), self.classifier_norm)?;
+            let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
+            Ok(g.linear(h, w, Some(b))?)
+        })?;
+        let loss = g.scoped("loss", |g| g.cross_entropy(logits, labels, self.label_smoothing))?;
+        let objectives = vec![Objective::new(&g, loss, |_| true)];
+        Ok(Network {
+            graph: g,
+            logits,
+            total: loss,
+            losses: vec![("task", loss)],
+            values: vec![],
+            objectives,
+        })
+    }
+
+    fn pooled(&self, g: &mut Graph, h: Id, size: usize) -> Result<Id> {
+        let h = g.elu(h)?;
+        let h = g.pool(h, Pooling::Average { size, stride: size })?;
+        Ok(g.dropout(h, self.dropout)?)
+    }
+}
+
+/// A weight, perhaps with a largest norm.
+pub(crate) fn parameter(g: &mut Graph, shape: &[usize], init: Init, max_norm: Option<f64>) -> Result<Id> {
+    Ok(match max_norm {
+        Some(norm) => g.constrained("weight", shape, init, norm)?,
+        None => g.parameter("weight", shape, init)?,
+    })
+}

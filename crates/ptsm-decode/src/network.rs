@@ -1,0 +1,121 @@
+//! What every decoder's network has in common.
+
+use ptsm_engine::{Adam, Graph, Id, Mode, Objective, StepSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Ptsm};
+
+/// What can go wrong between a configuration and a network.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value that no network can be built from.
+    #[error("configuration: {0}")]
+    Configuration(String),
+    /// A shape that does not fit, named by the engine.
+    #[error(transparent)]
+    Engine(#[from] ptsm_engine::Error),
+    /// A model file of another making.
+    #[error("{}: {message}", .path.display())]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What does not fit.
+        message: String,
+    },
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The trials a decoder is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialShape {
+    /// Channels C.
+    pub channels: usize,
+    /// Samples T.
+    pub time: usize,
+    /// Classes K.
+    pub classes: usize,
+    /// Training subjects S.
+    pub subjects: usize,
+}
+
+/// A decoder's network for one batch size.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Everything: the forward path, the losses.
+    pub graph: Graph,
+    /// Task logits `[B, K]`.
+    pub logits: Id,
+    /// The total loss.
+    pub total: Id,
+    /// The parts of the loss by name, unweighted.
+    pub losses: Vec<(&'static str, Id)>,
+    /// Other values worth reading, by name: masks, features.
+    pub values: Vec<(&'static str, Id)>,
+    /// Losses and the parameters they move. Their sum is the total.
+    pub objectives: Vec<Objective>,
+}
+
+impl Network {
+    /// A value by name.
+    pub fn value(&self, name: &str) -> Option<Id> {
+        self.values.iter().chain(&self.losses).find(|(n, _)| *n == name).map(|(_, id)| *id)
+    }
+
+    /// The training step: outputs are the total loss, then the parts in their order.
+    pub fn step(&self, adam: Adam) -> StepSpec {
+        let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
+        StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, adam }
+    }
+}
+
+/// A decoder by its configuration. This is what a model file carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", content = "config", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Model {
+    /// PTSM and its ablations.
+    Ptsm(Ptsm),
+    /// EEGNet.
+    EegNet(EegNet),
+    /// DeepConvNet.
+    DeepConvNet(DeepConvNet),
+}
+
+impl Model {
+    /// The network for a batch size.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let sizes = [
+            ("channels", shape.channels),
+            ("time", shape.time),
+            ("classes", shape.classes),
+            ("batch", batch),
+        ];
+        for (name, size) in sizes {
+            if size == 0 {
+                return Err(Error::Configuration(format!("`{name}` must be at least 1, got 0")));
+            }
+        }
+        match self {
+            Model::Ptsm(c) => c.build(shape, batch),
+            Model::EegNet(c) => c.build(shape, batch),
+            Model::DeepConvNet(c) => c.build(shape, batch),
+        }
+    }
+}
+
+/// `name` must be a probability below 1.
+pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
+    if (0.0..1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!("`{name}` must be at least 0 and below 1, got {p}")))
+}
+
+/// `name` must not be 0.
+pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
+    if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
+}

@@ -1,0 +1,573 @@
+//! PTSM: physiology-aware and task-invariant spatio-temporal modelling (AAAI 2026).
+//!
+//! ```text
+//! x [B,C,T] -> g_s^p, g_t^p, g_s^c, g_t^c -> M_s [B,C], M_t [B,T] -> x * M_s * M_t
+//!           -> encoder -> shared -> task features  -> task head    -> logits [B,K]
+//!                                \-> subject features -> subject head -> logits [B,S]   (training only)
+//! ```
+//!
+//! The paper leaves much open; the choices here are those of the specification this crate follows: masks
+//! made from log-variances (space) and a two-layer convolution (time), fused by learnable scalars, supervised NT-Xent
+//! for the contrast, and bounded forms of the losses that are unbounded or scale with the trial's size
+//! (`literal` gives the paper's). Every ablation is a configuration:
+//!
+//! | ablation | configuration |
+//! | --- | --- |
+//! | w/o STAP | `masks = "none"` |
+//! | w/o PP, w/o CP | `masks = "common"`, `masks = "personal"` |
+//! | w/o VO, CO, MIM, SR | `weights.orthogonality`, `.decorrelation`, `.retention`, `.feature_sparsity` `= 0` |
+//! | w/o contrast, w/o L_subj | `weights.contrast = 0`, `weights.subject = 0` |
+//! | cross-entropy only | [`Weights::cross_entropy_only`] |
+//! | pool each, fixed fusion, literal losses | `pool = "each"`, `fusion = "fixed"`, `literal = true` |
+//! | routed, subject table (A11) | `routed = true`, `subject_table = true` |
+//!
+//! Parameters at C=62, T=1000, K=2, S=53: 670 167 (held by a test).
+
+use ptsm_engine::{Adam, Graph, Id, Init, Mode, Objective, Padding, Pooling, StepSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::losses::{self, Mask};
+use crate::network::{Error, Network, Result, TrialShape, positive, probability};
+
+/// Where the encoder pools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pool {
+    /// Once, after the last layer: a receptive field of 13 samples.
+    Last,
+    /// After every layer, to about a quarter each time.
+    Each,
+}
+
+/// Which masks weigh the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Masks {
+    /// Personal and common ones, fused.
+    Both,
+    /// Personal ones alone ("w/o CP").
+    Personal,
+    /// Common ones alone ("w/o PP").
+    Common,
+    /// None ("w/o STAP").
+    None,
+}
+
+/// How personal and common masks are mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fusion {
+    /// By learnable scalars through a sigmoid, 0.5 at the start.
+    Learnable,
+    /// By the fixed share of the personal mask, in time and in space.
+    Fixed {
+        /// Share in time, `a`.
+        time: f64,
+        /// Share in space, `b`.
+        space: f64,
+    },
+}
+
+/// Weights of the losses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Weights {
+    /// l_subj
+    pub subject: f64,
+    /// l_decouple, over the four that follow.
+    pub decouple: f64,
+    /// l_orth
+    pub orthogonality: f64,
+    /// l_cov
+    pub decorrelation: f64,
+    /// l_info
+    pub retention: f64,
+    /// l_sparse'
+    pub feature_sparsity: f64,
+    /// l_mask, over the three that follow.
+    pub mask: f64,
+    /// l_sim
+    pub similarity: f64,
+    /// l_sparse
+    pub mask_sparsity: f64,
+    /// l_size
+    pub mask_size: f64,
+    /// l_contrast, over the two that follow.
+    pub contrast: f64,
+    /// l_ct
+    pub contrast_task: f64,
+    /// l_cs
+    pub contrast_subject: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights {
+            subject: 0.1,
+            decouple: 0.1,
+            orthogonality: 1.0,
+            decorrelation: 1.0,
+            retention: 0.1,
+            feature_sparsity: 0.01,
+            mask: 0.1,
+            similarity: 1.0,
+            mask_sparsity: 0.01,
+            mask_size: 1.0,
+            contrast: 0.1,
+            contrast_task: 1.0,
+            contrast_subject: 0.1,
+        }
+    }
+}
+
+impl Weights {
+    /// The task's cross-entropy and nothing else.
+    pub fn cross_entropy_only() -> Weights {
+        Weights { subject: 0.0, decouple: 0.0, mask: 0.0, contrast: 0.0, ..Weights::default() }
+    }
+
+    fn all(&self) -> [f64; 13] {
+        let w = self;
+        [
+            w.subject,
+            w.decouple,
+            w.orthogonality,
+            w.decorrelation,
+            w.retention,
+            w.feature_sparsity,
+            w.mask,
+            w.similarity,
+            w.mask_sparsity,
+            w.mask_size,
+            w.contrast,
+            w.contrast_task,
+            w.contrast_subject,
+        ]
+    }
+}
+
+/// Configuration of PTSM; the default is the reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ptsm {
+    /// Which masks there are.
+    pub masks: Masks,
+    /// How they are mixed.
+    pub fusion: Fusion,
+    /// Hidden width of the spatial mask generators.
+    pub spatial_width: usize,
+    /// Hidden channels of the temporal mask generators.
+    pub temporal_width: usize,
+    /// Kernel of the temporal mask generators.
+    pub temporal_kernel: usize,
+    /// Channels of the encoder's layers.
+    pub encoder: Vec<usize>,
+    /// Kernel of the encoder's layers.
+    pub kernel: usize,
+    /// Where the encoder pools.
+    pub pool: Pool,
+    /// Places left in time, T'.
+    pub pooled: usize,
+    /// With `pool = "each"`: lengths after the layers, instead of `max(T', ceil(T / 4^i))` with T' at the end.
+    pub pool_lengths: Option<Vec<usize>>,
+    /// Widths of the shared layers.
+    pub shared: [usize; 2],
+    /// Width of the task and subject features.
+    pub features: usize,
+    /// Hidden width of the heads.
+    pub head: usize,
+    /// Dropout of encoder, shared layers and heads.
+    pub dropout: f64,
+    /// Weights of the losses.
+    pub weights: Weights,
+    /// The paper's forms of L_sparse, L_cov, L_info and L_sparse'; their weights then want rescaling.
+    pub literal: bool,
+    /// Target mean of the masks.
+    pub rho: f64,
+    /// Temperature of the contrastive losses.
+    pub temperature: f64,
+    /// Label smoothing of the task's cross-entropy.
+    pub label_smoothing: f64,
+    /// Keep the gradient of L_task out of the personal masks and that of L_subj out of the common ones.
+    pub routed: bool,
+    /// Give each training subject an additive bias of its personal masks; strangers get the mean.
+    pub subject_table: bool,
+}
+
+impl Default for Ptsm {
+    fn default() -> Ptsm {
+        Ptsm {
+            masks: Masks::Both,
+            fusion: Fusion::Learnable,
+            spatial_width: 32,
+            temporal_width: 16,
+            temporal_kernel: 7,
+            encoder: vec![32, 64, 128],
+            kernel: 5,
+            pool: Pool::Last,
+            pooled: 16,
+            pool_lengths: None,
+            shared: [256, 128],
+            features: 64,
+            head: 64,
+            dropout: 0.5,
+            weights: Weights::default(),
+            literal: false,
+            rho: 0.5,
+            temperature: 0.1,
+            label_smoothing: 0.0,
+            routed: false,
+            subject_table: false,
+        }
+    }
+}
+
+const NORM_EPS: f64 = 1e-5;
+const NORM_MOMENTUM: f64 = 0.1;
+
+impl Ptsm {
+    fn check(&self, shape: TrialShape) -> Result<()> {
+        let wrong = |message: String| Err(Error::Configuration(message));
+        probability("dropout", self.dropout)?;
+        probability("label_smoothing", self.label_smoothing)?;
+        for (name, n) in [
+            ("subjects", shape.subjects),
+            ("spatial_width", self.spatial_width),
+            ("temporal_width", self.temporal_width),
+            ("temporal_kernel", self.temporal_kernel),
+            ("encoder", self.encoder.len()),
+            ("kernel", self.kernel),
+            ("pooled", self.pooled),
+            ("features", self.features),
+            ("head", self.head),
+        ] {
+            positive(name, n)?;
+        }
+        if let Some(w) = self.weights.all().iter().find(|w| !w.is_finite()) {
+            return wrong(format!("`weights` must be finite numbers, got {w}"));
+        }
+        if let Fusion::Fixed { time, space } = self.fusion
+            && !((0.0..=1.0).contains(&time) && (0.0..=1.0).contains(&space))
+        {
+            return wrong(format!("`fusion` shares must be in 0..=1, got time {time}, space {space}"));
+        }
+        if self.subject_table && matches!(self.masks, Masks::None | Masks::Common) {
+            return wrong(format!("`subject_table` needs personal masks, got masks = {:?}", self.masks));
+        }
+        if self.routed && self.masks != Masks::Both {
+            return wrong(format!("`routed` needs both kinds of masks, got masks = {:?}", self.masks));
+        }
+        if self.pool_lengths.as_ref().is_some_and(|l| l.len() != self.encoder.len()) {
+            return wrong(format!(
+                "`pool_lengths` needs one length per encoder layer, {}",
+                self.encoder.len()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lengths after each layer, where it pools.
+    fn lengths(&self, time: usize) -> Vec<Option<usize>> {
+        let last = self.encoder.len() - 1;
+        (0..self.encoder.len())
+            .map(|i| match (self.pool, &self.pool_lengths) {
+                (Pool::Last, _) => (i == last).then_some(self.pooled),
+                (Pool::Each, Some(lengths)) => Some(lengths[i]),
+                (Pool::Each, None) if i == last => Some(self.pooled),
+                (Pool::Each, None) => Some(self.pooled.max(time.div_ceil(4usize.pow(i as u32 + 1)))),
+            })
+            .collect()
+    }
+
+    /// The network for a batch size.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.check(shape)?;
+        let mut g = Graph::new();
+        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let task = g.labels("task", &[batch], shape.classes)?;
+        let subject = g.labels("subject", &[batch], shape.subjects)?;
+
+        let has = |kind: Masks| self.masks == kind || self.masks == Masks::Both;
+        let personal = if has(Masks::Personal) {
+            Some(g.scoped("personal", |g| {
+                self.mask(g, x, self.subject_table.then_some((subject, shape.subjects)))
+            })?)
+        } else {
+            None
+        };
+        let common =
+            if has(Masks::Common) { Some(g.scoped("common", |g| self.mask(g, x, None))?) } else { None };
+        let fused = match (personal, common) {
+            (Some(p), Some(c)) => Some(g.scoped("fusion", |g| self.fuse(g, p, c))?),
+            (one, other) => one.or(other),
+        };
+        let masked = match fused {
+            Some(mask) => g.scoped("mask", |g| g.outer_mask(x, mask.space, mask.time))?,
+            None => x,
+        };
+        let encoded = g.scoped("encoder", |g| self.encode(g, masked, shape.time))?;
+        let shared = g.scoped("shared", |g| -> Result<Id> {
+            let flat = g.flatten(encoded)?;
+            let hidden = linear(g, "0", flat, self.shared[0])?;
+            let hidden = g.elu(hidden)?;
+            let hidden = g.dropout(hidden, self.dropout)?;
+            linear(g, "1", hidden, self.shared[1])
+        })?;
+        let task_features = g.scoped("task", |g| self.features(g, shared))?;
+        let task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
+        let subject_features = g.scoped("subject", |g| self.features(g, shared))?;
+        let subject_logits = g.scoped("subject_head", |g| self.head(g, subject_features, shape.subjects))?;
+
+        let mut values = vec![
+            ("masked", masked),
+            ("task_features", task_features),
+            ("subject_features", subject_features),
+            ("subject_logits", subject_logits),
+        ];
+        for (names, mask) in [
+            (["mask.personal.space", "mask.personal.time"], personal),
+            (["mask.common.space", "mask.common.time"], common),
+            (["mask.space", "mask.time"], fused),
+        ] {
+            values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
+        }
+        let mut network = Network {
+            logits: task_logits,
+            total: task_logits, // replaced below
+            losses: vec![],
+            values,
+            objectives: vec![],
+            graph: g,
+        };
+        self.losses(&mut network, [personal, common], [task, subject])?;
+        Ok(network)
+    }
+
+    /// A pair of mask generators. Log-variances make the spatial mask, the signal itself the temporal one; no batch norm,
+    /// so that few-shot tuning is free of running statistics.
+    fn mask(&self, g: &mut Graph, x: Id, table: Option<(Id, usize)>) -> Result<Mask> {
+        let [batch, channels, time] = *g.shape(x) else { unreachable!("declared with three axes") };
+        let mut space = g.scoped("spatial", |g| -> Result<Id> {
+            let variance = g.variance(x)?;
+            let variance = g.affine(variance, 1.0, 1e-6)?;
+            let log = g.ln(variance)?;
+            let mean = g.mean_axes(log, &[1])?;
+            let mean = g.reshape(mean, &[batch, 1])?;
+            let descriptor = g.sub(log, mean)?;
+            let hidden = linear(g, "0", descriptor, self.spatial_width)?;
+            let hidden = g.elu(hidden)?;
+            linear(g, "1", hidden, channels)
+        })?;
+        let mut over_time = g.scoped("temporal", |g| -> Result<Id> {
+            let hidden = conv(g, "0", x, self.temporal_width, self.temporal_kernel)?;
+            let hidden = g.elu(hidden)?;
+            let logits = conv(g, "1", hidden, 1, self.temporal_kernel)?;
+            Ok(g.reshape(logits, &[batch, time])?)
+        })?;
+        if let Some((subject, subjects)) = table {
+            g.scoped("table", |g| -> Result<()> {
+                for (name, width, logits) in [("space", channels, &mut space), ("time", 1, &mut over_time)] {
+                    let table = g.parameter(name, &[subjects, width], Init::Constant(0.0))?;
+                    let own = g.gather(table, subject)?;
+                    let mean = g.mean_axes(table, &[0])?;
+                    let mean = g.repeat(mean, 0, batch)?;
+                    let bias = g.by_mode(own, mean)?;
+                    *logits = g.add(*logits, bias)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Mask { space: g.sigmoid(space)?, time: g.sigmoid(over_time)? })
+    }
+
+    /// `share * personal + (1 - share) * common`, in space and in time.
+    fn fuse(&self, g: &mut Graph, personal: Mask, common: Mask) -> Result<Mask> {
+        let mut mix = |name: &str, fixed: fn(Fusion) -> Option<f64>, p: Id, c: Id| -> Result<Id> {
+            let apart = g.sub(p, c)?;
+            let part = match fixed(self.fusion) {
+                Some(share) => g.scale(apart, share)?,
+                None => {
+                    let share = g.parameter(name, &[1], Init::Constant(0.0))?;
+                    let share = g.sigmoid(share)?;
+                    g.mul(apart, share)?
+                }
+            };
+            Ok(g.add(c, part)?)
+        };
+        let time = |f| if let Fusion::Fixed { time, .. } = f { Some(time) } else { None };
+        let space = |f| if let Fusion::Fixed { space, .. } = f { Some(space) } else { None };
+        Ok(Mask {
+            time: mix("time", time, personal.time, common.time)?,
+            space: mix("space", space, personal.space, common.space)?,
+        })
+    }
+
+    fn encode(&self, g: &mut Graph, mut h: Id, time: usize) -> Result<Id> {
+        for (i, (&channels, length)) in self.encoder.iter().zip(self.lengths(time)).enumerate() {
+            h = g.scoped(i.to_string(), |g| -> Result<Id> {
+                let y = conv(g, "conv", h, channels, self.kernel)?;
+                let y = g.scoped("norm", |g| g.batch_norm(y, NORM_EPS, NORM_MOMENTUM))?;
+                let y = g.elu(y)?;
+                let y = g.dropout(y, self.dropout)?;
+                match length {
+                    Some(length) => Ok(g.pool(y, Pooling::Adaptive { length })?),
+                    None => Ok(y),
+                }
+            })?;
+        }
+        Ok(h)
+    }
+
+    fn features(&self, g: &mut Graph, shared: Id) -> Result<Id> {
+        let y = linear(g, "linear", shared, self.features)?;
+        let y = g.scoped("norm", |g| g.batch_norm(y, NORM_EPS, NORM_MOMENTUM))?;
+        Ok(g.elu(y)?)
+    }
+
+    fn head(&self, g: &mut Graph, features: Id, classes: usize) -> Result<Id> {
+        let y = linear(g, "0", features, self.head)?;
+        let y = g.relu(y)?;
+        let y = g.dropout(y, self.dropout)?;
+        linear(g, "1", y, classes)
+    }
+
+    /// The ten losses, those with weight 0 too (nobody computes what nobody reads), and what they move.
+    fn losses(&self, network: &mut Network, masks: [Option<Mask>; 2], labels: [Id; 2]) -> Result<()> {
+        let w = &self.weights;
+        let [task_features, subject_features, subject_logits] =
+            ["task_features", "subject_features", "subject_logits"].map(|n| network.value(n));
+        let (Some(t), Some(s), Some(subject_logits)) = (task_features, subject_features, subject_logits)
+        else {
+            unreachable!("`build` names these values")
+        };
+        let g = &mut network.graph;
+        let task_loss =
+            g.scoped("loss.task", |g| g.cross_entropy(network.logits, labels[0], self.label_smoothing))?;
+        let subject_loss = g.scoped("loss.subject", |g| g.cross_entropy(subject_logits, labels[1], 0.0))?;
+        let mut named = vec![("task", task_loss), ("subject", subject_loss)];
+        let mut rest: Vec<(f64, Id)> = vec![];
+        if let [Some(personal), Some(common)] = masks {
+            let l = g.scoped("loss.mask", |g| losses::similarity(g, personal, common))?;
+            named.push(("sim", l));
+            rest.push((w.mask * w.similarity, l));
+        }
+        let masks: Vec<Mask> = masks.into_iter().flatten().collect();
+        if !masks.is_empty() {
+            let (sparse, size) = g.scoped("loss.mask", |g| -> Result<(Id, Id)> {
+                let sparse = sum_over(g, &masks, |g, m| losses::mask_sparsity(g, m, self.literal))?;
+                Ok((sparse, sum_over(g, &masks, |g, m| losses::mask_size(g, m, self.rho))?))
+            })?;
+            named.extend([("sparse", sparse), ("size", size)]);
+            rest.extend([(w.mask * w.mask_sparsity, sparse), (w.mask * w.mask_size, size)]);
+        }
+        // Covariances and contrasts need company; a network that only decodes may have a batch of 1.
+        if g.shape(t)[0] > 1 {
+            let literal = self.literal;
+            let (orth, cov, info, sparse) = g.scoped("loss.decouple", |g| -> Result<_> {
+                Ok((
+                    losses::orthogonality(g, t, s)?,
+                    losses::decorrelation(g, t, s, literal)?,
+                    losses::retention(g, t, s, literal)?,
+                    losses::feature_sparsity(g, t, s, literal)?,
+                ))
+            })?;
+            named.extend([("orth", orth), ("cov", cov), ("info", info), ("sparse_features", sparse)]);
+            let parts = [
+                (w.orthogonality, orth),
+                (w.decorrelation, cov),
+                (w.retention, info),
+                (w.feature_sparsity, sparse),
+            ];
+            rest.extend(parts.map(|(weight, l)| (w.decouple * weight, l)));
+            let (by_task, by_subject) = g.scoped("loss.contrast", |g| -> Result<_> {
+                Ok((g.nt_xent(t, labels[0], self.temperature)?, g.nt_xent(s, labels[1], self.temperature)?))
+            })?;
+            named.extend([("contrast_task", by_task), ("contrast_subject", by_subject)]);
+            rest.extend([
+                (w.contrast * w.contrast_task, by_task),
+                (w.contrast * w.contrast_subject, by_subject),
+            ]);
+        }
+        let mut all = vec![(1.0, task_loss), (w.subject, subject_loss)];
+        all.extend(&rest);
+        let (total, rest) =
+            g.scoped("loss", |g| -> Result<_> { Ok((weighted(g, &all)?, weighted(g, &rest)?)) })?;
+        let Some(total) = total else { unreachable!("the task's loss has weight 1") };
+        network.total = total;
+        network.losses = named;
+        let g = &network.graph;
+        network.objectives = if self.routed {
+            let mut objectives = vec![Objective::new(g, task_loss, |name| !name.starts_with("personal."))];
+            if w.subject != 0.0 {
+                let scaled = network.graph.scale(subject_loss, w.subject)?;
+                objectives.push(Objective::new(&network.graph, scaled, |name| !name.starts_with("common.")));
+            }
+            objectives.extend(rest.map(|rest| Objective::new(&network.graph, rest, |_| true)));
+            objectives
+        } else {
+            vec![Objective::new(g, total, |_| true)]
+        };
+        Ok(())
+    }
+}
+
+/// The step of few-shot tuning: the task's loss moves the personal mask generators; statistics are frozen, dropout is off.
+pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
+    let Some(loss) = network.value("task") else {
+        return Err(Error::Configuration("few-shot tuning needs a network with a task loss".into()));
+    };
+    let objective = Objective::new(&network.graph, loss, |name| name.starts_with("personal."));
+    if objective.tensors.is_empty() {
+        return Err(Error::Configuration(
+            "few-shot tuning needs personal masks; this network has none".into(),
+        ));
+    }
+    Ok(StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], adam })
+}
+
+/// The parts with a weight, weighted and added up; none if there is none.
+fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
+    let mut total = None;
+    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
+        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
+        total = Some(match total {
+            None => part,
+            Some(sum) => g.add(sum, part)?,
+        });
+    }
+    Ok(total)
+}
+
+fn sum_over(
+    g: &mut Graph,
+    masks: &[Mask],
+    loss: impl Fn(&mut Graph, Mask) -> ptsm_engine::Result<Id>,
+) -> Result<Id> {
+    let mut sum = loss(g, masks[0])?;
+    for &mask in &masks[1..] {
+        let more = loss(g, mask)?;
+        sum = g.add(sum, more)?;
+    }
+    Ok(sum)
+}
+
+/// A linear layer with parameters of its own, started as PyTorch does.
+fn linear(g: &mut Graph, name: &str, x: Id, outputs: usize) -> Result<Id> {
+    let inputs = g.shape(x)[1];
+    g.scoped(name, |g| {
+        let weight = g.parameter("weight", &[outputs, inputs], Init::fan_in(inputs))?;
+        let bias = g.parameter("bias", &[outputs], Init::fan_in(inputs))?;
+        Ok(g.linear(x, weight, Some(bias))?)
+    })
+}
+
+/// A convolution that keeps the length, with parameters of its own, started as PyTorch does.
+fn conv(g: &mut Graph, name: &str, x: Id, outputs: usize, kernel: usize) -> Result<Id> {
+    let inputs = g.shape(x)[1];
+    g.scoped(name, |g| {
+        let init = Init::fan_in(inputs * kernel);
+        let weight = g.parameter("weight", &[outputs, inputs, kernel], init)?;
+        let bias = g.parameter("bias", &[outputs], init)?;
+        Ok(g.conv1d(x, weight, Some(bias), 1, Padding::Same)?)
+    })
+}
