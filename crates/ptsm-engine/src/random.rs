@@ -4,6 +4,7 @@
 //! it, when, or on which device.
 
 use crate::cpu::Isa;
+use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
 use crate::real::Real;
 
@@ -57,37 +58,31 @@ pub(crate) struct Draw {
     pub(crate) step: u32,
 }
 
-/// Elements of a row that share a block of counters.
-const BLOCK: usize = 128;
+/// The fewest random bits (1, 2, 4, 8 or 16) that decide with probability `p`, and the number of their values that mean
+/// yes. Probabilities that are no such fraction are resolved to 2^-16.
+fn resolution(p: f64) -> (u32, u32) {
+    let exact = |bits: &u32| (p * f64::from(1u32 << bits)).fract() == 0.0;
+    let bits = [1, 2, 4, 8].into_iter().find(exact).unwrap_or(16);
+    (bits, (p * f64::from(1u32 << bits)).round() as u32)
+}
 
 /// Zeroes each value with probability `p` and scales the others by `1 / (1 - p)`.
 ///
-/// Position `j` of a row belongs to counter `j / 128 * 16 + j % 16`, word `j / 16 % 4`, half `j / 64 % 2`:
-/// one Philox call decides 8 values, and 16 neighbours fill a vector. Probabilities are resolved to 2^-16.
-#[inline(always)]
+/// 16 neighbouring values fill a vector: value `j` of a row belongs to lane `j % 16` and to group `j / 16`. A Philox call gives
+/// each lane 4 words; group `i` takes bits `i / 4 * b ..` of word `i % 4`, so one call serves `128 / b` groups, `b`
+/// being the fewest bits that can decide (1 for p = 0.5).
 pub(crate) fn drop_row<T: Real>(isa: Isa, draw: Draw, stream: u32, row: u32, p: f64, values: &mut [T]) {
-    vectorised(
-        isa,
-        #[inline(always)]
-        || {
-            let below = (p * 65536.0).round() as u32;
-            let scale = T::of(1.0 / (1.0 - p));
-            for (block, values) in values.chunks_mut(BLOCK).enumerate() {
-                let mut first = [0u32; 16];
-                for (i, f) in first.iter_mut().enumerate() {
-                    *f = (block * 16 + i) as u32;
-                }
-                let words = philox([first, [row; 16], [stream; 16], [draw.step; 16]], key(draw.seed));
-                for (sixteen, values) in values.chunks_mut(16).enumerate() {
-                    let word = &words[sixteen % 4];
-                    let shift = sixteen as u32 / 4 * 16;
-                    for (v, w) in values.iter_mut().zip(word) {
-                        *v = if (w >> shift) & 0xFFFF < below { T::ZERO } else { *v * scale };
-                    }
-                }
-            }
-        },
-    );
+    let (bits, below) = resolution(p);
+    let scale = T::of(1.0 / (1.0 - p));
+    for (block, values) in values.chunks_mut(16 * 128 / bits as usize).enumerate() {
+        let first: [u32; 16] = std::array::from_fn(|lane| (block * 16 + lane) as u32);
+        let words = vectorised(
+            isa,
+            #[inline(always)]
+            || philox([first, [row; 16], [stream; 16], [draw.step; 16]], key(draw.seed)),
+        );
+        Change::Drop { words: &words, bits, below, scale }.on(isa, values);
+    }
 }
 
 #[cfg(test)]

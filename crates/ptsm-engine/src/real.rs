@@ -5,6 +5,8 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::cpu::Isa;
 use crate::kernels::product::{Dots, Panel};
+use crate::kernels::rows::{Change, Sum};
+use crate::kernels::winograd::Transform;
 
 /// A floating-point type the engine computes in.
 pub trait Real:
@@ -60,7 +62,7 @@ pub trait Real:
 
 /// The kernels of a type. Sealed: an [`Isa`] reaches them only through a device, which checks it.
 mod sealed {
-    use super::{Dots, Isa, Panel};
+    use super::{Change, Dots, Isa, Panel, Sum, Transform};
 
     pub trait Kernels: Sized {
         /// Rows of output one register tile of [`Panel`] holds.
@@ -69,6 +71,9 @@ mod sealed {
         fn panel_columns(isa: Isa) -> usize;
         fn panel(isa: Isa, call: &mut Panel<'_, Self>);
         fn dots(isa: Isa, call: &mut Dots<'_, Self>);
+        fn sum(isa: Isa, what: Sum<'_, Self>) -> Self;
+        fn change(isa: Isa, what: Change<'_, Self>, values: &mut [Self]);
+        fn transform(isa: Isa, what: Transform<'_, Self>, tiles: usize);
     }
 }
 pub(crate) use sealed::Kernels;
@@ -113,6 +118,15 @@ impl Kernels for f64 {
     fn dots(_: Isa, call: &mut Dots<'_, f64>) {
         crate::kernels::product::dots_portable(call);
     }
+    fn sum(_: Isa, what: Sum<'_, f64>) -> f64 {
+        crate::kernels::rows::sum_portable(what)
+    }
+    fn change(_: Isa, what: Change<'_, f64>, values: &mut [f64]) {
+        crate::kernels::rows::change_portable(what, values);
+    }
+    fn transform(_: Isa, what: Transform<'_, f64>, tiles: usize) {
+        crate::kernels::winograd::transform_portable(what, tiles);
+    }
 }
 
 impl Real for f32 {
@@ -137,10 +151,11 @@ impl Real for f32 {
     #[inline(always)]
     #[allow(clippy::excessive_precision)] // the two halves of ln 2 are exact as written
     fn exp(self) -> f32 {
-        const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number
+        const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number, in the low bits
         let x = if self > 88.72 { 88.72 } else { self };
         let x = if x < -87.33 { -87.33 } else { x };
-        let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let n = shifted - ROUND;
         let r = (x - n * 0.693_359_375) - n * -2.121_944_4e-4;
         let p = 1.0 / 720.0;
         let p = p * r + 1.0 / 120.0;
@@ -149,10 +164,13 @@ impl Real for f32 {
         let p = p * r + 0.5;
         let p = p * r + 1.0;
         let p = p * r + 1.0;
-        // 2^n, n in -126..=128, as two factors so that 2^128 does not overflow on its way.
-        let half = (n as i32) >> 1;
-        let rest = (n as i32) - half;
-        p * f32::from_bits(((half + 127) << 23) as u32) * f32::from_bits(((rest + 127) << 23) as u32)
+        // 2^n, n in -126..=128, as two factors so that 2^128 does not overflow on its way. The whole number is read
+        // from the bits: a cast would have to care for values out of range, and keep the loop scalar.
+        let whole = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
+        let half = whole >> 1;
+        let rest = whole.wrapping_sub(half);
+        let power = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
+        p * power(half) * power(rest)
     }
     #[inline(always)]
     fn ln(self) -> f32 {
@@ -180,6 +198,15 @@ impl Kernels for f32 {
     }
     fn dots(isa: Isa, call: &mut Dots<'_, f32>) {
         crate::kernels::product::dots_f32(isa, call);
+    }
+    fn sum(isa: Isa, what: Sum<'_, f32>) -> f32 {
+        crate::kernels::rows::sum_f32(isa, what)
+    }
+    fn change(isa: Isa, what: Change<'_, f32>, values: &mut [f32]) {
+        crate::kernels::rows::change_f32(isa, what, values);
+    }
+    fn transform(isa: Isa, what: Transform<'_, f32>, tiles: usize) {
+        crate::kernels::winograd::transform_f32(isa, what, tiles);
     }
 }
 

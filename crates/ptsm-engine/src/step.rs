@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::cpu::{Buffer, Cpu, Isa, buffer};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Id, Tensor};
+use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::lower::Mode;
 use crate::parameters::{Parameters, Replica};
@@ -316,11 +317,8 @@ impl<T: Real> Rule<T> {
 }
 
 fn sum_of_squares<T: Real>(isa: Isa, x: &[T]) -> f64 {
-    vectorised(
-        isa,
-        #[inline(always)]
-        || x.chunks(1024).map(|x| crate::ops::dot(x, x).wide()).sum(),
-    )
+    // Blocks in the type's own precision, their sums in double.
+    x.chunks(1024).map(|x| Sum::Dot(x, x).on(isa).wide()).sum()
 }
 
 /// Scales every slice along the first axis that is longer than `most` down to it.

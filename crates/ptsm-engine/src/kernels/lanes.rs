@@ -22,7 +22,20 @@ pub(crate) trait Lanes<T: Real>: Copy {
     unsafe fn store_part(self, p: *mut T, n: usize);
     /// `self * x + acc`
     unsafe fn fma(self, x: Self, acc: Self) -> Self;
+    unsafe fn plus(self, x: Self) -> Self;
+    unsafe fn times(self, x: Self) -> Self;
     unsafe fn sum(self) -> T;
+    /// The sums of four vectors.
+    #[inline(always)]
+    unsafe fn sums(four: [Self; 4]) -> [T; 4] {
+        // SAFETY: passed on.
+        four.map(|v| unsafe { v.sum() })
+    }
+    unsafe fn exp(self) -> Self;
+    /// `self` where above zero, `other` elsewhere.
+    unsafe fn where_positive(self, above: Self, other: Self) -> Self;
+    /// Zero in the lanes `i` where `(words[i] >> shift) & mask < below`; words below 2^31 after masking.
+    unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self;
 }
 
 /// Plain arrays: the portable path, and f64 on every machine.
@@ -72,9 +85,31 @@ impl<T: Real> Lanes<T> for Plain<T> {
         Plain(out)
     }
     #[inline(always)]
+    unsafe fn plus(self, x: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i] + x.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn times(self, x: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i] * x.0[i]))
+    }
+    #[inline(always)]
     unsafe fn sum(self) -> T {
         let a = self.0;
         ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
+    }
+    #[inline(always)]
+    unsafe fn exp(self) -> Self {
+        Plain(self.0.map(T::exp))
+    }
+    #[inline(always)]
+    unsafe fn where_positive(self, above: Self, other: Self) -> Self {
+        Plain(std::array::from_fn(|i| if self.0[i] > T::ZERO { above.0[i] } else { other.0[i] }))
+    }
+    #[inline(always)]
+    unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self {
+        // SAFETY: the caller grants WIDTH words.
+        let words = unsafe { words.cast::<[u32; 8]>().read() };
+        Plain(std::array::from_fn(|i| if (words[i] >> shift) & mask < below { T::ZERO } else { self.0[i] }))
     }
 }
 
@@ -82,6 +117,13 @@ impl<T: Real> Lanes<T> for Plain<T> {
 pub(crate) mod x86 {
     use super::Lanes;
     use std::arch::x86_64::*;
+
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    /// ln 2 in two parts; the first has few bits, so that its multiples are exact.
+    const LN2_HIGH: f32 = 0.693_359_375;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    /// Taylor's terms of the exponential, the highest first.
+    const TERMS: [f32; 7] = [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
 
     /// AVX2 with FMA: 8 f32, 16 registers.
     #[derive(Clone, Copy)]
@@ -125,11 +167,58 @@ pub(crate) mod x86 {
             Avx2(unsafe { _mm256_fmadd_ps(self.0, x.0, acc.0) })
         }
         #[inline(always)]
+        unsafe fn plus(self, x: Self) -> Self {
+            Avx2(unsafe { _mm256_add_ps(self.0, x.0) })
+        }
+        #[inline(always)]
+        unsafe fn times(self, x: Self) -> Self {
+            Avx2(unsafe { _mm256_mul_ps(self.0, x.0) })
+        }
+        #[inline(always)]
         unsafe fn sum(self) -> f32 {
             unsafe {
                 let x = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
                 let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
                 _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps::<1>(x, x)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn exp(self) -> Self {
+            // As `Real::exp`, with fused multiply-adds.
+            unsafe {
+                let set = |x: f32| _mm256_set1_ps(x);
+                let x = _mm256_max_ps(_mm256_min_ps(set(88.72), self.0), set(-87.33));
+                let n = _mm256_round_ps::<NEAREST>(_mm256_mul_ps(x, set(std::f32::consts::LOG2_E)));
+                let r = _mm256_fnmadd_ps(n, set(LN2_HIGH), x);
+                let r = _mm256_fnmadd_ps(n, set(LN2_LOW), r);
+                let mut p = set(TERMS[0]);
+                for term in &TERMS[1..] {
+                    p = _mm256_fmadd_ps(p, r, set(*term));
+                }
+                let whole = _mm256_cvtps_epi32(n);
+                let half = _mm256_srai_epi32::<1>(whole);
+                let rest = _mm256_sub_epi32(whole, half);
+                let power = |n| {
+                    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(n, _mm256_set1_epi32(127))))
+                };
+                Avx2(_mm256_mul_ps(_mm256_mul_ps(p, power(half)), power(rest)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn where_positive(self, above: Self, other: Self) -> Self {
+            unsafe {
+                let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, _mm256_setzero_ps());
+                Avx2(_mm256_blendv_ps(other.0, above.0, positive))
+            }
+        }
+        #[inline(always)]
+        unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self {
+            unsafe {
+                let words =
+                    _mm256_srl_epi32(_mm256_loadu_si256(words.cast()), _mm_cvtsi32_si128(shift as i32));
+                let words = _mm256_and_si256(words, _mm256_set1_epi32(mask as i32));
+                let zero = _mm256_cmpgt_epi32(_mm256_set1_epi32(below as i32), words);
+                Avx2(_mm256_andnot_ps(_mm256_castsi256_ps(zero), self.0))
             }
         }
     }
@@ -169,8 +258,65 @@ pub(crate) mod x86 {
             Avx512(unsafe { _mm512_fmadd_ps(self.0, x.0, acc.0) })
         }
         #[inline(always)]
+        unsafe fn plus(self, x: Self) -> Self {
+            Avx512(unsafe { _mm512_add_ps(self.0, x.0) })
+        }
+        #[inline(always)]
+        unsafe fn times(self, x: Self) -> Self {
+            Avx512(unsafe { _mm512_mul_ps(self.0, x.0) })
+        }
+        #[inline(always)]
         unsafe fn sum(self) -> f32 {
             unsafe { _mm512_reduce_add_ps(self.0) }
+        }
+        #[inline(always)]
+        unsafe fn sums(four: [Self; 4]) -> [f32; 4] {
+            // Transposing while adding: 13 instructions for four sums.
+            unsafe {
+                let [a, b, c, d] = four.map(|v| v.0);
+                let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+                let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+                let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+                let low = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
+                let abcd = _mm512_add_ps(low, _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
+                let half = _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps::<1>(abcd));
+                let quarter = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps::<1>(half));
+                let mut out = [0.0; 4];
+                _mm_storeu_ps(out.as_mut_ptr(), quarter);
+                out
+            }
+        }
+        #[inline(always)]
+        unsafe fn exp(self) -> Self {
+            // `scalef` multiplies by 2^n and gives 0 or infinity by itself where that is due.
+            unsafe {
+                let set = |x: f32| _mm512_set1_ps(x);
+                let n = _mm512_roundscale_ps::<NEAREST>(_mm512_mul_ps(self.0, set(std::f32::consts::LOG2_E)));
+                let r = _mm512_fnmadd_ps(n, set(LN2_HIGH), self.0);
+                let r = _mm512_fnmadd_ps(n, set(LN2_LOW), r);
+                let mut p = set(TERMS[0]);
+                for term in &TERMS[1..] {
+                    p = _mm512_fmadd_ps(p, r, set(*term));
+                }
+                Avx512(_mm512_scalef_ps(p, n))
+            }
+        }
+        #[inline(always)]
+        unsafe fn where_positive(self, above: Self, other: Self) -> Self {
+            unsafe {
+                let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, _mm512_setzero_ps());
+                Avx512(_mm512_mask_blend_ps(positive, other.0, above.0))
+            }
+        }
+        #[inline(always)]
+        unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self {
+            unsafe {
+                let words =
+                    _mm512_srl_epi32(_mm512_loadu_si512(words.cast()), _mm_cvtsi32_si128(shift as i32));
+                let words = _mm512_and_si512(words, _mm512_set1_epi32(mask as i32));
+                let keep = _mm512_cmpge_epu32_mask(words, _mm512_set1_epi32(below as i32));
+                Avx512(_mm512_maskz_mov_ps(keep, self.0))
+            }
         }
     }
 }
@@ -223,8 +369,34 @@ pub(crate) mod arm {
             Neon(unsafe { vfmaq_f32(acc.0, self.0, x.0) })
         }
         #[inline(always)]
+        unsafe fn plus(self, x: Self) -> Self {
+            Neon(unsafe { vaddq_f32(self.0, x.0) })
+        }
+        #[inline(always)]
+        unsafe fn times(self, x: Self) -> Self {
+            Neon(unsafe { vmulq_f32(self.0, x.0) })
+        }
+        #[inline(always)]
         unsafe fn sum(self) -> f32 {
             unsafe { vaddvq_f32(self.0) }
+        }
+        #[inline(always)]
+        unsafe fn exp(self) -> Self {
+            let mut a = [0.0f32; 4];
+            unsafe { self.store(a.as_mut_ptr()) };
+            unsafe { Self::load(a.map(crate::real::Real::exp).as_ptr()) }
+        }
+        #[inline(always)]
+        unsafe fn where_positive(self, above: Self, other: Self) -> Self {
+            unsafe { Neon(vbslq_f32(vcgtq_f32(self.0, vdupq_n_f32(0.0)), above.0, other.0)) }
+        }
+        #[inline(always)]
+        unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self {
+            unsafe {
+                let words = vshlq_u32(vld1q_u32(words), vdupq_n_s32(-(shift as i32)));
+                let keep = vcgeq_u32(vandq_u32(words, vdupq_n_u32(mask)), vdupq_n_u32(below));
+                Neon(vreinterpretq_f32_u32(vandq_u32(keep, vreinterpretq_u32_f32(self.0))))
+            }
         }
     }
 }

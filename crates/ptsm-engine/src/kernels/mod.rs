@@ -10,7 +10,11 @@
 
 #[allow(unsafe_code)]
 pub(crate) mod lanes;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, unreachable_pub)] // named by the sealed supertrait of `Real`
 pub mod product;
+#[allow(unsafe_code, unreachable_pub)]
+pub mod rows;
 #[allow(unsafe_code)]
 pub(crate) mod versions;
+#[allow(unsafe_code, unreachable_pub)]
+pub mod winograd;

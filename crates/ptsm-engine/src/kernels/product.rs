@@ -82,7 +82,7 @@ pub struct Strides {
 }
 
 /// The heights of the register tiles that cover `outputs` rows: as few as possible, as even as possible.
-fn heights(outputs: usize, most: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn heights(outputs: usize, most: usize) -> impl Iterator<Item = usize> {
     let count = outputs.div_ceil(most);
     (0..count).map(move |i| outputs / count + usize::from(i < outputs % count))
 }
@@ -276,8 +276,14 @@ unsafe fn dot_tile<T: Real, L: Lanes<T>, const M: usize, const N: usize>(
         }
         for (m, sums) in sums.iter().enumerate() {
             let out = call.out.as_mut_ptr().add((first + m) * call.ld_out + row * call.taps + tap);
-            for (n, sum) in sums.iter().enumerate() {
-                *out.add(n) += sum.sum();
+            let (fours, rest) = sums.as_chunks::<4>();
+            for (i, four) in fours.iter().enumerate() {
+                for (n, sum) in L::sums(*four).into_iter().enumerate() {
+                    *out.add(4 * i + n) += sum;
+                }
+            }
+            for (n, sum) in rest.iter().enumerate() {
+                *out.add(4 * fours.len() + n) += sum.sum();
             }
         }
     }

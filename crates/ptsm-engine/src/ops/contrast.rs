@@ -5,6 +5,7 @@
 use super::{Backward, Call, Operation, operands};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::rows::Sum;
 use crate::real::Real;
 
 /// `(features [B, N], labels [B]) -> scalar`
@@ -63,7 +64,7 @@ impl<'a, T: Real> Similar<'a, T> {
         let (share, log_sum) = rest.split_at_mut(b * b);
         for ((unit, row), norm) in unit.chunks_exact_mut(n).zip(features.chunks_exact(n)).zip(norm.iter_mut())
         {
-            *norm = super::reduce::dot(row, row).sqrt().larger(T::of(LEAST_NORM));
+            *norm = Sum::Dot(row, row).on(isa).sqrt().larger(T::of(LEAST_NORM));
             unit.iter_mut().zip(row).for_each(|(u, &x)| *u = x / *norm);
         }
         share.fill(T::ZERO);
@@ -90,6 +91,7 @@ impl<'a, T: Real> Similar<'a, T> {
             // The anchor itself is left out of its own sum: far below every other similarity.
             row[i] = -T::of(1e30);
             log_sum[i] = super::softmax::softmax_row(row);
+            row[i] = T::ZERO;
         }
         Similar { unit, norm, share, log_sum }
     }
@@ -130,14 +132,14 @@ impl Operation for NtXent {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let [b, n] = *call.shapes[0] else { return };
-        let labels = call.inputs[1];
-        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, call.cpu.isa);
+        let (labels, isa) = (call.inputs[1], call.cpu.isa);
+        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, isa);
         let inverse = T::of(1.0 / self.temperature);
         let mut total = T::ZERO;
         for i in 0..b {
             let (mut sum, mut count) = (T::ZERO, 0.0);
             for j in positives(labels, i) {
-                let similarity = super::reduce::dot(&s.unit[i * n..][..n], &s.unit[j * n..][..n]) * inverse;
+                let similarity = Sum::Dot(&s.unit[i * n..][..n], &s.unit[j * n..][..n]).on(isa) * inverse;
                 sum += s.log_sum[i] - similarity;
                 count += 1.0;
             }
@@ -166,8 +168,8 @@ impl Operation for NtXentGrad {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let [b, n] = *call.shape else { return };
-        let labels = call.inputs[1];
-        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, call.cpu.isa);
+        let (labels, isa) = (call.inputs[1], call.cpu.isa);
+        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, isa);
         let anchors = anchors(labels);
         if anchors == 0 {
             return call.out.fill(T::ZERO);
@@ -195,7 +197,7 @@ impl Operation for NtXentGrad {
                 out.iter_mut().zip(other).for_each(|(o, &z)| *o += weight * z);
             }
             let unit = &s.unit[i * n..][..n];
-            let along = super::reduce::dot(out, unit);
+            let along = Sum::Dot(out, unit).on(isa);
             out.iter_mut().zip(unit).for_each(|(o, &u)| *o = (*o - along * u) / s.norm[i]);
         }
     }

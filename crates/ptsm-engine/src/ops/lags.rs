@@ -12,6 +12,7 @@ use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::product::Dots;
+use crate::kernels::rows::Sum;
 use crate::real::Real;
 
 /// See the [module](self). Only for data: it has no gradient.
@@ -66,7 +67,7 @@ impl Operation for LagMoments {
                 rows.fill(T::ZERO);
                 for (row, x) in rows.chunks_exact_mut(padded).zip(x[trial * c * t..].chunks_exact(t)) {
                     row[self.left..self.left + t].copy_from_slice(x);
-                    start[0] += super::reduce::total(&row[..places]);
+                    start[0] += Sum::Values(&row[..places]).on(isa);
                 }
                 Dots {
                     a: rows,
@@ -92,7 +93,7 @@ impl Operation for LagMoments {
                         for (e, row) in edge.iter_mut().zip(rows.chunks_exact(padded)) {
                             *e = row[from + j];
                         }
-                        out[k * k + j] = super::reduce::total(edge);
+                        out[k * k + j] = Sum::Values(edge).on(isa);
                     }
                     Dots {
                         a: edge,

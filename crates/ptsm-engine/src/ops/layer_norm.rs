@@ -2,6 +2,7 @@
 
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, operands};
+use crate::cpu::Isa;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
 use crate::real::Real;
@@ -35,8 +36,8 @@ impl Graph {
 }
 
 /// The row's mean and one over its standard deviation.
-fn standard<T: Real>(x: &[T], eps: f64) -> (T, T) {
-    let (mean, squares) = row_moments(x);
+fn standard<T: Real>(isa: Isa, x: &[T], eps: f64) -> (T, T) {
+    let (mean, squares) = row_moments(isa, x);
     (mean, T::ONE / (squares * T::of(1.0 / x.len() as f64) + T::of(eps)).sqrt())
 }
 
@@ -72,10 +73,10 @@ impl Operation for LayerNorm {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let (x, scale, shift) = (call.inputs[0], call.inputs[1], call.inputs[2]);
-        let n = scale.len();
+        let (n, isa) = (scale.len(), call.cpu.isa);
         call.cpu.pieces(call.out, n, x.len() * 4, |i, out| {
             let x = &x[i * n..][..n];
-            let (mean, inverse) = standard(x, self.eps);
+            let (mean, inverse) = standard(isa, x, self.eps);
             for (j, o) in out.iter_mut().enumerate() {
                 *o = (x[j] - mean) * inverse * scale[j] + shift[j];
             }
@@ -95,10 +96,10 @@ impl Operation for LayerNormInput {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let (x, scale, grad) = (call.inputs[0], call.inputs[1], call.inputs[2]);
-        let n = scale.len();
+        let (n, isa) = (scale.len(), call.cpu.isa);
         call.cpu.pieces(call.out, n, x.len() * 4, |i, out| {
             let (x, grad) = (&x[i * n..][..n], &grad[i * n..][..n]);
-            let (mean, inverse) = standard(x, self.eps);
+            let (mean, inverse) = standard(isa, x, self.eps);
             let (mut sum, mut along) = (T::ZERO, T::ZERO);
             for j in 0..n {
                 let g = grad[j] * scale[j];
@@ -125,11 +126,11 @@ impl Operation for LayerNormSums {
     }
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
-        let n = call.shape[1];
+        let (n, isa) = (call.shape[1], call.cpu.isa);
         call.out.fill(T::ZERO);
         let (scale, shift) = call.out.split_at_mut(n);
         for (x, grad) in call.inputs[0].chunks_exact(n).zip(call.inputs[1].chunks_exact(n)) {
-            let (mean, inverse) = standard(x, self.eps);
+            let (mean, inverse) = standard(isa, x, self.eps);
             for j in 0..n {
                 scale[j] += grad[j] * (x[j] - mean) * inverse;
                 shift[j] += grad[j];

@@ -5,6 +5,7 @@
 use super::{Backward, Call, Operation, operands};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::real::Real;
 
@@ -104,7 +105,7 @@ impl Operation for OuterMaskGrad {
                         OuterMaskGrad::Space => {
                             let time = &other[b * t..][..t];
                             for (o, (x, g)) in out.iter_mut().zip(rows) {
-                                *o = triple(x, g, time);
+                                *o = Sum::Triple(x, g, time).on(isa);
                             }
                         }
                         OuterMaskGrad::Time => {
@@ -121,24 +122,4 @@ impl Operation for OuterMaskGrad {
             );
         });
     }
-}
-
-/// Sum of triple products in 16 interleaved parts.
-#[inline(always)]
-fn triple<T: Real>(x: &[T], y: &[T], z: &[T]) -> T {
-    let mut parts = [T::ZERO; 16];
-    for ((x, y), z) in x.chunks(16).zip(y.chunks(16)).zip(z.chunks(16)) {
-        if let (Ok(x), Ok(y), Ok(z)) =
-            (<&[T; 16]>::try_from(x), <&[T; 16]>::try_from(y), <&[T; 16]>::try_from(z))
-        {
-            for i in 0..16 {
-                parts[i] += x[i] * y[i] * z[i];
-            }
-        } else {
-            for i in 0..x.len() {
-                parts[i] += x[i] * y[i] * z[i];
-            }
-        }
-    }
-    super::reduce::total(&parts)
 }

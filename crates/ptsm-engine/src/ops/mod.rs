@@ -29,12 +29,12 @@ mod softmax;
 mod unary;
 mod variance;
 
-pub use {binary::BinaryKind, conv::Padding, mode::BatchNorm, pool::Pooling, unary::UnaryKind};
+pub(crate) use mode::BatchNorm;
+pub use {binary::BinaryKind, conv::Padding, pool::Pooling, unary::UnaryKind};
 pub(crate) use {
     conv::Conv1d,
     lags::LagMoments,
     norm::{Moments, Normalise, Running},
-    reduce::dot,
 };
 
 /// What an operation knows. Shapes carry no replica dimension: a kernel sees one replica.

@@ -12,6 +12,7 @@ use super::{Backward, Call, Operation, Pooling, UnaryKind, operands};
 use crate::cpu::{Isa, scratch};
 use crate::error::Result;
 use crate::graph::Id;
+use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::random::{Draw, drop_row};
 use crate::real::Real;
@@ -83,11 +84,7 @@ impl Operation for Moments {
             let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
             for trial in 0..b {
                 let row = &x[(trial * c + channel) * t..][..t];
-                let (m, s) = vectorised(
-                    isa,
-                    #[inline(always)]
-                    || row_moments(row),
-                );
+                let (m, s) = row_moments(isa, row);
                 // Chan's rule for joining two samples; exact where sums of squares would cancel.
                 let distance = m.wide() - mean;
                 let joined = n + t as f64;
@@ -289,11 +286,7 @@ impl Operation for Normalise {
                     Some(pool) => scratch(t, |z| {
                         row.normalise(x, z);
                         row.finish(z);
-                        vectorised(
-                            row.isa,
-                            #[inline(always)]
-                            || pool.row(z, out),
-                        );
+                        pool.row(row.isa, z, out);
                     }),
                 }
             }
@@ -332,15 +325,8 @@ impl Operation for NormaliseSums {
                     let x = &x[index * t..][..t];
                     let row = Row::new(&self.0, &affine, index);
                     row.back(x, &grad[index * length..][..length], z, y, g);
-                    vectorised(
-                        row.isa,
-                        #[inline(always)]
-                        || {
-                            z.iter_mut().zip(x).for_each(|(z, &x)| *z = x - mean);
-                            sum += super::reduce::total(g).wide();
-                            along += super::reduce::dot(g, z).wide();
-                        },
-                    );
+                    sum += Sum::Values(g).on(row.isa).wide();
+                    along += Sum::DotFrom(x, mean, g).on(row.isa).wide();
                 }
             });
             out[0] = T::of(sum);

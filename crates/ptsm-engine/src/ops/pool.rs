@@ -1,8 +1,10 @@
 //! Pooling along the last axis.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cpu::Isa;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::rows::Sum;
 use crate::real::Real;
 
 /// What becomes of a window of samples.
@@ -62,13 +64,12 @@ impl Pooling {
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn row<T: Real>(self, x: &[T], out: &mut [T]) {
+    pub(crate) fn row<T: Real>(self, isa: Isa, x: &[T], out: &mut [T]) {
         for (j, out) in out.iter_mut().enumerate() {
             let window = &x[self.window(j, x.len())];
             *out = match self {
                 Pooling::Max { .. } => window[first_largest(window)],
-                _ => super::reduce::total(window) * T::of(1.0 / window.len() as f64),
+                _ => Sum::Values(window).on(isa) * T::of(1.0 / window.len() as f64),
             };
         }
     }
@@ -139,8 +140,8 @@ impl Operation for Pool {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let (Some(&time), Some(&length)) = (call.shapes[0].last(), call.shape.last()) else { return };
-        let x = call.inputs[0];
-        call.cpu.pieces(call.out, length, x.len(), |i, out| self.0.row(&x[i * time..][..time], out));
+        let (x, isa) = (call.inputs[0], call.cpu.isa);
+        call.cpu.pieces(call.out, length, x.len(), |i, out| self.0.row(isa, &x[i * time..][..time], out));
     }
 }
 
@@ -166,12 +167,13 @@ impl Operation for PoolGrad {
 #[cfg(test)]
 mod tests {
     use super::Pooling;
+    use crate::cpu::Isa;
 
     #[test]
     fn adaptive_windows_follow_the_convention() {
         let x: Vec<f64> = (0..10).map(f64::from).collect();
         let mut out = [0.0; 4];
-        Pooling::Adaptive { length: 4 }.row(&x, &mut out);
+        Pooling::Adaptive { length: 4 }.row(Isa::best(), &x, &mut out);
         assert_eq!(out, [1.0, 3.0, 6.0, 8.0]);
     }
 

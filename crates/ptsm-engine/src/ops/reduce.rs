@@ -3,7 +3,7 @@
 use super::{Backward, Call, Operation, count, operands};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::versions::vectorised;
+use crate::kernels::rows::Sum as Row;
 use crate::real::Real;
 
 /// Sum over axes, which disappear.
@@ -108,6 +108,11 @@ fn groups(shape: &[usize], axes: &[usize]) -> Option<[usize; 5]> {
         }
         *sizes.get_mut(at)? *= size;
     }
+    // Nothing kept behind the second reduced group: it is the innermost one, whose rows are summed as vectors.
+    if sizes[3] == 1 {
+        sizes.swap(2, 4);
+        sizes[4] *= std::mem::replace(&mut sizes[2], 1);
+    }
     Some(sizes)
 }
 
@@ -137,71 +142,20 @@ impl Operation for Sum {
         let Some([r0, k0, r1, k1, r2]) = groups(call.shapes[0], &self.axes) else { return };
         let isa = call.cpu.isa;
         call.cpu.pieces(call.out, k1, x.len(), |i, out| {
-            vectorised(
-                isa,
-                #[inline(always)]
-                || {
-                    out.fill(T::ZERO);
-                    for a in 0..r0 {
-                        for b in 0..r1 {
-                            let x = &x[((a * k0 + i) * r1 + b) * k1 * r2..][..k1 * r2];
-                            if r2 == 1 {
-                                out.iter_mut().zip(x).for_each(|(o, &x)| *o += x);
-                            } else {
-                                out.iter_mut().zip(x.chunks_exact(r2)).for_each(|(o, x)| *o += total(x));
-                            }
-                        }
+            out.fill(T::ZERO);
+            for a in 0..r0 {
+                for b in 0..r1 {
+                    let x = &x[((a * k0 + i) * r1 + b) * k1 * r2..][..k1 * r2];
+                    if r2 == 1 {
+                        out.iter_mut().zip(x).for_each(|(o, &x)| *o += x);
+                    } else {
+                        let rows = x.chunks_exact(r2);
+                        out.iter_mut().zip(rows).for_each(|(o, x)| *o += Row::Values(x).on(isa));
                     }
-                },
-            );
+                }
+            }
         });
     }
-}
-
-/// Sum in 16 interleaved parts: vector code with a fixed order.
-#[inline(always)]
-pub(crate) fn total<T: Real>(x: &[T]) -> T {
-    let mut parts = [T::ZERO; 16];
-    let whole = x.chunks_exact(16);
-    let rest = whole.remainder();
-    for x in whole {
-        for (p, &x) in parts.iter_mut().zip(x) {
-            *p += x;
-        }
-    }
-    for (p, &x) in parts.iter_mut().zip(rest) {
-        *p += x;
-    }
-    for width in [8, 4, 2, 1] {
-        for i in 0..width {
-            let other = parts[i + width];
-            parts[i] += other;
-        }
-    }
-    parts[0]
-}
-
-/// Sum of products in 16 interleaved parts.
-#[inline(always)]
-pub(crate) fn dot<T: Real>(x: &[T], y: &[T]) -> T {
-    let mut parts = [T::ZERO; 16];
-    let (xs, ys) = (x.chunks_exact(16), y.chunks_exact(16));
-    let (rx, ry) = (xs.remainder(), ys.remainder());
-    for (x, y) in xs.zip(ys) {
-        for i in 0..16 {
-            parts[i] += x[i] * y[i];
-        }
-    }
-    for (p, (&x, &y)) in parts.iter_mut().zip(rx.iter().zip(ry)) {
-        *p += x * y;
-    }
-    for width in [8, 4, 2, 1] {
-        for i in 0..width {
-            let other = parts[i + width];
-            parts[i] += other;
-        }
-    }
-    parts[0]
 }
 
 impl Operation for Expand {

@@ -3,6 +3,7 @@
 use super::{Backward, Call, Operation, operands};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::rows::Sum;
 use crate::real::Real;
 
 /// See the [module](self).
@@ -73,10 +74,10 @@ impl Operation for SoftmaxGrad {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let Some(&n) = call.shape.last() else { return };
-        let (y, grad) = (call.inputs[0], call.inputs[1]);
+        let (y, grad, isa) = (call.inputs[0], call.inputs[1], call.cpu.isa);
         call.cpu.pieces(call.out, n, y.len() * 4, |i, out| {
             let (y, grad) = (&y[i * n..][..n], &grad[i * n..][..n]);
-            let common = super::reduce::dot(y, grad);
+            let common = Sum::Dot(y, grad).on(isa);
             for (o, (&y, &g)) in out.iter_mut().zip(y.iter().zip(grad)) {
                 *o = y * (g - common);
             }

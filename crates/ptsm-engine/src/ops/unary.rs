@@ -4,6 +4,7 @@ use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
 use crate::real::Real;
 
@@ -153,7 +154,7 @@ impl UnaryKind {
             };
         }
         match self {
-            UnaryKind::Elu => each!(|x| if x > T::ZERO { x } else { x.exp() - T::ONE }),
+            UnaryKind::Elu => Change::Elu.on(isa, values),
             UnaryKind::Relu => each!(|x| if x > T::ZERO { x } else { T::ZERO }),
             UnaryKind::Gelu => {
                 for v in values {
@@ -196,7 +197,7 @@ impl UnaryKind {
         }
         let half = T::of(0.5);
         match self {
-            UnaryKind::Elu => each!(|x| if x > T::ZERO { T::ONE } else { x.exp() }),
+            UnaryKind::Elu => Change::EluSlope(x).on(isa, grads),
             UnaryKind::Relu => each!(|x| if x > T::ZERO { T::ONE } else { T::ZERO }),
             UnaryKind::Gelu => {
                 for (g, x) in grads.iter_mut().zip(x) {

@@ -1,9 +1,10 @@
 //! Biased variance over the last axis: `[.., T] -> [..]`.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cpu::Isa;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::versions::vectorised;
+use crate::kernels::rows::Sum;
 use crate::real::Real;
 
 /// See the [module](self).
@@ -22,20 +23,9 @@ impl Graph {
 }
 
 /// Mean and sum of squared distances from it, in two passes over a row that is in the cache.
-#[inline(always)]
-pub(crate) fn row_moments<T: Real>(x: &[T]) -> (T, T) {
-    let mean = super::reduce::total(x) * T::of(1.0 / x.len() as f64);
-    let mut parts = [T::ZERO; 16];
-    let whole = x.chunks_exact(16);
-    for (p, &x) in parts.iter_mut().zip(whole.remainder()) {
-        *p += (x - mean) * (x - mean);
-    }
-    for x in whole {
-        for (p, &x) in parts.iter_mut().zip(x) {
-            *p += (x - mean) * (x - mean);
-        }
-    }
-    (mean, super::reduce::total(&parts))
+pub(crate) fn row_moments<T: Real>(isa: Isa, x: &[T]) -> (T, T) {
+    let mean = Sum::Values(x).on(isa) * T::of(1.0 / x.len() as f64);
+    (mean, Sum::Squares(x, mean).on(isa))
 }
 
 impl Operation for Variance {
@@ -58,15 +48,9 @@ impl Operation for Variance {
         let (x, isa) = (call.inputs[0], call.cpu.isa);
         const ROWS: usize = 16;
         call.cpu.pieces(call.out, ROWS, x.len(), |i, out| {
-            vectorised(
-                isa,
-                #[inline(always)]
-                || {
-                    for (o, x) in out.iter_mut().zip(x[i * ROWS * t..].chunks_exact(t)) {
-                        *o = row_moments(x).1 * T::of(1.0 / t as f64);
-                    }
-                },
-            );
+            for (o, x) in out.iter_mut().zip(x[i * ROWS * t..].chunks_exact(t)) {
+                *o = row_moments(isa, x).1 * T::of(1.0 / t as f64);
+            }
         });
     }
 }
@@ -85,16 +69,10 @@ impl Operation for VarianceGrad {
         let Some(&t) = call.shape.last() else { return };
         let (x, grad, isa) = (call.inputs[0], call.inputs[1], call.cpu.isa);
         call.cpu.pieces(call.out, t, x.len(), |i, out| {
-            vectorised(
-                isa,
-                #[inline(always)]
-                || {
-                    let x = &x[i * t..][..t];
-                    let (mean, _) = row_moments(x);
-                    let factor = grad[i] * T::of(2.0 / t as f64);
-                    out.iter_mut().zip(x).for_each(|(o, &x)| *o = (x - mean) * factor);
-                },
-            );
+            let x = &x[i * t..][..t];
+            let (mean, _) = row_moments(isa, x);
+            let factor = grad[i] * T::of(2.0 / t as f64);
+            out.iter_mut().zip(x).for_each(|(o, &x)| *o = (x - mean) * factor);
         });
     }
 }

@@ -16,7 +16,9 @@ impl Random {
     pub(crate) fn new(seed: u64) -> Random {
         let mut random = Random(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         // The first numbers of neighbouring seeds are alike.
-        (0..8).for_each(|_| drop(random.bits()));
+        for _ in 0..8 {
+            random.bits();
+        }
         random
     }
 
@@ -183,8 +185,7 @@ impl Experiment {
     pub(crate) fn runner<T: Real>(&self, cpu: &Cpu) -> Runner<'_, T> {
         let objective = Objective::new(&self.graph, self.loss, |_| true);
         let outputs: Vec<Id> = [self.loss, self.result].iter().chain(&self.kept).copied().collect();
-        let spec =
-            StepSpec { mode: self.mode, objectives: vec![objective], outputs, adam: Adam::default() };
+        let spec = StepSpec { mode: self.mode, objectives: vec![objective], outputs, adam: Adam::default() };
         let step = Step::new(&self.graph, &spec, 1, cpu).unwrap_or_else(|e| panic!("{}: {e}", self.label));
         let start = step.checkpoint(0);
         let reals = self.data.iter().map(|d| if let Data::Real(v) = d { to(v) } else { vec![] }).collect();
@@ -257,6 +258,13 @@ impl<T: Real> Runner<'_, T> {
         self.step.output(&self.parameters, 0, 0)[0].wide()
     }
 
+    /// Whether a run has a value of this shape.
+    pub(crate) fn makes(&mut self, shape: &[usize]) -> bool {
+        self.run();
+        let shape = format!(" {shape:?}");
+        self.step.program().profile(&self.parameters).iter().any(|(name, _)| name.ends_with(&shape))
+    }
+
     pub(crate) fn measure(&mut self) -> Measured {
         let loss = self.loss();
         let wide = |values: &[T]| values.iter().map(|v| v.wide()).collect::<Vec<f64>>();
@@ -302,7 +310,8 @@ impl Runner<'_, f64> {
 /// The largest distance between two lists, relative to the largest value.
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    let size = b.iter().fold(1e-30f64, |m, v| m.max(v.abs()));
+    // What is 0 but for rounding must not be compared with itself.
+    let size = b.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
     let apart = a.iter().zip(b).fold(0.0f64, |m, (a, b)| {
         assert!(a.is_finite() && b.is_finite());
         m.max((a - b).abs())

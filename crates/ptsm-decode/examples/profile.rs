@@ -1,0 +1,60 @@
+//! Where the time of a training step goes: `cargo run --release --example profile -- ptsm 64 64 640 last [threads]`.
+#![allow(clippy::print_stdout)]
+
+use std::time::Instant;
+
+use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Parameters, Step};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [name, batch, channels, time, rest @ ..] = &words[..] else {
+        return Err("usage: profile MODEL BATCH CHANNELS TIME [last|each] [THREADS]".into());
+    };
+    let (batch, channels, time): (usize, usize, usize) = (batch.parse()?, channels.parse()?, time.parse()?);
+    let pool = if rest.first().is_some_and(|p| p == "each") { Pool::Each } else { Pool::Last };
+    let model = match name.as_str() {
+        "ptsm" => Model::Ptsm(Ptsm { pool, ..Ptsm::default() }),
+        "eegnet" => Model::EegNet(EegNet::default()),
+        "deepconvnet3" => {
+            Model::DeepConvNet(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() })
+        }
+        other => return Err(format!("no model `{other}`: ptsm, eegnet or deepconvnet3").into()),
+    };
+    let threads = rest.get(1).map_or(Ok(2), |t| t.parse())?;
+    let cpu = Cpu::with(threads, Isa::best())?;
+    let shape = TrialShape { channels, time, classes: 2, subjects: 84 };
+    let network = model.build(shape, batch)?;
+    let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
+    let mut step = Step::<f32>::new(&network.graph, &network.step(adam), 1, &cpu)?;
+    let mut parameters = Parameters::new(&network.graph, &[1])?;
+    let trials = 256;
+    let x: Vec<f32> =
+        (0..trials * channels * time).map(|i| ((i * 7919 % 10_007) as f32 * 0.61).sin()).collect();
+    let y: Vec<u32> = (0..trials as u32).map(|i| i % 2).collect();
+    let s: Vec<u32> = (0..trials as u32).map(|i| i % 84).collect();
+    let rows: Vec<u32> = (0..batch as u32).map(|i| i * 37 % trials as u32).collect();
+    let mut feeds = vec![
+        ("x", Feed::Rows { data: &x, rows: &rows }),
+        ("task", Feed::LabelRows { data: &y, rows: &rows }),
+    ];
+    if name == "ptsm" {
+        feeds.push(("subject", Feed::LabelRows { data: &s, rows: &rows }));
+    }
+    let mut times: Vec<f64> = (0..15)
+        .map(|_| {
+            let start = Instant::now();
+            step.run(&mut parameters, &feeds, &[1e-3], &[true]).map(|()| start.elapsed().as_secs_f64() * 1e3)
+        })
+        .collect::<Result<_, _>>()?;
+    times.sort_by(f64::total_cmp);
+    println!("{name} {batch} {channels} {time}: median {:.1} ms, least {:.1} ms", times[7], times[0]);
+    println!("memory {:.1} MiB, {} operations", step.bytes() as f64 / 1048576.0, step.program().len());
+    let spent = step.program().profile(&parameters);
+    let total: f64 = spent.iter().map(|(_, s)| s).sum();
+    println!("one profiled run: {:.1} ms", total * 1e3);
+    for (name, seconds) in spent.iter().take(30) {
+        println!("{:8.2} ms  {name}", seconds * 1e3);
+    }
+    Ok(())
+}

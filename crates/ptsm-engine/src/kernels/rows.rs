@@ -1,0 +1,336 @@
+//! Sums along a row, in four vectors of partial sums: the order depends on the instruction set only.
+
+use super::lanes::{Lanes, Plain};
+use crate::cpu::Isa;
+use crate::real::Real;
+
+/// Which sum.
+#[derive(Clone, Copy)]
+pub enum Sum<'a, T> {
+    /// Of x.
+    Values(&'a [T]),
+    /// Of x * y.
+    Dot(&'a [T], &'a [T]),
+    /// Of x * y * z.
+    Triple(&'a [T], &'a [T], &'a [T]),
+    /// Of (x - a) * (x - a).
+    Squares(&'a [T], T),
+    /// Of (x - a) * y.
+    DotFrom(&'a [T], T, &'a [T]),
+}
+
+impl<T: Real> Sum<'_, T> {
+    /// The sum. Slices of one call have one length; the shortest counts.
+    #[inline]
+    pub(crate) fn on(self, isa: Isa) -> T {
+        T::sum(isa, self)
+    }
+
+    fn length(self) -> usize {
+        match self {
+            Sum::Values(x) | Sum::Squares(x, _) => x.len(),
+            Sum::Dot(x, y) | Sum::DotFrom(x, _, y) => x.len().min(y.len()),
+            Sum::Triple(x, y, z) => x.len().min(y.len()).min(z.len()),
+        }
+    }
+}
+
+/// # Safety
+/// The lanes' instruction set is available.
+#[inline(always)]
+pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: Sum<'_, T>) -> T {
+    let n = what.length();
+    // SAFETY: `load` reads WIDTH elements at i with i + WIDTH <= n, `load_part` the rest; n is the least length.
+    unsafe {
+        match what {
+            Sum::Values(x) => fold::<T, L>(
+                n,
+                #[inline(always)]
+                |i, acc| acc.plus(L::load(x.as_ptr().add(i))),
+                #[inline(always)]
+                |i, left, acc| acc.plus(L::load_part(x.as_ptr().add(i), left)),
+            ),
+            Sum::Dot(x, y) => fold::<T, L>(
+                n,
+                #[inline(always)]
+                |i, acc| L::load(x.as_ptr().add(i)).fma(L::load(y.as_ptr().add(i)), acc),
+                #[inline(always)]
+                |i, left, acc| {
+                    L::load_part(x.as_ptr().add(i), left).fma(L::load_part(y.as_ptr().add(i), left), acc)
+                },
+            ),
+            Sum::Triple(x, y, z) => fold::<T, L>(
+                n,
+                #[inline(always)]
+                |i, acc| {
+                    let xy = L::load(x.as_ptr().add(i)).times(L::load(y.as_ptr().add(i)));
+                    xy.fma(L::load(z.as_ptr().add(i)), acc)
+                },
+                #[inline(always)]
+                |i, left, acc| {
+                    let xy =
+                        L::load_part(x.as_ptr().add(i), left).times(L::load_part(y.as_ptr().add(i), left));
+                    xy.fma(L::load_part(z.as_ptr().add(i), left), acc)
+                },
+            ),
+            Sum::Squares(x, a) => {
+                // Lanes past the end of the row must subtract nothing.
+                let many = [-a; crate::kernels::product::SLACK];
+                let minus = L::splat(-a);
+                fold::<T, L>(
+                    n,
+                    #[inline(always)]
+                    |i, acc| {
+                        let d = L::load(x.as_ptr().add(i)).plus(minus);
+                        d.fma(d, acc)
+                    },
+                    #[inline(always)]
+                    |i, left, acc| {
+                        let d = L::load_part(x.as_ptr().add(i), left).plus(L::load_part(many.as_ptr(), left));
+                        d.fma(d, acc)
+                    },
+                )
+            }
+            Sum::DotFrom(x, a, y) => {
+                let minus = L::splat(-a);
+                fold::<T, L>(
+                    n,
+                    #[inline(always)]
+                    |i, acc| L::load(x.as_ptr().add(i)).plus(minus).fma(L::load(y.as_ptr().add(i)), acc),
+                    #[inline(always)]
+                    |i, left, acc| {
+                        let d = L::load_part(x.as_ptr().add(i), left).plus(minus);
+                        d.fma(L::load_part(y.as_ptr().add(i), left), acc)
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `whole(i, ..)` may be called for `i + WIDTH <= n`, `part(i, left, ..)` for `i + left == n`, `left < WIDTH`.
+#[inline(always)]
+unsafe fn fold<T: Real, L: Lanes<T>>(
+    n: usize,
+    whole: impl Fn(usize, L) -> L,
+    part: impl Fn(usize, usize, L) -> L,
+) -> T {
+    // SAFETY: the instruction set is granted by the caller.
+    unsafe {
+        let mut sums = [L::splat(T::ZERO); 4];
+        let mut i = 0;
+        while i + 4 * L::WIDTH <= n {
+            for (v, sum) in sums.iter_mut().enumerate() {
+                *sum = whole(i + v * L::WIDTH, *sum);
+            }
+            i += 4 * L::WIDTH;
+        }
+        let mut v = 0;
+        while i + L::WIDTH <= n {
+            sums[v] = whole(i, sums[v]);
+            (i, v) = (i + L::WIDTH, v + 1);
+        }
+        if i < n {
+            sums[3] = part(i, n - i, sums[3]);
+        }
+        sums[0].plus(sums[1]).plus(sums[2].plus(sums[3])).sum()
+    }
+}
+
+/// What a row goes through, in place.
+pub enum Change<'a, T> {
+    /// `x` above zero, `exp(x) - 1` below.
+    Elu,
+    /// Times the derivative of that at the points given.
+    EluSlope(&'a [T]),
+    /// Times `scale`, or zero where `(words[j / 16 % 4][j % 16] >> (j / 64 * bits)) & (2^bits - 1) < below`.
+    Drop { words: &'a [[u32; 16]; 4], bits: u32, below: u32, scale: T },
+}
+
+impl<T: Real> Change<'_, T> {
+    /// Changes a row. Points must be as many as values, and a row to be dropped from not longer than its words last.
+    pub(crate) fn on(self, isa: Isa, values: &mut [T]) {
+        match self {
+            Change::EluSlope(x) => assert_eq!(x.len(), values.len()),
+            Change::Drop { bits, .. } => assert!(values.len() * bits as usize <= 16 * 128 && bits <= 16),
+            Change::Elu => {}
+        }
+        T::change(isa, self, values);
+    }
+}
+
+/// # Safety
+/// The lanes' instruction set is available; [`Change::on`] has checked the lengths.
+#[inline(always)]
+pub(crate) unsafe fn change<T: Real, L: Lanes<T>>(what: Change<'_, T>, values: &mut [T]) {
+    // SAFETY: `each` stays inside `values`; the points are as many; WIDTH divides 16, so a vector's words lie in one
+    // array of 16, and `j / 64 * bits < 32` by the checked length.
+    unsafe {
+        let one = L::splat(T::ONE);
+        match what {
+            Change::Elu => each::<T, L>(
+                values,
+                #[inline(always)]
+                |_, x, _| x.where_positive(x, x.exp().plus(L::splat(-T::ONE))),
+            ),
+            Change::EluSlope(points) => each::<T, L>(
+                values,
+                #[inline(always)]
+                |i, g, n| {
+                    let at = points.as_ptr().add(i);
+                    let x = if n == L::WIDTH { L::load(at) } else { L::load_part(at, n) };
+                    g.times(x.where_positive(one, x.exp()))
+                },
+            ),
+            Change::Drop { words, bits, below, scale } => {
+                let (scale, mask) = (L::splat(scale), (1u32 << bits) - 1);
+                each::<T, L>(
+                    values,
+                    #[inline(always)]
+                    |i, x, _| {
+                        let group = i / 16;
+                        let word = words[group % 4].as_ptr().add(i % 16);
+                        x.times(scale).unless(word, (group / 4) as u32 * bits, mask, below)
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The lanes' instruction set is available.
+#[inline(always)]
+unsafe fn each<T: Real, L: Lanes<T>>(values: &mut [T], f: impl Fn(usize, L, usize) -> L) {
+    let n = values.len();
+    let p = values.as_mut_ptr();
+    let mut i = 0;
+    // SAFETY: whole vectors end at or before n, the part at n.
+    unsafe {
+        while i + L::WIDTH <= n {
+            f(i, L::load(p.add(i)), L::WIDTH).store(p.add(i));
+            i += L::WIDTH;
+        }
+        if i < n {
+            f(i, L::load_part(p.add(i), n - i), n - i).store_part(p.add(i), n - i);
+        }
+    }
+}
+
+pub(crate) fn sum_portable<T: Real>(what: Sum<'_, T>) -> T {
+    // SAFETY: plain arrays need no instruction set.
+    unsafe { sum::<T, Plain<T>>(what) }
+}
+
+pub(crate) fn change_portable<T: Real>(what: Change<'_, T>, values: &mut [T]) {
+    // SAFETY: plain arrays need no instruction set.
+    unsafe { change::<T, Plain<T>>(what, values) }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::super::lanes::x86::{Avx2, Avx512};
+    use super::{Change, Sum, change, sum};
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    pub(super) unsafe fn sum_avx512(what: Sum<'_, f32>) -> f32 {
+        // SAFETY: the features are enabled here.
+        unsafe { sum::<f32, Avx512>(what) }
+    }
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn sum_avx2(what: Sum<'_, f32>) -> f32 {
+        // SAFETY: as above.
+        unsafe { sum::<f32, Avx2>(what) }
+    }
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    pub(super) unsafe fn change_avx512(what: Change<'_, f32>, values: &mut [f32]) {
+        // SAFETY: as above.
+        unsafe { change::<f32, Avx512>(what, values) }
+    }
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) unsafe fn change_avx2(what: Change<'_, f32>, values: &mut [f32]) {
+        // SAFETY: as above.
+        unsafe { change::<f32, Avx2>(what, values) }
+    }
+}
+
+pub(crate) fn sum_f32(isa: Isa, what: Sum<'_, f32>) -> f32 {
+    match isa {
+        // SAFETY: these variants exist only where detection found the features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { x86::sum_avx512(what) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { x86::sum_avx2(what) },
+        // SAFETY: NEON is part of every aarch64 target.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => unsafe { sum::<f32, super::lanes::arm::Neon>(what) },
+        _ => sum_portable(what),
+    }
+}
+
+pub(crate) fn change_f32(isa: Isa, what: Change<'_, f32>, values: &mut [f32]) {
+    match isa {
+        // SAFETY: these variants exist only where detection found the features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { x86::change_avx512(what, values) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { x86::change_avx2(what, values) },
+        // SAFETY: NEON is part of every aarch64 target.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => unsafe { change::<f32, super::lanes::arm::Neon>(what, values) },
+        _ => change_portable(what, values),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_on_every_path() {
+        let wave = |k: f64| (0..300).map(|i| (f64::from(i) * 0.7 + k).sin()).collect::<Vec<f64>>();
+        let (x, y, z) = (wave(0.0), wave(1.0), wave(2.0));
+        let narrow = |v: &[f64]| v.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+        let (xs, ys, zs) = (narrow(&x), narrow(&y), narrow(&z));
+        for n in 0..300 {
+            let a = 0.3f32;
+            let exact = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
+            let wide = f64::from(a);
+            let cases = [
+                (Sum::Values(&xs[..n]), exact(&|i| x[i])),
+                (Sum::Dot(&xs[..n], &ys[..n]), exact(&|i| x[i] * y[i])),
+                (Sum::Triple(&xs[..n], &ys[..n], &zs[..n]), exact(&|i| x[i] * y[i] * z[i])),
+                (Sum::Squares(&xs[..n], a), exact(&|i| (x[i] - wide) * (x[i] - wide))),
+                (Sum::DotFrom(&xs[..n], a, &ys[..n]), exact(&|i| (x[i] - wide) * y[i])),
+            ];
+            for isa in Isa::available() {
+                for (case, (what, expected)) in cases.iter().enumerate() {
+                    let got = f64::from(what.on(isa));
+                    assert!((got - expected).abs() < 1e-4, "{isa:?} case {case} n {n}: {got} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_change_on_every_path() {
+        for n in [1, 3, 15, 16, 17, 64, 100, 333] {
+            let x: Vec<f32> = (0..n).map(|i| (i as f32 * 0.77).sin() * 20.0).collect();
+            let elu = |x: f32| if x > 0.0 { f64::from(x) } else { f64::from(x).exp() - 1.0 };
+            let slope = |x: f32| if x > 0.0 { 1.0 } else { f64::from(x).exp() };
+            for isa in Isa::available() {
+                let mut y = x.clone();
+                Change::Elu.on(isa, &mut y);
+                let mut g = vec![3.0f32; n];
+                Change::EluSlope(&x).on(isa, &mut g);
+                for i in 0..n {
+                    assert!((f64::from(y[i]) - elu(x[i])).abs() < 2e-6, "{isa:?} {}", x[i]);
+                    assert!((f64::from(g[i]) - 3.0 * slope(x[i])).abs() < 2e-6, "{isa:?} {}", x[i]);
+                }
+            }
+        }
+    }
+}
