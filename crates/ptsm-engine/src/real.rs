@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 use crate::cpu::Isa;
 use crate::kernels::product::{Dots, Panel};
 use crate::kernels::rows::{Change, Sum};
-use crate::kernels::winograd::Transform;
+use crate::kernels::winograd::{Phases, Transform};
 
 /// A floating-point type the engine computes in.
 pub trait Real:
@@ -62,7 +62,7 @@ pub trait Real:
 
 /// The kernels of a type. Sealed: an [`Isa`] reaches them only through a device, which checks it.
 mod sealed {
-    use super::{Change, Dots, Isa, Panel, Sum, Transform};
+    use super::{Change, Dots, Isa, Panel, Phases, Sum, Transform};
 
     pub trait Kernels: Sized {
         /// Rows of output one register tile of [`Panel`] holds.
@@ -74,6 +74,7 @@ mod sealed {
         fn sum(isa: Isa, what: Sum<'_, Self>) -> Self;
         fn change(isa: Isa, what: Change<'_, Self>, values: &mut [Self]);
         fn transform(isa: Isa, what: Transform<'_, Self>, tiles: usize);
+        fn phases(isa: Isa, call: Phases<'_, Self>);
     }
 }
 pub(crate) use sealed::Kernels;
@@ -126,6 +127,9 @@ impl Kernels for f64 {
     }
     fn transform(_: Isa, what: Transform<'_, f64>, tiles: usize) {
         crate::kernels::winograd::transform_portable(what, tiles);
+    }
+    fn phases(_: Isa, call: Phases<'_, f64>) {
+        crate::kernels::winograd::phases_portable(call);
     }
 }
 
@@ -207,6 +211,9 @@ impl Kernels for f32 {
     }
     fn transform(isa: Isa, what: Transform<'_, f32>, tiles: usize) {
         crate::kernels::winograd::transform_f32(isa, what, tiles);
+    }
+    fn phases(isa: Isa, call: Phases<'_, f32>) {
+        crate::kernels::winograd::phases_f32(isa, call);
     }
 }
 

@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A network with every kind of workspace: convolutions joined and not, normalisation, pooling, both losses.
+/// A network with every kind of workspace: convolutions of all forms, normalisation, pooling, both losses.
 fn network(batch: usize, time: usize) -> (Graph, StepSpec) {
     let mut g = Graph::new();
     let x = g.input("x", &[batch, 4, time]).unwrap();
@@ -62,14 +62,16 @@ fn network(batch: usize, time: usize) -> (Graph, StepSpec) {
     let h = g.parameter("temporal", &[4, 9], Init::fan_in(9)).unwrap();
     let h = g.temporal_conv(x, h, None, Padding::Same).unwrap();
     let h = g.scoped("first", |g| g.batch_norm(h, 1e-3, 0.1)).unwrap();
-    let w = g.constrained("spatial", &[8, 1, 4], Init::fan_in(4), 1.0).unwrap();
+    let w = g.constrained("spatial", &[16, 1, 4], Init::fan_in(4), 1.0).unwrap();
     let h = g.spatial_conv(h, w, 4).unwrap();
     let h = g.scoped("second", |g| g.batch_norm(h, 1e-3, 0.1)).unwrap();
     let h = g.elu(h).unwrap();
     let h = g.dropout(h, 0.25).unwrap();
     let h = g.pool(h, Pooling::Max { size: 4, stride: 4 }).unwrap();
-    let w = g.parameter("separable", &[8, 8, 5], Init::fan_in(40)).unwrap();
-    let h = g.conv1d(h, w, None, 1, Padding::Valid).unwrap();
+    let w = g.parameter("direct", &[16, 4, 7], Init::fan_in(28)).unwrap();
+    let h = g.conv1d(h, w, None, 4, Padding::Same).unwrap();
+    let w = g.parameter("winograd", &[16, 16, 5], Init::fan_in(80)).unwrap();
+    let h = g.conv1d(h, w, None, 1, Padding::Same).unwrap();
     let h = g.scoped("third", |g| g.layer_norm(h, 1e-3)).unwrap();
     let h = g.flatten(h).unwrap();
     let contrast = g.nt_xent(h, labels, 0.5).unwrap();

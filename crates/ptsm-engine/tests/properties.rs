@@ -125,6 +125,25 @@ fn conv1d() {
     for_seeds(200, |random| check_conv(Conv::random(random), random, &devices));
 }
 
+/// Kernels of 5 over many channels take another way in f32: few multiplications, four outputs at a time.
+#[test]
+fn conv1d_of_five_taps_and_many_channels() {
+    let devices = every_cpu();
+    for_seeds(40, |random| {
+        let conv = Conv {
+            batch: random.within(1, 6),
+            channels: random.within(15, 20),
+            outputs: random.within(15, 35),
+            taps: 5,
+            time: random.pick(&[15, 16, 19, 20, 21, 64, 65, 191, 192, 193, 250]),
+            groups: 1,
+            padding: random.pick(&[Padding::Same, Padding::Valid]),
+            bias: random.within(0, 1) == 1,
+        };
+        check_conv(conv, random, &devices);
+    });
+}
+
 /// Sizes at which weight gradients are summed in parts and threads share the work.
 #[test]
 fn conv1d_large() {

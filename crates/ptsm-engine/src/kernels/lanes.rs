@@ -31,6 +31,30 @@ pub(crate) trait Lanes<T: Real>: Copy {
         // SAFETY: passed on.
         four.map(|v| unsafe { v.sum() })
     }
+    /// Elements 0, 4, 8.. of `4 * WIDTH` neighbours, elements 1, 5, 9.. and so on.
+    #[inline(always)]
+    unsafe fn split(p: *const T) -> [Self; 4] {
+        let mut parts = [[T::ZERO; 16]; 4];
+        for i in 0..4 * Self::WIDTH {
+            // SAFETY: the caller grants 4 * WIDTH elements; WIDTH <= 16.
+            parts[i % 4][i / 4] = unsafe { *p.add(i) };
+        }
+        // SAFETY: 16 elements are at least WIDTH.
+        parts.map(|part| unsafe { Self::load(part.as_ptr()) })
+    }
+    /// The way back from `split`.
+    #[inline(always)]
+    unsafe fn join(four: [Self; 4], p: *mut T) {
+        let mut parts = [[T::ZERO; 16]; 4];
+        for (part, v) in parts.iter_mut().zip(four) {
+            // SAFETY: 16 elements are at least WIDTH.
+            unsafe { v.store(part.as_mut_ptr()) };
+        }
+        for i in 0..4 * Self::WIDTH {
+            // SAFETY: the caller grants 4 * WIDTH elements.
+            unsafe { *p.add(i) = parts[i % 4][i / 4] };
+        }
+    }
     unsafe fn exp(self) -> Self;
     /// `self` where above zero, `other` elsewhere.
     unsafe fn where_positive(self, above: Self, other: Self) -> Self;
@@ -113,6 +137,49 @@ impl<T: Real> Lanes<T> for Plain<T> {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `split` takes every fourth element, `join` undoes it.
+    unsafe fn round_trip<L: Lanes<f32>>() {
+        let x: Vec<f32> = (0..4 * L::WIDTH).map(|i| i as f32).collect();
+        let mut back = vec![0.0; x.len()];
+        // SAFETY: the vectors hold 4 * WIDTH elements; the caller grants the instruction set.
+        unsafe {
+            let parts = L::split(x.as_ptr());
+            for (p, part) in parts.into_iter().enumerate() {
+                let mut lane = vec![0.0; L::WIDTH];
+                part.store(lane.as_mut_ptr());
+                assert!(
+                    lane.iter().enumerate().all(|(i, v)| *v == (4 * i + p) as f32),
+                    "phase {p}: {lane:?}"
+                );
+            }
+            L::join(parts, back.as_mut_ptr());
+        }
+        assert_eq!(x, back);
+    }
+
+    #[test]
+    fn phases_come_apart_and_together_on_every_path() {
+        for isa in crate::cpu::Isa::available() {
+            // SAFETY: only what was detected is run; none of these needs an enclosing target feature to be correct.
+            unsafe {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    crate::cpu::Isa::Avx2 => round_trip::<x86::Avx2>(),
+                    #[cfg(target_arch = "x86_64")]
+                    crate::cpu::Isa::Avx512 => round_trip::<x86::Avx512>(),
+                    #[cfg(target_arch = "aarch64")]
+                    crate::cpu::Isa::Neon => round_trip::<arm::Neon>(),
+                    _ => round_trip::<Plain<f32>>(),
+                }
+            }
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86 {
     use super::Lanes;
@@ -128,6 +195,24 @@ pub(crate) mod x86 {
     /// AVX2 with FMA: 8 f32, 16 registers.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2(__m256);
+
+    /// Transposes the 4 by 4 block in each half of four registers; its own inverse.
+    #[inline(always)]
+    unsafe fn transpose_halves(x: [__m256; 4]) -> [__m256; 4] {
+        // SAFETY: only called where AVX2 is available.
+        unsafe {
+            let low = |a, b| {
+                (_mm256_castps_pd(_mm256_unpacklo_ps(a, b)), _mm256_castps_pd(_mm256_unpackhi_ps(a, b)))
+            };
+            let ((t0, t1), (t2, t3)) = (low(x[0], x[1]), low(x[2], x[3]));
+            [
+                _mm256_castpd_ps(_mm256_unpacklo_pd(t0, t2)),
+                _mm256_castpd_ps(_mm256_unpackhi_pd(t0, t2)),
+                _mm256_castpd_ps(_mm256_unpacklo_pd(t1, t3)),
+                _mm256_castpd_ps(_mm256_unpackhi_pd(t1, t3)),
+            ]
+        }
+    }
 
     /// All ones in the first n of 8 lanes: read at 8 - n.
     static MASK: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -183,6 +268,35 @@ pub(crate) mod x86 {
             }
         }
         #[inline(always)]
+        unsafe fn split(p: *const f32) -> [Self; 4] {
+            unsafe {
+                let x: [__m256; 4] = std::array::from_fn(|i| _mm256_loadu_ps(p.add(8 * i)));
+                // Halves of groups of 4: register i gets groups i and i + 4.
+                let halves = [
+                    _mm256_permute2f128_ps::<0x20>(x[0], x[2]),
+                    _mm256_permute2f128_ps::<0x31>(x[0], x[2]),
+                    _mm256_permute2f128_ps::<0x20>(x[1], x[3]),
+                    _mm256_permute2f128_ps::<0x31>(x[1], x[3]),
+                ];
+                transpose_halves(halves).map(Avx2)
+            }
+        }
+        #[inline(always)]
+        unsafe fn join(four: [Self; 4], p: *mut f32) {
+            unsafe {
+                let [q0, q1, q2, q3] = transpose_halves(four.map(|v| v.0));
+                let x = [
+                    _mm256_permute2f128_ps::<0x20>(q0, q1),
+                    _mm256_permute2f128_ps::<0x20>(q2, q3),
+                    _mm256_permute2f128_ps::<0x31>(q0, q1),
+                    _mm256_permute2f128_ps::<0x31>(q2, q3),
+                ];
+                for (i, x) in x.into_iter().enumerate() {
+                    _mm256_storeu_ps(p.add(8 * i), x);
+                }
+            }
+        }
+        #[inline(always)]
         unsafe fn exp(self) -> Self {
             // As `Real::exp`, with fused multiply-adds.
             unsafe {
@@ -220,6 +334,24 @@ pub(crate) mod x86 {
                 let zero = _mm256_cmpgt_epi32(_mm256_set1_epi32(below as i32), words);
                 Avx2(_mm256_andnot_ps(_mm256_castsi256_ps(zero), self.0))
             }
+        }
+    }
+
+    /// Transposes the 4 by 4 block in each quarter of four registers; its own inverse.
+    #[inline(always)]
+    unsafe fn transpose(x: [__m512; 4]) -> [__m512; 4] {
+        // SAFETY: only called where AVX-512 is available.
+        unsafe {
+            let low = |a, b| {
+                (_mm512_castps_pd(_mm512_unpacklo_ps(a, b)), _mm512_castps_pd(_mm512_unpackhi_ps(a, b)))
+            };
+            let ((t0, t1), (t2, t3)) = (low(x[0], x[1]), low(x[2], x[3]));
+            [
+                _mm512_castpd_ps(_mm512_unpacklo_pd(t0, t2)),
+                _mm512_castpd_ps(_mm512_unpackhi_pd(t0, t2)),
+                _mm512_castpd_ps(_mm512_unpacklo_pd(t1, t3)),
+                _mm512_castpd_ps(_mm512_unpackhi_pd(t1, t3)),
+            ]
         }
     }
 
@@ -284,6 +416,43 @@ pub(crate) mod x86 {
                 let mut out = [0.0; 4];
                 _mm_storeu_ps(out.as_mut_ptr(), quarter);
                 out
+            }
+        }
+        #[inline(always)]
+        unsafe fn split(p: *const f32) -> [Self; 4] {
+            unsafe {
+                let x: [__m512; 4] = std::array::from_fn(|i| _mm512_loadu_ps(p.add(16 * i)));
+                // Quarters 0..4 of each register to registers 0..4, so that a register holds every fourth group of 4.
+                let a = _mm512_shuffle_f32x4::<0b10_00_10_00>(x[0], x[1]);
+                let b = _mm512_shuffle_f32x4::<0b11_01_11_01>(x[0], x[1]);
+                let c = _mm512_shuffle_f32x4::<0b10_00_10_00>(x[2], x[3]);
+                let d = _mm512_shuffle_f32x4::<0b11_01_11_01>(x[2], x[3]);
+                let quarters = [
+                    _mm512_shuffle_f32x4::<0b10_00_10_00>(a, c),
+                    _mm512_shuffle_f32x4::<0b10_00_10_00>(b, d),
+                    _mm512_shuffle_f32x4::<0b11_01_11_01>(a, c),
+                    _mm512_shuffle_f32x4::<0b11_01_11_01>(b, d),
+                ];
+                transpose(quarters).map(Avx512)
+            }
+        }
+        #[inline(always)]
+        unsafe fn join(four: [Self; 4], p: *mut f32) {
+            unsafe {
+                let [q0, q1, q2, q3] = transpose(four.map(|v| v.0));
+                let a = _mm512_shuffle_f32x4::<0b01_00_01_00>(q0, q1);
+                let b = _mm512_shuffle_f32x4::<0b11_10_11_10>(q0, q1);
+                let c = _mm512_shuffle_f32x4::<0b01_00_01_00>(q2, q3);
+                let d = _mm512_shuffle_f32x4::<0b11_10_11_10>(q2, q3);
+                let x = [
+                    _mm512_shuffle_f32x4::<0b10_00_10_00>(a, c),
+                    _mm512_shuffle_f32x4::<0b11_01_11_01>(a, c),
+                    _mm512_shuffle_f32x4::<0b10_00_10_00>(b, d),
+                    _mm512_shuffle_f32x4::<0b11_01_11_01>(b, d),
+                ];
+                for (i, x) in x.into_iter().enumerate() {
+                    _mm512_storeu_ps(p.add(16 * i), x);
+                }
             }
         }
         #[inline(always)]
@@ -379,6 +548,17 @@ pub(crate) mod arm {
         #[inline(always)]
         unsafe fn sum(self) -> f32 {
             unsafe { vaddvq_f32(self.0) }
+        }
+        #[inline(always)]
+        unsafe fn split(p: *const f32) -> [Self; 4] {
+            unsafe {
+                let float32x4x4_t(a, b, c, d) = vld4q_f32(p);
+                [Neon(a), Neon(b), Neon(c), Neon(d)]
+            }
+        }
+        #[inline(always)]
+        unsafe fn join(four: [Self; 4], p: *mut f32) {
+            unsafe { vst4q_f32(p, float32x4x4_t(four[0].0, four[1].0, four[2].0, four[3].0)) }
         }
         #[inline(always)]
         unsafe fn exp(self) -> Self {

@@ -41,21 +41,45 @@ pub fn points_to_weight<T: Real>(points: [T; POINTS]) -> [T; TAPS] {
     std::array::from_fn(|k| (0..POINTS).fold(T::ZERO, |sum, j| sum + T::of(G[j][k]) * points[j]))
 }
 
-/// Splits a row into its phases, `to[p * ld + i] = row[4 i + p]`, with `left` zeros before it and zeros behind, up to
-/// `length` places per phase.
-pub fn phases<T: Real>(row: &[T], left: usize, length: usize, ld: usize, to: &mut [T]) {
-    for (p, to) in to.chunks_mut(ld).take(TILE).enumerate() {
-        let to = &mut to[..length];
-        // The first place whose sample, 4 i + p - left, is inside the row.
-        let first = left.saturating_sub(p).div_ceil(TILE).min(length);
-        to[..first].fill(T::ZERO);
-        let start = (TILE * first + p).saturating_sub(left);
-        let inside = row.len().saturating_sub(start).div_ceil(TILE).min(length - first);
-        let from = row.get(start..).unwrap_or_default();
-        for (to, from) in to[first..first + inside].iter_mut().zip(from.chunks(TILE)) {
-            *to = from[0];
+/// Splits a row into its phases, `to[p * ld + i] = row[4 i + p - left]`, zero outside the row, for `i < length`.
+pub fn phases<T: Real>(isa: Isa, row: &[T], left: usize, length: usize, ld: usize, to: &mut [T]) {
+    assert!(length <= ld && to.len() >= (TILE - 1) * ld + length, "phases do not fit");
+    T::phases(isa, Phases { row, left, length, ld, to });
+}
+
+/// What [`phases`] works on.
+pub struct Phases<'a, T> {
+    row: &'a [T],
+    left: usize,
+    length: usize,
+    ld: usize,
+    to: &'a mut [T],
+}
+
+/// # Safety
+/// The lanes' instruction set is available; [`phases`] has checked the slices.
+#[inline(always)]
+pub(crate) unsafe fn split_phases<T: Real, L: Lanes<T>>(call: Phases<'_, T>) {
+    let Phases { row, left, length, ld, to } = call;
+    let mut i = 0;
+    while i < length {
+        // Places i .. i + WIDTH of all phases read the samples from 4 i - left on.
+        let start = (TILE * i).wrapping_sub(left);
+        if TILE * i >= left && start + TILE * L::WIDTH <= row.len() && i + L::WIDTH <= length {
+            // SAFETY: the samples and the places are inside, by the line above and the caller's check.
+            unsafe {
+                for (p, part) in L::split(row.as_ptr().add(start)).into_iter().enumerate() {
+                    part.store(to.as_mut_ptr().add(p * ld + i));
+                }
+            }
+            i += L::WIDTH;
+        } else {
+            for p in 0..TILE {
+                let sample = (TILE * i + p).checked_sub(left).and_then(|at| row.get(at));
+                to[p * ld + i] = sample.copied().unwrap_or(T::ZERO);
+            }
+            i += 1;
         }
-        to[first + inside..].fill(T::ZERO);
     }
 }
 
@@ -65,27 +89,28 @@ pub enum Transform<'a, T> {
     Signal { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
     /// `A`: from the phases of an output's gradient to points.
     Gradient { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
-    /// `A^T`: from points to phases, plus a start value.
-    Output { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize, start: T },
+    /// `A^T`: from points to the row of samples `to`, at most four per tile, plus a start value.
+    Output { from: &'a [T], from_ld: usize, to: &'a mut [T], start: T },
 }
 
 impl<T: Real> Transform<'_, T> {
-    /// Checks the slices and runs. Rows are read and written up to the next whole vector.
+    /// Checks the slices and runs. Rows are read, and points written, up to the next whole vector.
     pub fn run(self, isa: Isa, tiles: usize) {
         let whole = tiles.next_multiple_of(super::product::SLACK);
-        let (from, from_rows, ahead, to, to_rows) = match &self {
-            Transform::Signal { from, from_ld, to, to_ld } => {
-                ((from.len(), *from_ld), TILE, 1, (to.len(), *to_ld), POINTS)
-            }
-            Transform::Gradient { from, from_ld, to, to_ld } => {
-                ((from.len(), *from_ld), TILE, 0, (to.len(), *to_ld), POINTS)
-            }
-            Transform::Output { from, from_ld, to, to_ld, .. } => {
-                ((from.len(), *from_ld), POINTS, 0, (to.len(), *to_ld), TILE)
-            }
+        let (read, ahead, rows) = match &self {
+            Transform::Signal { from, from_ld, .. } => (from.len(), 1, (TILE - 1) * from_ld),
+            Transform::Gradient { from, from_ld, .. } => (from.len(), 0, (TILE - 1) * from_ld),
+            Transform::Output { from, from_ld, .. } => (from.len(), 0, (POINTS - 1) * from_ld),
         };
-        assert!(from.0 >= (from_rows - 1) * from.1 + whole + ahead, "winograd reads past its rows");
-        assert!(to.0 >= (to_rows - 1) * to.1 + whole, "winograd writes past its rows");
+        assert!(read >= rows + whole + ahead, "winograd reads past its rows");
+        match &self {
+            Transform::Signal { to, to_ld, .. } | Transform::Gradient { to, to_ld, .. } => {
+                assert!(to.len() >= (POINTS - 1) * to_ld + whole, "winograd writes past its rows");
+            }
+            Transform::Output { to, .. } => {
+                assert!(to.len() <= tiles * TILE, "winograd makes four samples per tile")
+            }
+        }
         T::transform(isa, self, tiles);
     }
 }
@@ -137,7 +162,7 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
                         v.store(to.as_mut_ptr().add(j * *to_ld + i));
                     }
                 }
-                Transform::Output { from, from_ld, to, to_ld, start } => {
+                Transform::Output { from, from_ld, to, start } => {
                     let at = |j: usize| L::load(from.as_ptr().add(j * *from_ld + i));
                     let m: [L; 8] = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
                     let (minus, start) = (of(-1.0), L::splat(*start));
@@ -150,8 +175,13 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
                         s2.fma(of(4.0), s3.fma(of(0.25), s1)).plus(start),
                         d2.fma(of(8.0), d3.fma(of(0.125), d1)).plus(m[7]).plus(start),
                     ];
-                    for (p, y) in y.into_iter().enumerate() {
-                        y.store(to.as_mut_ptr().add(p * *to_ld + i));
+                    let left = to.len().saturating_sub(TILE * i);
+                    if left >= TILE * L::WIDTH {
+                        L::join(y, to.as_mut_ptr().add(TILE * i));
+                    } else {
+                        let mut last = [T::ZERO; TILE * super::product::SLACK];
+                        L::join(y, last.as_mut_ptr());
+                        to[TILE * i..].copy_from_slice(&last[..left]);
                     }
                 }
             }
@@ -163,6 +193,42 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
 pub(crate) fn transform_portable<T: Real>(what: Transform<'_, T>, tiles: usize) {
     // SAFETY: plain arrays need no instruction set; the slices were checked by `run`.
     unsafe { transform::<T, Plain<T>>(what, tiles) }
+}
+
+pub(crate) fn phases_portable<T: Real>(call: Phases<'_, T>) {
+    // SAFETY: plain arrays need no instruction set; the slices were checked by `phases`.
+    unsafe { split_phases::<T, Plain<T>>(call) }
+}
+
+pub(crate) fn phases_f32(isa: Isa, call: Phases<'_, f32>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::lanes::x86::{Avx2, Avx512};
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+        unsafe fn avx512(call: Phases<'_, f32>) {
+            // SAFETY: the features are enabled here; the slices were checked by `phases`.
+            unsafe { split_phases::<f32, Avx512>(call) }
+        }
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2(call: Phases<'_, f32>) {
+            // SAFETY: as above.
+            unsafe { split_phases::<f32, Avx2>(call) }
+        }
+        match isa {
+            // SAFETY: these variants exist only where detection found the features.
+            Isa::Avx512 => return unsafe { avx512(call) },
+            // SAFETY: as above.
+            Isa::Avx2 => return unsafe { avx2(call) },
+            _ => {}
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if isa == Isa::Neon {
+        // SAFETY: NEON is part of every aarch64 target; the slices were checked by `phases`.
+        return unsafe { split_phases::<f32, super::lanes::arm::Neon>(call) };
+    }
+    let _ = isa;
+    phases_portable(call)
 }
 
 pub(crate) fn transform_f32(isa: Isa, what: Transform<'_, f32>, tiles: usize) {
@@ -201,46 +267,50 @@ mod tests {
     use super::*;
 
     /// One channel through the three transforms equals the plain filter, and the gradient of the taps too.
+    fn one_channel<T: Real>(isa: Isa, n: usize, left: usize, tolerance: f64) {
+        let x: Vec<T> = (0..n).map(|i| T::of((i as f64 * 0.9).sin())).collect();
+        let w = [0.3, -0.2, 0.5, 0.7, -0.4];
+        let places = n; // as with a padding of 4 in all
+        let padded = |t: usize| t.checked_sub(left).and_then(|t| x.get(t)).map_or(0.0, |x| x.wide());
+        let tiles = places.div_ceil(TILE);
+        let ld = tiles.next_multiple_of(16) + 17;
+        let mut split = vec![T::ZERO; TILE * ld];
+        phases(isa, &x, left, tiles + 1, ld, &mut split);
+        let mut points = vec![T::ZERO; POINTS * ld];
+        Transform::Signal { from: &split, from_ld: ld, to: &mut points, to_ld: ld }.run(isa, tiles);
+        let weight = weight_to_points(w.map(T::of));
+        let mut product = points.clone();
+        for j in 0..POINTS {
+            product[j * ld..][..ld].iter_mut().for_each(|v| *v *= weight[j]);
+        }
+        let mut out = vec![T::ZERO; places];
+        Transform::Output { from: &product, from_ld: ld, to: &mut out, start: T::of(0.25) }.run(isa, tiles);
+        for (t, out) in out.iter().enumerate() {
+            let expected = 0.25 + (0..TAPS).map(|k| w[k] * padded(t + k)).sum::<f64>();
+            assert!((out.wide() - expected).abs() < tolerance, "{isa:?} n {n} left {left} t {t}");
+        }
+        let y: Vec<T> = (0..places).map(|t| T::of((t as f64 * 0.7).cos())).collect();
+        phases(isa, &y, 0, tiles, ld, &mut split);
+        let mut grads = vec![T::ZERO; POINTS * ld];
+        Transform::Gradient { from: &split, from_ld: ld, to: &mut grads, to_ld: ld }.run(isa, tiles);
+        let dot =
+            |j: usize| (0..tiles).map(|i| points[j * ld + i].wide() * grads[j * ld + i].wide()).sum::<f64>();
+        for (k, got) in points_to_weight(std::array::from_fn(|j| T::of(dot(j)))).into_iter().enumerate() {
+            let expected: f64 = (0..places).map(|t| y[t].wide() * padded(t + k)).sum();
+            assert!(
+                (got.wide() - expected).abs() < tolerance * n as f64,
+                "{isa:?} n {n} left {left} tap {k}"
+            );
+        }
+    }
+
     #[test]
     fn one_channel_equals_the_plain_filter() {
-        for n in [1usize, 3, 4, 5, 17, 64, 99] {
+        for n in [1usize, 3, 4, 5, 17, 63, 64, 65, 99, 130, 300] {
             for left in 0..5 {
-                let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).sin()).collect();
-                let w = [0.3, -0.2, 0.5, 0.7, -0.4];
-                let places = n; // as with a padding of 4 in all
-                let padded: Vec<f64> = std::iter::repeat_n(0.0, left)
-                    .chain(x.iter().copied())
-                    .chain(std::iter::repeat_n(0.0, 8))
-                    .collect();
-                let tiles = places.div_ceil(TILE);
-                let ld = tiles.next_multiple_of(16) + 16;
-                let mut split = vec![0.0; TILE * ld];
-                phases(&x, left, tiles + 1, ld, &mut split);
-                let mut points = vec![0.0; POINTS * ld];
-                Transform::Signal { from: &split, from_ld: ld, to: &mut points, to_ld: ld }
-                    .run(Isa::best(), tiles);
-                let weight = weight_to_points(w);
-                let mut product = points.clone();
-                for j in 0..POINTS {
-                    product[j * ld..][..ld].iter_mut().for_each(|v| *v *= weight[j]);
-                }
-                let mut out = vec![0.0; TILE * ld];
-                Transform::Output { from: &product, from_ld: ld, to: &mut out, to_ld: ld, start: 0.25 }
-                    .run(Isa::best(), tiles);
-                let y: Vec<f64> = (0..places).map(|t| (t as f64 * 0.7).cos()).collect();
-                for t in 0..places {
-                    let expected = 0.25 + (0..TAPS).map(|k| w[k] * padded[t + k]).sum::<f64>();
-                    assert!((out[t % 4 * ld + t / 4] - expected).abs() < 1e-13, "n {n} left {left} t {t}");
-                }
-                phases(&y, 0, tiles, ld, &mut split);
-                let mut grads = vec![0.0; POINTS * ld];
-                Transform::Gradient { from: &split, from_ld: ld, to: &mut grads, to_ld: ld }
-                    .run(Isa::best(), tiles);
-                let dots: [f64; POINTS] =
-                    std::array::from_fn(|j| (0..tiles).map(|i| points[j * ld + i] * grads[j * ld + i]).sum());
-                for (k, got) in points_to_weight(dots).into_iter().enumerate() {
-                    let expected: f64 = (0..places).map(|t| y[t] * padded[t + k]).sum();
-                    assert!((got - expected).abs() < 1e-12, "n {n} left {left} tap {k}");
+                one_channel::<f64>(Isa::best(), n, left, 1e-13);
+                for isa in Isa::available() {
+                    one_channel::<f32>(isa, n, left, 5e-6);
                 }
             }
         }

@@ -109,21 +109,6 @@ fn pad_rows<T: Real>(from: &[T], length: usize, left: usize, right: usize, ld: u
     }
 }
 
-/// Puts phases `[4, ld]` back in order.
-fn interleave<T: Real>(phases: &[T], ld: usize, out: &mut [T]) {
-    let (p0, rest) = phases.split_at(ld);
-    let (p1, rest) = rest.split_at(ld);
-    let (p2, p3) = rest.split_at(ld);
-    let (whole, rest) = out.as_chunks_mut::<TILE>();
-    let n = whole.len();
-    for ((((out, &a), &b), &c), &d) in whole.iter_mut().zip(p0).zip(p1).zip(p2).zip(p3) {
-        *out = [a, b, c, d];
-    }
-    for (p, out) in rest.iter_mut().enumerate() {
-        *out = phases[p * ld + n];
-    }
-}
-
 impl Filter {
     fn work(&self) -> usize {
         self.batch * self.groups * self.outputs * self.rows * self.taps * self.places
@@ -226,10 +211,10 @@ impl Filter {
             rows * self.time,
         );
         cpu.pieces(out, together * outputs * places, self.work(), |piece, out| {
-            scratch(sizes.iter().sum::<usize>() + TILE * TILES_LD, |memory| {
+            scratch(sizes.iter().sum::<usize>(), |memory| {
                 let (split, memory) = memory.split_at_mut(sizes[0]);
                 let (points, memory) = memory.split_at_mut(sizes[1]);
-                let (product, phases) = memory.split_at_mut(sizes[2]);
+                let product = memory;
                 let mut column = 0;
                 // (place in `out`, tiles from .. to, first column): one sample's part of a product.
                 let mut segments = [(0, 0, 0, 0); TILES];
@@ -240,7 +225,7 @@ impl Filter {
                     for (row, split) in
                         signal.chunks_exact(self.time).zip(split.chunks_exact_mut(TILE * phase_ld))
                     {
-                        winograd::phases(row, self.left, tiles + 1, phase_ld, split);
+                        winograd::phases(isa, row, self.left, tiles + 1, phase_ld, split);
                     }
                     let mut from = 0;
                     while from < tiles {
@@ -275,19 +260,11 @@ impl Filter {
                         }
                         for o in 0..outputs {
                             let start = bias.map_or(T::ZERO, |b| b[o]);
-                            let (from_ld, to_ld) = (outputs * TILES_LD, TILES_LD);
-                            Transform::Output {
-                                from: &product[o * TILES_LD..],
-                                from_ld,
-                                to: phases,
-                                to_ld,
-                                start,
-                            }
-                            .run(isa, column);
-                            for &(b, from, to, column) in &segments[..count] {
+                            for &(b, first, last, column) in &segments[..count] {
                                 let row = &mut out[(b * outputs + o) * places..][..places];
-                                let row = &mut row[from * TILE..places.min(to * TILE)];
-                                interleave(&phases[column..], TILES_LD, row);
+                                let to = &mut row[first * TILE..places.min(last * TILE)];
+                                let (from, from_ld) = (&product[o * TILES_LD + column..], outputs * TILES_LD);
+                                Transform::Output { from, from_ld, to, start }.run(isa, last - first);
                             }
                         }
                         (column, count) = (0, 0);
@@ -516,14 +493,14 @@ impl ConvWeight {
                 for i in 0..items {
                     let x = &x[(first + i) * rows * time..][..rows * time];
                     for (r, x) in x.chunks_exact(time).enumerate() {
-                        winograd::phases(x, f.left, tiles + 1, phase_ld, split);
+                        winograd::phases(isa, x, f.left, tiles + 1, phase_ld, split);
                         let to = &mut signal[r * ld + i * tiles..];
                         Transform::Signal { from: split, from_ld: phase_ld, to, to_ld: rows * ld }
                             .run(isa, tiles);
                     }
                     let grad = &grad[(first + i) * outputs * places..][..outputs * places];
                     for (o, grad) in grad.chunks_exact(places).enumerate() {
-                        winograd::phases(grad, 0, tiles, phase_ld, split);
+                        winograd::phases(isa, grad, 0, tiles, phase_ld, split);
                         let to = &mut slope[o * ld + i * tiles..];
                         Transform::Gradient { from: split, from_ld: phase_ld, to, to_ld: outputs * ld }
                             .run(isa, tiles);
