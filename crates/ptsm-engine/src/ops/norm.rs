@@ -131,35 +131,35 @@ struct Row<'a, T> {
     chain: &'a Normalise,
     isa: Isa,
     draw: Draw,
-    /// Factor and summand of the normalisation.
+    /// `(x - mean) * factor + shift`: centred first, or a large mean would cost digits.
+    mean: T,
     factor: T,
-    summand: T,
+    shift: T,
     index: u32,
 }
 
 impl<'a, T: Real> Row<'a, T> {
     fn new(chain: &'a Normalise, call: &Affine<'a, T>, index: usize) -> Row<'a, T> {
         let channel = index % call.channels;
-        let mean = call.moments[channel].wide();
         let deviation = (call.moments[call.channels + channel].wide() + chain.eps).sqrt();
-        let factor = call.scale[channel].wide() / deviation;
         Row {
             chain,
             isa: call.isa,
             draw: call.draw,
-            factor: T::of(factor),
-            summand: T::of(call.shift[channel].wide() - mean * factor),
+            mean: call.moments[channel],
+            factor: T::of(call.scale[channel].wide() / deviation),
+            shift: call.shift[channel],
             index: index as u32,
         }
     }
 
     #[inline(always)]
     fn normalise(&self, x: &[T], z: &mut [T]) {
-        let (factor, summand) = (self.factor, self.summand);
+        let (mean, factor, shift) = (self.mean, self.factor, self.shift);
         vectorised(
             self.isa,
             #[inline(always)]
-            || z.iter_mut().zip(x).for_each(|(z, &x)| *z = x * factor + summand),
+            || z.iter_mut().zip(x).for_each(|(z, &x)| *z = (x - mean) * factor + shift),
         );
     }
 
@@ -247,8 +247,8 @@ impl Operation for Normalise {
         let [x, moments, scale, shift] = *at.inputs else {
             return Err(at.graph.misfit(self.name(), "takes 4 operands".into()));
         };
-        let (g, channels) = (at.graph, at.wanted);
-        let affine = channels[2] || channels[3];
+        let g = at.graph;
+        let affine = at.wanted[2] || at.wanted[3];
         let mut inputs = vec![x, moments, scale, shift, at.grad];
         let mut grads = vec![None; 4];
         if affine || (self.batch && at.wanted[0]) {
@@ -367,17 +367,16 @@ impl Operation for NormaliseInput {
                     let (mut centre, mut slope) = (T::ZERO, T::ZERO);
                     if let Some(sums) = sums {
                         let deviation = (affine.moments[c + channel].wide() + self.0.eps).sqrt();
-                        let tilt = sums[c + channel].wide() * share / deviation;
-                        let offset = sums[channel].wide() * share - tilt * affine.moments[channel].wide();
-                        (centre, slope) = (T::of(offset), T::of(tilt));
+                        slope = T::of(sums[c + channel].wide() * share / deviation);
+                        centre = T::of(sums[channel].wide() * share);
                     }
-                    let factor = row.factor;
+                    let (mean, factor) = (row.mean, row.factor);
                     vectorised(
                         row.isa,
                         #[inline(always)]
                         || {
                             for (o, &x) in out.iter_mut().zip(x) {
-                                *o = factor * (*o - (centre + slope * x));
+                                *o = factor * ((*o - centre) - slope * (x - mean));
                             }
                         },
                     );
