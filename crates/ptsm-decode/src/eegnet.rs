@@ -17,7 +17,7 @@
 use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
-use crate::network::{Network, Result, TrialShape, positive, probability};
+use crate::network::{Error, Network, Result, TrialShape, positive, probability};
 
 /// Configuration of EEGNet; the default is EEGNet-8,2 at 128 Hz, trained across subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,6 +78,13 @@ impl EegNet {
             ("separable_kernel", self.separable_kernel),
         ] {
             positive(name, n)?;
+        }
+        let least = self.pools[0] * self.pools[1];
+        if least == 0 || shape.time < least {
+            return Err(Error::Configuration(format!(
+                "EEGNet pools by {} and {}: it needs trials of at least {least} samples, got {}",
+                self.pools[0], self.pools[1], shape.time
+            )));
         }
         let (f1, maps, f2) = (self.filters, self.filters * self.depth, self.pointwise);
         let c = shape.channels;

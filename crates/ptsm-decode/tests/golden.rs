@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{all_close, close, fill, input, narrow, norm, set_all};
+use common::{
+    all_close, close, fill, golden_ptsm, input, narrow, norm, ptsm_names, ptsm_parameters, set_all,
+};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::losses::{self, Mask};
@@ -138,51 +140,6 @@ fn losses_f64() {
 #[test]
 fn losses_f32() {
     losses_in::<f32>(1e-4);
-}
-
-fn golden_ptsm(pool: Pool) -> Ptsm {
-    Ptsm {
-        spatial_width: 5,
-        temporal_width: 4,
-        encoder: vec![4, 6, 8],
-        pool,
-        pooled: 4,
-        pool_lengths: (pool == Pool::Each).then(|| vec![16, 8, 4]),
-        shared: [10, 8],
-        features: 6,
-        head: 5,
-        dropout: 0.0,
-        ..Ptsm::default()
-    }
-}
-
-/// The order of the specification: k = 1..38.
-fn ptsm_names() -> Vec<String> {
-    let mut layers = vec![];
-    for kind in ["personal", "common"] {
-        for part in ["spatial.0", "spatial.1", "temporal.0", "temporal.1"] {
-            layers.push(format!("{kind}.{part}"));
-        }
-    }
-    layers.extend((0..3).map(|i| format!("encoder.{i}.conv")));
-    let rest = ["shared.0", "shared.1", "task.linear", "subject.linear"];
-    layers.extend(
-        rest.iter()
-            .chain(&["task_head.0", "task_head.1", "subject_head.0", "subject_head.1"])
-            .map(|s| s.to_string()),
-    );
-    layers.iter().flat_map(|l| [format!("{l}.weight"), format!("{l}.bias")]).collect()
-}
-
-fn ptsm_parameters<T: Real>(network: &Network) -> Parameters<T> {
-    let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
-    let names = ptsm_names();
-    assert_eq!(names.len(), 38);
-    set_all(&network.graph, &mut parameters, &names, |k, name, n| {
-        let up = if name.ends_with("bias") { 0.3 } else { 0.0 };
-        fill(n, k, 0.3).into_iter().map(|v| v + up).collect()
-    });
-    parameters
 }
 
 const Y: Feed<'static, f64> = Feed::Labels(&[0, 1, 0, 1]);

@@ -25,6 +25,15 @@ pub(crate) struct Replica<T> {
     pub(crate) seed: u64,
 }
 
+/// Names and shapes; the numbers would fill the screen.
+impl<T> std::fmt::Debug for Parameters<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shapes = self.tensors.iter().map(|t| (&t.name, &t.shape));
+        write!(f, "{} replicas of ", self.replicas.len())?;
+        f.debug_map().entries(shapes).finish()
+    }
+}
+
 impl<T: Real> Parameters<T> {
     /// Start values, one replica per seed.
     pub fn new(graph: &Graph, seeds: &[u64]) -> Result<Parameters<T>> {

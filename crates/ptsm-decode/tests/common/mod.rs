@@ -1,6 +1,8 @@
 //! What the golden tests share: the deterministic fill of the specifications and comparisons.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test program uses a part
 
+use ptsm_decode::Network;
+use ptsm_decode::ptsm::{Pool, Ptsm};
 use ptsm_engine::{Graph, Parameters, Real};
 
 /// `s * sin(0.13 * (i + 1) + 0.9 * k)`
@@ -56,4 +58,50 @@ pub fn all_close<T: Real>(what: &str, got: &[T], expected: &[f64], tolerance: f6
 
 pub fn norm<T: Real>(x: &[T]) -> f64 {
     x.iter().map(|x| x.wide() * x.wide()).sum::<f64>().sqrt()
+}
+
+/// The configuration of the specification's golden forward pass.
+pub fn golden_ptsm(pool: Pool) -> Ptsm {
+    Ptsm {
+        spatial_width: 5,
+        temporal_width: 4,
+        encoder: vec![4, 6, 8],
+        pool,
+        pooled: 4,
+        pool_lengths: (pool == Pool::Each).then(|| vec![16, 8, 4]),
+        shared: [10, 8],
+        features: 6,
+        head: 5,
+        dropout: 0.0,
+        ..Ptsm::default()
+    }
+}
+
+/// The order of the specification: k = 1..38.
+pub fn ptsm_names() -> Vec<String> {
+    let mut layers = vec![];
+    for kind in ["personal", "common"] {
+        for part in ["spatial.0", "spatial.1", "temporal.0", "temporal.1"] {
+            layers.push(format!("{kind}.{part}"));
+        }
+    }
+    layers.extend((0..3).map(|i| format!("encoder.{i}.conv")));
+    let rest = ["shared.0", "shared.1", "task.linear", "subject.linear"];
+    layers.extend(
+        rest.iter()
+            .chain(&["task_head.0", "task_head.1", "subject_head.0", "subject_head.1"])
+            .map(|s| s.to_string()),
+    );
+    layers.iter().flat_map(|l| [format!("{l}.weight"), format!("{l}.bias")]).collect()
+}
+
+pub fn ptsm_parameters<T: Real>(network: &Network) -> Parameters<T> {
+    let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
+    let names = ptsm_names();
+    assert_eq!(names.len(), 38);
+    set_all(&network.graph, &mut parameters, &names, |k, name, n| {
+        let up = if name.ends_with("bias") { 0.3 } else { 0.0 };
+        fill(n, k, 0.3).into_iter().map(|v| v + up).collect()
+    });
+    parameters
 }

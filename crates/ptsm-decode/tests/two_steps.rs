@@ -1,0 +1,135 @@
+//! Two trained steps equal PyTorch's: `golden/two_steps.json`, made by the recipe named in it
+//! (`cargo xtask golden` makes it again). f64; tensors whose gradient is zero but for rounding, such as a bias in front
+//! of a batch norm, are what the absolute tolerance is for.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{close, fill, golden_ptsm, input, ptsm_parameters, set_all};
+use ptsm_decode::eegnet::EegNet;
+use ptsm_decode::ptsm::{Pool, Ptsm, Weights};
+use ptsm_decode::{Model, TrialShape};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Parameters, Step};
+use serde_json::Value;
+
+fn case(name: &str) -> Value {
+    let file: Value = serde_json::from_str(include_str!("golden/two_steps.json")).unwrap();
+    file["cases"][name].clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn optimizer(case: &Value) -> (Adam, f64) {
+    let o = &case["hyper"]["optimizer"];
+    let decay = number(&o["weight_decay"]);
+    let decay = match o["name"].as_str().unwrap() {
+        "AdamW" => Decay::Decoupled(decay),
+        _ => Decay::Gradient(decay),
+    };
+    (Adam { decay, clip: o["clip_norm"].as_f64(), ..Adam::default() }, number(&o["lr"]))
+}
+
+fn check(
+    name: &str,
+    model: &Model,
+    shape: TrialShape,
+    batch: usize,
+    fill: impl Fn(&ptsm_decode::Network) -> Parameters<f64>,
+) {
+    let case = case(name);
+    let network = model.build(shape, batch).unwrap();
+    let mut parameters = fill(&network);
+    let (adam, rate) = optimizer(&case);
+    let mut step = Step::new(&network.graph, &network.step(adam), 1, &Cpu::new().unwrap()).unwrap();
+    let labels = |key: &str| -> Vec<u32> {
+        case["hyper"]["data"][key]
+            .as_array()
+            .map_or(vec![], |l| l.iter().map(|v| v.as_u64().unwrap() as u32).collect())
+    };
+    let (y, who) = (labels("labels"), labels("subjects"));
+    let x = input(batch, shape.channels, shape.time);
+    let mut feeds = vec![("x", Feed::Each(&x[..])), ("task", Feed::Labels(&y))];
+    if !who.is_empty() {
+        feeds.push(("subject", Feed::Labels(&who)));
+    }
+    let steps = case["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2);
+    for (i, expected) in steps.iter().enumerate() {
+        step.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
+        close(
+            &format!("{name} step {i} total"),
+            step.output(&parameters, 0, 0)[0],
+            number(&expected["total"]),
+            1e-8,
+        );
+        close(
+            &format!("{name} step {i} gradient"),
+            step.gradient_norm(0),
+            number(&expected["grad_norm"]),
+            1e-8,
+        );
+        for (j, (loss, _)) in network.losses.iter().enumerate() {
+            let got = step.output(&parameters, 0, j + 1)[0];
+            close(&format!("{name} step {i} {loss}"), got, number(&expected["losses"][loss]), 1e-8);
+        }
+        assert_eq!(expected["losses"].as_object().unwrap().len(), network.losses.len());
+    }
+    let state = case["state"].as_object().unwrap();
+    assert_eq!(state.len(), network.graph.tensors().len());
+    for (tensor, expected) in state {
+        let expected = expected["values"].as_array().unwrap();
+        let got = parameters.get(0, tensor).unwrap();
+        assert_eq!(got.len(), expected.len(), "{tensor}");
+        for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+            let e = number(e);
+            assert!((g - e).abs() <= 1e-8 * e.abs() + 1e-9, "{name} {tensor}[{i}]: got {g}, PyTorch has {e}");
+        }
+    }
+}
+
+const PTSM: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subjects: 2 };
+
+#[test]
+fn ptsm_last_with_adam() {
+    check("ptsm_last", &Model::Ptsm(golden_ptsm(Pool::Last)), PTSM, 4, ptsm_parameters);
+}
+
+#[test]
+fn ptsm_each_with_adamw_and_a_clip_that_bites() {
+    check("ptsm_each", &Model::Ptsm(golden_ptsm(Pool::Each)), PTSM, 4, ptsm_parameters);
+}
+
+#[test]
+fn ptsm_with_literal_losses() {
+    let weights = Weights {
+        mask_sparsity: 0.01 / (3.0 * 32.0),
+        feature_sparsity: 0.01 / (6.0 * 4.0),
+        ..Weights::default()
+    };
+    let model = Ptsm { literal: true, weights, ..golden_ptsm(Pool::Last) };
+    check("ptsm_literal", &Model::Ptsm(model), PTSM, 4, ptsm_parameters);
+}
+
+#[test]
+fn eegnet_with_a_max_norm_that_bites() {
+    let model = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() });
+    let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
+    check("eegnet", &model, shape, 3, |network| {
+        let names = [
+            "temporal.weight",
+            "spatial.weight",
+            "depthwise.weight",
+            "pointwise.weight",
+            "classifier.weight",
+            "classifier.bias",
+        ];
+        let scales = [0.1, 2.0, 0.1, 0.1, 0.02, 0.1];
+        let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
+        set_all(&network.graph, &mut parameters, &names.map(String::from), |k, _, n| {
+            fill(n, k, scales[k - 1])
+        });
+        parameters
+    });
+}
