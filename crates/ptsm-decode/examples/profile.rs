@@ -1,15 +1,17 @@
-//! Where the time of a training step goes: `cargo run --release --example profile -- ptsm 64 64 640 last [threads]`.
+//! Where the time goes: `cargo run --release --example profile -- ptsm 64 64 640 last [threads] [infer]`.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
-use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Parameters, Step};
+use ptsm_decode::{
+    Model, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm,
+};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Step};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [name, batch, channels, time, rest @ ..] = &words[..] else {
-        return Err("usage: profile MODEL BATCH CHANNELS TIME [last|each] [THREADS]".into());
+        return Err("usage: profile MODEL BATCH CHANNELS TIME [last|each] [THREADS] [infer]".into());
     };
     let (batch, channels, time): (usize, usize, usize) = (batch.parse()?, channels.parse()?, time.parse()?);
     let pool = if rest.first().is_some_and(|p| p == "each") { Pool::Each } else { Pool::Last };
@@ -25,6 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cpu = Cpu::with(threads, Isa::best())?;
     let shape = TrialShape { channels, time, classes: 2, subjects: 84 };
     let network = model.build(shape, batch)?;
+    if rest.last().is_some_and(|w| w == "infer") {
+        return infer(&network, batch * channels * time, &cpu);
+    }
     let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
     let mut step = Step::<f32>::new(&network.graph, &network.step(adam), 1, &cpu)?;
     let mut parameters = Parameters::new(&network.graph, &[1])?;
@@ -50,11 +55,35 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort_by(f64::total_cmp);
     println!("{name} {batch} {channels} {time}: median {:.1} ms, least {:.1} ms", times[7], times[0]);
     println!("memory {:.1} MiB, {} operations", step.bytes() as f64 / 1048576.0, step.program().len());
-    let spent = step.program().profile(&parameters);
+    report(&step.program().profile(&parameters));
+    Ok(())
+}
+
+fn infer(network: &Network, size: usize, cpu: &Cpu) -> Result<(), Box<dyn std::error::Error>> {
+    let mut program = Program::<f32>::new(&network.graph, Mode::Infer, &[network.logits], 1, cpu)?;
+    let parameters = Parameters::new(&network.graph, &[1])?;
+    let x: Vec<f32> = (0..size).map(|i| ((i * 7919 % 10_007) as f32 * 0.61).sin()).collect();
+    let mut times: Vec<f64> = (0..400)
+        .map(|_| {
+            let start = Instant::now();
+            program.run(&parameters, &[("x", Feed::Each(&x))]).map(|()| start.elapsed().as_secs_f64() * 1e6)
+        })
+        .collect::<Result<_, _>>()?;
+    times.sort_by(f64::total_cmp);
+    println!(
+        "inference: median {:.0} us, least {:.0} us, {} operations",
+        times[200],
+        times[0],
+        program.len()
+    );
+    report(&program.profile(&parameters));
+    Ok(())
+}
+
+fn report(spent: &[(String, f64)]) {
     let total: f64 = spent.iter().map(|(_, s)| s).sum();
     println!("one profiled run: {:.1} ms", total * 1e3);
     for (name, seconds) in spent.iter().take(30) {
-        println!("{:8.2} ms  {name}", seconds * 1e3);
+        println!("{:8.3} ms  {name}", seconds * 1e3);
     }
-    Ok(())
 }

@@ -9,6 +9,7 @@
 
 use crate::error::Result;
 use crate::graph::{Graph, Id, Node};
+use crate::ops;
 use crate::ops::{BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, Running};
 
 /// Whether a program trains or applies a network.
@@ -313,4 +314,46 @@ impl Lowering<'_> {
         let mixed = g.conv1d(x, weight, None, 1, Padding::Valid)?;
         g.apply(ConvOptions { groups: o, left, right }, &[mixed, filters, bias])
     }
+}
+
+/// Separates what depends on parameters alone from what depends on inputs, where a convolution mixes the two: a program
+/// that only applies a network then lays out its weights once.
+pub(crate) fn prepack(lowered: Lowered) -> Result<Lowered> {
+    let Lowered { graph, map, updates } = lowered;
+    let constant = constants(&graph);
+    let mut out = graph.sibling();
+    let mut moved: Vec<Id> = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        out.enter_scope(&graph.scopes[node.scope as usize]);
+        let mut inputs: Vec<Id> = node.inputs.iter().map(|p| moved[p.index()]).collect();
+        let packs = match (&node.op, &node.inputs[..]) {
+            (Op::Conv1d(conv), [x, weight, ..]) if constant[weight.index()] && !constant[x.index()] => {
+                ops::prepack(*conv, graph.shape(*x), graph.shape(*weight))
+            }
+            _ => None,
+        };
+        moved.push(match packs {
+            Some((pack, conv)) => {
+                inputs[1] = out.apply(pack, &inputs[1..2])?;
+                out.apply(conv, &inputs)?
+            }
+            None => out.push(node.op.clone(), inputs, node.shape.clone())?,
+        });
+    }
+    let map = map.into_iter().map(|id| id.map(|id| moved[id.index()])).collect();
+    let updates = updates.into_iter().map(|(t, id)| (t, moved[id.index()])).collect();
+    Ok(Lowered { graph: out, map, updates })
+}
+
+/// Nodes whose value follows from parameters and statistics alone.
+pub(crate) fn constants(graph: &Graph) -> Vec<bool> {
+    let mut constant = vec![false; graph.nodes.len()];
+    for (i, node) in graph.nodes.iter().enumerate() {
+        constant[i] = match node.op {
+            Op::Input(_) | Op::Dropout(_) => false,
+            Op::Normalise(chain) if chain.drop.is_some() => false,
+            _ => node.inputs.iter().all(|p| constant[p.index()]),
+        };
+    }
+    constant
 }

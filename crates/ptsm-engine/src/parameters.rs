@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use safetensors::tensor::{SafeTensors, TensorView};
 
@@ -23,6 +24,14 @@ pub(crate) struct Replica<T> {
     pub(crate) values: Vec<Buffer<T>>,
     /// Random numbers of this replica, at start and in every step, follow from this alone.
     pub(crate) seed: u64,
+    /// Changes whenever a value may have: what was computed from values with the same stamp is still right.
+    pub(crate) stamp: u64,
+}
+
+/// A number never given before.
+pub(crate) fn new_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Names and shapes; the numbers would fill the screen.
@@ -54,6 +63,7 @@ impl<T: Real> Parameters<T> {
                 })
                 .collect(),
             seed,
+            stamp: new_stamp(),
         };
         Ok(Parameters { tensors: graph.tensors().to_vec(), replicas: seeds.iter().map(replica).collect() })
     }
@@ -105,6 +115,7 @@ impl<T: Real> Parameters<T> {
             return wrong(format!("value {i} is {}, not a finite number", values[i]));
         }
         own.copy_from_slice(values);
+        self.replicas[replica].stamp = new_stamp();
         Ok(())
     }
 
@@ -166,13 +177,17 @@ impl<T: Real> Parameters<T> {
             loaded.push(values);
         }
         self.replicas[replica].values = loaded;
+        self.replicas[replica].stamp = new_stamp();
         Ok(())
     }
 
     /// Makes the replicas one network per seed again, all with the values of one of them.
     pub fn spread(&self, from: usize, seeds: &[u64]) -> Result<Parameters<T>> {
         let own = self.replica(from)?;
-        let replicas = seeds.iter().map(|&seed| Replica { values: own.values.clone(), seed }).collect();
+        let replicas = seeds
+            .iter()
+            .map(|&seed| Replica { values: own.values.clone(), seed, stamp: own.stamp })
+            .collect();
         Ok(Parameters { tensors: self.tensors.clone(), replicas })
     }
 }

@@ -6,7 +6,7 @@ use crate::cpu::{Buffer, Cpu, buffer};
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
 use crate::graph::{Graph, Id, Input};
-use crate::lower::{Mode, lower};
+use crate::lower::{Mode, constants, lower, prepack};
 use crate::ops::{Call, Op, count};
 use crate::parameters::{Parameters, Replica};
 use crate::random::Draw;
@@ -32,6 +32,8 @@ struct Instruction {
     slot: usize,
     shape: Vec<usize>,
     work: Option<(usize, usize)>,
+    /// The value follows from parameters alone: it is made again only when they have changed.
+    constant: bool,
 }
 
 /// A value handed to a program at a run.
@@ -82,6 +84,8 @@ impl Objective {
 /// One replica's memory.
 struct Memory<T> {
     slots: Vec<Buffer<T>>,
+    /// The state of the parameters that constant values were made from.
+    stamp: Option<u64>,
 }
 
 /// A compiled graph. Makes its values for all replicas at once; changes nothing outside itself.
@@ -121,6 +125,11 @@ impl<T: Real> Program<T> {
             return Err(Error::Program("there is nothing to compute: no output and no objective".into()));
         }
         let mut lowered = lower(graph, mode, &keep)?;
+        // A program that moves nothing meets the same parameters again and again.
+        let applies = objectives.is_empty();
+        if applies {
+            lowered = prepack(lowered)?;
+        }
         let mut moved: Vec<(usize, Option<Id>)> = vec![];
         for objective in objectives {
             if objective.tensors.is_empty() {
@@ -148,7 +157,7 @@ impl<T: Real> Program<T> {
             .chain(moved.iter().filter_map(|(_, g)| *g))
             .chain(updates.iter().map(|(_, id)| *id))
             .collect();
-        let plan = Plan::new(&lowered.graph, &kept);
+        let plan = Plan::new(&lowered.graph, &kept, applies);
         let place = |id: Id| plan.place(&lowered.graph, id);
         let mut gradients = vec![];
         let mut gradient_places = vec![];
@@ -156,7 +165,8 @@ impl<T: Real> Program<T> {
             gradients.push((tensor, grad.map(|_| gradient_places.len())));
             gradient_places.extend(grad.map(place));
         }
-        let memory = (0..replicas).map(|_| Memory { slots: plan.sizes.iter().map(|&n| buffer(n)).collect() });
+        let memory = (0..replicas)
+            .map(|_| Memory { slots: plan.sizes.iter().map(|&n| buffer(n)).collect(), stamp: None });
         Ok(Program {
             cpu: cpu.clone(),
             inputs: plan.inputs(&lowered.graph),
@@ -237,9 +247,11 @@ impl<T: Real> Program<T> {
                 fill(cpu, input, feed, r, &mut memory.slots[*slot])?;
             }
             let draw = Draw { seed: own.seed, step };
-            for instruction in instructions {
+            let known = memory.stamp == Some(own.stamp);
+            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
                 instruction.run(cpu, &mut memory.slots, &own.values, draw);
             }
+            memory.stamp = Some(own.stamp);
             Ok(())
         };
         cpu.enter(|| {
@@ -309,7 +321,7 @@ impl<T: Real> Program<T> {
         let own = &parameters.replicas[0];
         let mut spent: Vec<(String, f64)> = vec![];
         cpu.enter(|| {
-            for i in instructions.iter() {
+            for i in instructions.iter().filter(|i| !i.constant) {
                 let start = std::time::Instant::now();
                 i.run(cpu, &mut memory[0].slots, &own.values, Draw { seed: own.seed, step: 0 });
                 let name = format!("{} {:?}", i.op.name(), i.shape);
@@ -463,10 +475,12 @@ struct Plan {
     slot: Vec<Option<usize>>,
     work: Vec<Option<(usize, usize)>>,
     sizes: Vec<usize>,
+    constant: Vec<bool>,
 }
 
 impl Plan {
-    fn new(graph: &Graph, kept: &[Id]) -> Plan {
+    /// With `hold`, values that follow from parameters alone keep their buffers.
+    fn new(graph: &Graph, kept: &[Id], hold: bool) -> Plan {
         let n = graph.nodes.len();
         let mut live = vec![false; n];
         let mut last = vec![0usize; n];
@@ -483,7 +497,11 @@ impl Plan {
                 }
             }
         }
-        let mut plan = Plan { live, slot: vec![None; n], work: vec![None; n], sizes: vec![] };
+        let constant = if hold { constants(graph) } else { vec![false; n] };
+        for i in (0..n).filter(|&i| constant[i]) {
+            last[i] = usize::MAX;
+        }
+        let mut plan = Plan { live, slot: vec![None; n], work: vec![None; n], sizes: vec![], constant };
         let mut free: Vec<usize> = vec![];
         // Inputs are there before the first operation runs.
         for (i, node) in graph.nodes.iter().enumerate() {
@@ -572,6 +590,7 @@ impl Plan {
                 slot,
                 shape: node.shape.clone(),
                 work: self.work[i],
+                constant: self.constant[i],
             });
         }
         all

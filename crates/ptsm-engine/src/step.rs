@@ -8,7 +8,7 @@ use crate::graph::{Graph, Id, Tensor};
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::lower::Mode;
-use crate::parameters::{Parameters, Replica};
+use crate::parameters::{Parameters, Replica, new_stamp};
 use crate::program::{Feed, Objective, Program};
 use crate::real::Real;
 
@@ -244,6 +244,7 @@ fn update<T: Real>(
         return false;
     }
     state.steps += 1;
+    own.stamp = new_stamp();
     let steps = state.steps as i32;
     let factor = adam.clip.map_or(1.0, |most| (most / (state.norm + 1e-6)).min(1.0));
     let (first, second) = adam.betas;

@@ -6,8 +6,8 @@ mod common;
 
 use common::{Random, cpu, to};
 use ptsm_engine::{
-    Adam, Cpu, Decay, Feed, Graph, Id, Init, Isa, Mode, Objective, Padding, Parameters, Pooling, Real, Step,
-    StepSpec,
+    Adam, Cpu, Decay, Feed, Graph, Id, Init, Isa, Mode, Objective, Padding, Parameters, Pooling, Program,
+    Real, Step, StepSpec,
 };
 
 /// Sizes of a small classifier.
@@ -555,6 +555,30 @@ fn running_statistics_follow_training_and_rest_in_inference() {
         assert_eq!(before, tensor_bits(&parameters, 0, name), "a backward pass alone moves nothing");
         step.update(&mut parameters, &[0.0], &[true]).unwrap();
         assert_eq!(before != tensor_bits(&parameters, 0, name), moves, "{mode:?}");
+    }
+}
+
+#[test]
+fn dropout_draws_anew_in_every_step_replica_and_place() {
+    let mut graph = Graph::new();
+    let x = graph.input("x", &[2, 300]).unwrap();
+    let places = [0, 1].map(|_| graph.dropout(x, 0.25).unwrap());
+    // The third replica has the seed of the first.
+    let parameters = Parameters::<f32>::new(&graph, &[1, 2, 1]).unwrap();
+    let mut program = Program::new(&graph, Mode::Train, &places, 3, cpu()).unwrap();
+    let mut draws = vec![];
+    for _ in 0..2 {
+        program.run(&parameters, &[("x", Feed::Shared(&[3.0; 600]))]).unwrap();
+        let draw = |replica, place| program.output(&parameters, replica, place).to_vec();
+        assert_eq!(draw(0, 0), draw(2, 0), "random numbers follow from the seed alone");
+        draws.extend([draw(0, 0), draw(0, 1), draw(1, 0), draw(1, 1)]);
+    }
+    for (i, draw) in draws.iter().enumerate() {
+        assert!(draw.iter().all(|v| *v == 0.0 || *v == 4.0), "what is kept is scaled up");
+        let dropped = draw.iter().filter(|v| **v == 0.0).count();
+        assert!((110..190).contains(&dropped), "{dropped} of 600");
+        assert_ne!(draw[..300], draw[300..], "rows differ");
+        assert!(draws[..i].iter().all(|other| other != draw), "draw {i} repeats another");
     }
 }
 

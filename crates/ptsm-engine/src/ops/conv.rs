@@ -128,41 +128,30 @@ impl Filter {
         self.groups * self.outputs * self.rows * per_pair
     }
 
-    /// `weight[o, row, tap]` of the first group stands at `at`; groups follow each other.
-    fn run<T: Real>(
-        &self,
-        cpu: &Cpu,
-        signal: &[T],
-        weight: &[T],
-        at: Strides,
-        bias: Option<&[T]>,
-        out: &mut [T],
-        work: &mut [T],
-    ) {
+    /// Lays weights out as `apply` wants them. `weight[o, row, tap]` of the first group stands at `at`; groups follow each
+    /// other.
+    fn pack<T: Real>(&self, isa: Isa, weight: &[T], at: Strides, packed: &mut [T]) {
         if self.is_winograd::<T>() {
-            self.winograd(cpu, signal, weight, at, bias, out, work);
-        } else {
-            self.direct(cpu, signal, weight, at, bias, out, work);
+            return pack_points(isa, weight, at, self.outputs, self.rows, packed);
+        }
+        let per_group = self.outputs * self.rows * self.taps;
+        for (g, packed) in packed.chunks_exact_mut(per_group).take(self.groups).enumerate() {
+            let at = Strides { start: at.start + g * per_group, ..at };
+            pack(isa, weight, at, self.outputs, self.rows, self.taps, packed);
         }
     }
 
-    fn direct<T: Real>(
-        &self,
-        cpu: &Cpu,
-        signal: &[T],
-        weight: &[T],
-        at: Strides,
-        bias: Option<&[T]>,
-        out: &mut [T],
-        work: &mut [T],
-    ) {
+    fn apply<T: Real>(&self, cpu: &Cpu, signal: &[T], packed: &[T], bias: Option<&[T]>, out: &mut [T]) {
+        if self.is_winograd::<T>() {
+            self.winograd(cpu, signal, packed, bias, out);
+        } else {
+            self.direct(cpu, signal, packed, bias, out);
+        }
+    }
+
+    fn direct<T: Real>(&self, cpu: &Cpu, signal: &[T], packed: &[T], bias: Option<&[T]>, out: &mut [T]) {
         let Filter { rows, outputs, taps, places, .. } = *self;
         let (isa, per_group) = (cpu.isa, outputs * rows * taps);
-        let packed = &mut work[..self.groups * per_group];
-        for (g, packed) in packed.chunks_exact_mut(per_group).enumerate() {
-            pack(isa, weight, Strides { start: at.start + g * per_group, ..at }, outputs, rows, taps, packed);
-        }
-        let packed = &*packed;
         let ld = row_stride(self.time + self.left + self.right);
         let sample = self.groups * rows * self.time;
         cpu.pieces(out, self.groups * outputs * places, self.work(), |b, out| {
@@ -187,21 +176,9 @@ impl Filter {
         });
     }
 
-    fn winograd<T: Real>(
-        &self,
-        cpu: &Cpu,
-        signal: &[T],
-        weight: &[T],
-        at: Strides,
-        bias: Option<&[T]>,
-        out: &mut [T],
-        work: &mut [T],
-    ) {
+    fn winograd<T: Real>(&self, cpu: &Cpu, signal: &[T], packed: &[T], bias: Option<&[T]>, out: &mut [T]) {
         let Filter { rows, outputs, places, .. } = *self;
         let (isa, per_point) = (cpu.isa, outputs * rows);
-        let packed = &mut work[..POINTS * per_point];
-        pack_points(isa, weight, at, outputs, rows, packed);
-        let packed = &*packed;
         let tiles = places.div_ceil(TILE);
         // Short signals share a product.
         let together = (TILES / tiles).clamp(1, self.batch);
@@ -369,7 +346,63 @@ impl Operation for Conv1d {
         let filter = self.filter(call.shapes[0], call.shapes[1]);
         let at = Strides { start: 0, output: filter.rows * filter.taps, row: filter.taps, tap: 1 };
         let bias = call.inputs.get(2).copied();
-        filter.run(call.cpu, call.inputs[0], call.inputs[1], at, bias, call.out, call.work);
+        filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
+        filter.apply(call.cpu, call.inputs[0], call.work, bias, call.out);
+    }
+}
+
+/// A convolution whose weights are laid out beforehand; made by [`prepack`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packed {
+    conv: Conv1d,
+    x: [usize; 3],
+    weight: [usize; 3],
+}
+
+/// `weight -> packed`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackConv(Packed);
+
+/// `(x, packed, bias) -> as `[`Conv1d`]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackedConv(Packed);
+
+/// The two steps of a convolution that is only ever applied: laying out its weights, which need not be done again while
+/// they stay the same, and the rest.
+pub(crate) fn prepack(conv: Conv1d, x: &[usize], weight: &[usize]) -> Option<(PackConv, PackedConv)> {
+    let packed = Packed { conv, x: x.try_into().ok()?, weight: weight.try_into().ok()? };
+    Some((PackConv(packed), PackedConv(packed)))
+}
+
+impl Operation for PackConv {
+    fn name(&self) -> &'static str {
+        "conv1d weights"
+    }
+
+    fn shape(&self, _: &[&[usize]]) -> Result<Vec<usize>, String> {
+        Ok(vec![self.0.conv.filter(&self.0.x, &self.0.weight).workspace()])
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let filter = self.0.conv.filter(&self.0.x, &self.0.weight);
+        let at = Strides { start: 0, output: filter.rows * filter.taps, row: filter.taps, tap: 1 };
+        filter.pack(call.cpu.isa, call.inputs[0], at, call.out);
+    }
+}
+
+impl Operation for PackedConv {
+    fn name(&self) -> &'static str {
+        "conv1d"
+    }
+
+    fn shape(&self, _: &[&[usize]]) -> Result<Vec<usize>, String> {
+        let filter = self.0.conv.filter(&self.0.x, &self.0.weight);
+        Ok(vec![filter.batch, filter.groups * filter.outputs, filter.places])
+    }
+
+    fn run<T: Real>(&self, call: Call<'_, T>) {
+        let filter = self.0.conv.filter(&self.0.x, &self.0.weight);
+        filter.apply(call.cpu, call.inputs[0], call.inputs[1], call.inputs.get(2).copied(), call.out);
     }
 }
 
@@ -411,7 +444,8 @@ impl Operation for ConvInput {
         let filter = self.filter(call.shapes[0], call.shapes[1]);
         let (taps, outputs) = (filter.taps, filter.outputs);
         let at = Strides { start: taps - 1, output: taps, row: outputs * taps, tap: -1 };
-        filter.run(call.cpu, call.inputs[0], call.inputs[1], at, None, call.out, call.work);
+        filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
+        filter.apply(call.cpu, call.inputs[0], call.work, None, call.out);
     }
 }
 

@@ -32,7 +32,7 @@ mod variance;
 pub(crate) use mode::BatchNorm;
 pub use {binary::BinaryKind, conv::Padding, pool::Pooling, unary::UnaryKind};
 pub(crate) use {
-    conv::Conv1d,
+    conv::{Conv1d, prepack},
     lags::LagMoments,
     norm::{Moments, Normalise, Running},
 };
@@ -182,6 +182,10 @@ operations! {
     ConvInput: conv::ConvInput,
     /// Its gradient with respect to the weights.
     ConvWeight: conv::ConvWeight,
+    /// Its weights, laid out for the kernels.
+    PackConv: conv::PackConv,
+    /// A convolution with such weights.
+    PackedConv: conv::PackedConv,
     /// Mean and variance of each channel over the batch.
     Moments: norm::Moments,
     /// Normalisation with activation, dropout and pooling in one pass.

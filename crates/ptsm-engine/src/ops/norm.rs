@@ -186,11 +186,7 @@ impl<'a, T: Real> Row<'a, T> {
                     y.copy_from_slice(z);
                     self.finish(y);
                 }
-                vectorised(
-                    self.isa,
-                    #[inline(always)]
-                    || pool.row_back(y, grad, out),
-                );
+                pool.row_back(self.isa, y, grad, out);
             }
             None => out.copy_from_slice(grad),
         }

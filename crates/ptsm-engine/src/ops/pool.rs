@@ -5,6 +5,7 @@ use crate::cpu::Isa;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
+use crate::kernels::versions::vectorised;
 use crate::real::Real;
 
 /// What becomes of a window of samples.
@@ -64,21 +65,54 @@ impl Pooling {
         }
     }
 
+    /// The size of the windows where they lie side by side without a gap.
+    fn tiling(self, time: usize) -> Option<usize> {
+        match self {
+            Pooling::Average { size, stride } | Pooling::Max { size, stride } => {
+                (size == stride).then_some(size)
+            }
+            Pooling::Adaptive { length } => (time % length == 0).then_some(time / length),
+        }
+    }
+
     pub(crate) fn row<T: Real>(self, isa: Isa, x: &[T], out: &mut [T]) {
+        let is_max = matches!(self, Pooling::Max { .. });
+        // The common small windows, unrolled.
+        match (self.tiling(x.len()), is_max) {
+            (Some(4), false) => {
+                return tiles::<T, 4>(isa, x, out, |w| (w[0] + w[1] + (w[2] + w[3])) * T::of(0.25));
+            }
+            (Some(3), true) => return tiles::<T, 3>(isa, x, out, |w| w[0].larger(w[1]).larger(w[2])),
+            (Some(2), true) => return tiles::<T, 2>(isa, x, out, |w| w[0].larger(w[1])),
+            _ => {}
+        }
         for (j, out) in out.iter_mut().enumerate() {
             let window = &x[self.window(j, x.len())];
             *out = match self {
-                Pooling::Max { .. } => window[first_largest(window)],
+                Pooling::Max { .. } => window.iter().fold(window[0], |most, &x| most.larger(x)),
+                _ if window.len() < 24 => {
+                    window.iter().fold(T::ZERO, |sum, &x| sum + x) * T::of(1.0 / window.len() as f64)
+                }
                 _ => Sum::Values(window).on(isa) * T::of(1.0 / window.len() as f64),
             };
         }
     }
 
     /// Hands each place's gradient back to its samples; `x` is read for maxima only.
-    #[inline(always)]
-    pub(crate) fn row_back<T: Real>(self, x: &[T], grad: &[T], out: &mut [T]) {
-        out.fill(T::ZERO);
+    pub(crate) fn row_back<T: Real>(self, isa: Isa, x: &[T], grad: &[T], out: &mut [T]) {
         let time = out.len();
+        if let (Some(4), false) = (self.tiling(time), self.needs_values()) {
+            return vectorised(
+                isa,
+                #[inline(always)]
+                || {
+                    let (windows, rest) = out.as_chunks_mut::<4>();
+                    windows.iter_mut().zip(grad).for_each(|(w, &g)| *w = [g * T::of(0.25); 4]);
+                    rest.fill(T::ZERO);
+                },
+            );
+        }
+        out.fill(T::ZERO);
         for (j, &g) in grad.iter().enumerate() {
             let window = self.window(j, time);
             if let Pooling::Max { .. } = self {
@@ -93,6 +127,15 @@ impl Pooling {
     pub(crate) fn needs_values(self) -> bool {
         matches!(self, Pooling::Max { .. })
     }
+}
+
+/// One value per window of `N`.
+fn tiles<T: Real, const N: usize>(isa: Isa, x: &[T], out: &mut [T], f: impl Fn(&[T; N]) -> T) {
+    vectorised(
+        isa,
+        #[inline(always)]
+        || out.iter_mut().zip(x.as_chunks::<N>().0).for_each(|(o, w)| *o = f(w)),
+    );
 }
 
 #[inline(always)]
@@ -157,9 +200,9 @@ impl Operation for PoolGrad {
 
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let (Some(&time), Some(&length)) = (call.shape.last(), call.shapes[1].last()) else { return };
-        let (x, grad) = (call.inputs[0], call.inputs[1]);
+        let (x, grad, isa) = (call.inputs[0], call.inputs[1], call.cpu.isa);
         call.cpu.pieces(call.out, time, x.len(), |i, out| {
-            self.0.row_back(&x[i * time..][..time], &grad[i * length..][..length], out);
+            self.0.row_back(isa, &x[i * time..][..time], &grad[i * length..][..length], out);
         });
     }
 }
@@ -180,7 +223,7 @@ mod tests {
     #[test]
     fn the_first_of_equal_maxima_gets_the_gradient() {
         let mut out = [0.0; 6];
-        Pooling::Max { size: 3, stride: 3 }.row_back(&[2.0f64; 6], &[5.0, 7.0], &mut out);
+        Pooling::Max { size: 3, stride: 3 }.row_back(Isa::best(), &[2.0f64; 6], &[5.0, 7.0], &mut out);
         assert_eq!(out, [5.0, 0.0, 0.0, 7.0, 0.0, 0.0]);
     }
 }
