@@ -571,3 +571,17 @@ fn conv(g: &mut Graph, name: &str, x: Id, outputs: usize, kernel: usize) -> Resu
         Ok(g.conv1d(x, weight, Some(bias), 1, Padding::Same)?)
     })
 }
+
+/// A drawing of PTSM's graph, its parts as boxes: what the engine's documentation shows.
+pub fn drawing() -> Result<String> {
+    let shape = TrialShape { channels: 62, time: 1000, classes: 2, subjects: 53 };
+    let network = Ptsm::default().build(shape, 64)?;
+    Ok(network.graph.draw(|scope| {
+        let parts: Vec<&str> = scope.split('.').collect();
+        match parts[..] {
+            [first @ ("personal" | "common" | "encoder" | "loss"), second, ..] => format!("{first}.{second}"),
+            [first, ..] => first.to_string(),
+            [] => String::new(),
+        }
+    }))
+}

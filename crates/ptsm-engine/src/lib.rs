@@ -1,6 +1,126 @@
-//! Engine.
+//! Small networks as a compiled graph: build once, differentiate, plan, run many replicas at once.
+//!
+//! A decoder of EEG is small, its shapes are known beforehand, and it is trained hundreds of times over (folds, seeds,
+//! ablations). This engine is made for that and for nothing else. This page is the whole of it; ten minutes.
+//!
+//! # A graph
+//!
+//! A [`Graph`] is a list of operations with known shapes. Every function on it appends a node and returns its [`Id`]; a
+//! misfit is an error that names the operation, the part of the network and both shapes. Nothing is computed yet.
+//!
+//! ```
+//! use ptsm_engine::{Adam, Cpu, Feed, Graph, Init, Mode, Objective, Parameters, Program, Step, StepSpec};
+//!
+//! let (batch, features, classes) = (8, 3, 2);
+//! let mut g = Graph::new();
+//! let x = g.input("x", &[batch, features])?;
+//! let y = g.labels("y", &[batch], classes)?;
+//! let logits = g.scoped("head", |g| {
+//!     let weight = g.parameter("weight", &[classes, features], Init::fan_in(features))?; // `head.weight`
+//!     let bias = g.parameter("bias", &[classes], Init::Constant(0.0))?;
+//!     g.linear(x, weight, Some(bias))
+//! })?;
+//! let loss = g.cross_entropy(logits, y, 0.0)?;
+//!
+//! // A training step over two replicas: two networks of one shape with their own seeds, data, learning rates.
+//! let cpu = Cpu::new()?;
+//! let mut parameters = Parameters::<f32>::new(&g, &[1, 2])?;
+//! let spec = StepSpec {
+//!     mode: Mode::Train,
+//!     objectives: vec![Objective::new(&g, loss, |_name| true)], // a loss and the parameters it moves
+//!     outputs: vec![loss],
+//!     adam: Adam::default(),
+//! };
+//! let mut step = Step::new(&g, &spec, 2, &cpu)?;
+//!
+//! let data: Vec<f32> = (0..20 * features).map(|i| (i as f32).sin()).collect(); // 20 trials, resident
+//! let labels: Vec<u32> = (0..20).map(|i| i % 2).collect();
+//! let rows: Vec<u32> = (0..2 * batch as u32).collect(); // 8 trials for each replica
+//! for _ in 0..50 {
+//!     let feeds = [
+//!         ("x", Feed::Rows { data: &data, rows: &rows }),
+//!         ("y", Feed::LabelRows { data: &labels, rows: &rows }),
+//!     ];
+//!     step.run(&mut parameters, &feeds, &[0.1, 0.01], &[true, true])?;
+//! }
+//! let last = step.output(&parameters, 0, 0)[0];
+//!
+//! // The same graph, applied: running statistics, no dropout, nothing that only the loss needs.
+//! let mut decode = Program::new(&g, Mode::Infer, &[logits], 2, &cpu)?;
+//! decode.run(&parameters, &[("x", Feed::Shared(&data[..batch * features]))])?;
+//! assert_eq!(decode.output(&parameters, 1, 0).len(), batch * classes);
+//! # assert!(last < 0.7);
+//! # Ok::<(), ptsm_engine::Error>(())
+//! ```
+//!
+//! A larger one: PTSM, drawn by [`Graph::draw`] from the graph that trains it (`cargo xtask draw`). Green is handed in, red is
+//! minimised.
+//!
+#![doc = include_str!("../docs/ptsm.svg")]
+//!
+//! # How a step runs
+//!
+//! 1. **Lower** (`lower.rs`). The network as written becomes the network as run, by [`Mode`]: batch norm takes batch or running
+//!    statistics, dropout stays or goes. Neighbours join: normalisation, activation, dropout and pooling become one pass
+//!    over memory; a temporal and a spatial convolution become one with composed weights, also with a batch norm between
+//!    them.
+//! 2. **Differentiate** (`gradient.rs`). From the loss backwards, each operation appends the nodes of its gradient. A gradient is
+//!    more graph; nothing is recorded while running. Several [`Objective`]s may move different parameters in one step.
+//! 3. **Plan** (`program.rs`). Nodes nobody reads are dropped. Every other value gets one of the program's buffers, which is reused as
+//!    soon as its last reader has run. A step allocates nothing.
+//! 4. **Run**. Each replica goes through the list on its own: own parameters, own rows of the data, own random stream. With as many
+//!    replicas as cores every core runs one; with fewer, the work inside an operation is shared. Pieces of work are cut by
+//!    shape, never by the number of threads, and random numbers are a function of (seed, stream, step, place): the same
+//!    seed gives the same bytes on any number of cores.
+//! 5. **Update** (`step.rs`). Adam with either kind of weight decay, after clipping, at each replica's own rate; then
+//!    max-norm constraints and running statistics.
+//!
+//! # Adding an operation
+//!
+//! One file in `ops/`, one line in the registry of `ops/mod.rs`. An operation is plain data (so that a second device can
+//! read it) that knows its name, the shape of its result, the nodes of its gradient, and its CPU kernel. The square root, say:
+//!
+//! ```ignore
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! pub struct Root;
+//!
+//! impl Graph {
+//!     /// Square root.
+//!     pub fn root(&mut self, x: Id) -> Result<Id> {
+//!         self.apply(Root, &[x])
+//!     }
+//! }
+//!
+//! impl Operation for Root {
+//!     fn name(&self) -> &'static str {
+//!         "root"
+//!     }
+//!     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
+//!         let [x] = operands(inputs)?;
+//!         Ok(x.to_vec())
+//!     }
+//!     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
+//!         let half = at.graph.scale(at.grad, 0.5)?;
+//!         Ok(vec![Some(at.graph.div(half, at.output)?)]) // d sqrt(x) = 1 / (2 sqrt(x))
+//!     }
+//!     fn run<T: Real>(&self, call: Call<'_, T>) {
+//!         call.out.iter_mut().zip(call.inputs[0]).for_each(|(out, &x)| *out = x.sqrt());
+//!     }
+//! }
+//! ```
+//!
+//! Then `Root: root::Root,` in the registry and a line in `tests/gradients.rs`, which holds every operation against finite
+//! differences in f64.
+//!
+//! # Where the speed comes from
+//!
+//! Two register-tiled kernels (`kernels/product.rs`) do all heavy work, on AVX-512, AVX2, NEON or plain arrays, chosen at run
+//! time. A convolution reads its input at shifted places instead of copying it out; kernels of 5 between wide layers take
+//! Winograd's way with 2.5 times fewer multiplications. `docs/performance.md` in the repository has the figures.
+//! `unsafe` exists in `kernels/` only.
 
 mod cpu;
+mod draw;
 mod error;
 mod gradient;
 mod graph;
