@@ -287,16 +287,20 @@ impl Ptsm {
         let task = g.labels("task", &[batch], shape.classes)?;
         let subject = g.labels("subject", &[batch], shape.subjects)?;
 
-        let has = |kind: Masks| self.masks == kind || self.masks == Masks::Both;
-        let personal = if has(Masks::Personal) {
-            Some(g.scoped("personal", |g| {
-                self.mask(g, x, self.subject_table.then_some((subject, shape.subjects)))
-            })?)
-        } else {
-            None
+        let kinds: &[&str] = match self.masks {
+            Masks::Both => &["personal", "common"],
+            Masks::Personal => &["personal"],
+            Masks::Common => &["common"],
+            Masks::None => &[],
         };
-        let common =
-            if has(Masks::Common) { Some(g.scoped("common", |g| self.mask(g, x, None))?) } else { None };
+        let over_time = self.temporal_logits(&mut g, x, kinds)?;
+        let mut masks = vec![];
+        for (&kind, time) in kinds.iter().zip(over_time) {
+            let table = (self.subject_table && kind == "personal").then_some((subject, shape.subjects));
+            masks.push(g.scoped(kind, |g| self.mask(g, x, time, table))?);
+        }
+        let made = |kind: &str| kinds.iter().position(|k| *k == kind).map(|i| masks[i]);
+        let (personal, common) = (made("personal"), made("common"));
         let fused = match (personal, common) {
             (Some(p), Some(c)) => Some(g.scoped("fusion", |g| self.fuse(g, p, c))?),
             (one, other) => one.or(other),
@@ -343,10 +347,49 @@ impl Ptsm {
         Ok(network)
     }
 
-    /// A pair of mask generators. Log-variances make the spatial mask, the signal itself the temporal one; no batch norm,
-    /// so that few-shot tuning is free of running statistics.
-    fn mask(&self, g: &mut Graph, x: Id, table: Option<(Id, usize)>) -> Result<Mask> {
+    /// Logits of the temporal masks, `[B, T]` per kind, from a two-layer convolution each. No batch norm, so that few-shot tuning is
+    /// free of running statistics.
+    ///
+    /// The generators read the same trial, so they run side by side as one convolution with the weights of both and one in
+    /// groups: the same numbers for a third less work.
+    fn temporal_logits(&self, g: &mut Graph, x: Id, kinds: &[&str]) -> Result<Vec<Id>> {
         let [batch, channels, time] = *g.shape(x) else { unreachable!("declared with three axes") };
+        let (width, kernel) = (self.temporal_width, self.temporal_kernel);
+        let mut together: Option<[Id; 4]> = None;
+        for &kind in kinds {
+            let own = g.scoped(format!("{kind}.temporal"), |g| -> Result<[Id; 4]> {
+                let [w0, b0] = conv_parameters(g, "0", [width, channels, kernel])?;
+                let [w1, b1] = conv_parameters(g, "1", [1, width, kernel])?;
+                Ok([w0, b0, w1, b1])
+            })?;
+            together = Some(match together {
+                None => own,
+                Some(before) => g.scoped("temporal", |g| -> Result<[Id; 4]> {
+                    let mut joined = before;
+                    for (all, own) in joined.iter_mut().zip(own) {
+                        *all = g.concat(*all, own, 0)?;
+                    }
+                    Ok(joined)
+                })?,
+            });
+        }
+        let Some([w0, b0, w1, b1]) = together else { return Ok(vec![]) };
+        g.scoped("temporal", |g| {
+            let hidden = g.conv1d(x, w0, Some(b0), 1, Padding::Same)?;
+            let hidden = g.elu(hidden)?;
+            let logits = g.conv1d(hidden, w1, Some(b1), kinds.len(), Padding::Same)?;
+            let mut each = vec![];
+            for i in 0..kinds.len() {
+                let own = g.slice(logits, 1, i, 1)?;
+                each.push(g.reshape(own, &[batch, time])?);
+            }
+            Ok(each)
+        })
+    }
+
+    /// A pair of masks: the spatial one from log-variances, the temporal one from its logits.
+    fn mask(&self, g: &mut Graph, x: Id, time: Id, table: Option<(Id, usize)>) -> Result<Mask> {
+        let (batch, channels) = (g.shape(x)[0], g.shape(x)[1]);
         let mut space = g.scoped("spatial", |g| -> Result<Id> {
             let variance = g.variance(x)?;
             let variance = g.affine(variance, 1.0, 1e-6)?;
@@ -358,12 +401,7 @@ impl Ptsm {
             let hidden = g.elu(hidden)?;
             linear(g, "1", hidden, channels)
         })?;
-        let mut over_time = g.scoped("temporal", |g| -> Result<Id> {
-            let hidden = conv(g, "0", x, self.temporal_width, self.temporal_kernel)?;
-            let hidden = g.elu(hidden)?;
-            let logits = conv(g, "1", hidden, 1, self.temporal_kernel)?;
-            Ok(g.reshape(logits, &[batch, time])?)
-        })?;
+        let mut over_time = time;
         if let Some((subject, subjects)) = table {
             g.scoped("table", |g| -> Result<()> {
                 for (name, width, logits) in [("space", channels, &mut space), ("time", 1, &mut over_time)] {
@@ -561,14 +599,18 @@ fn linear(g: &mut Graph, name: &str, x: Id, outputs: usize) -> Result<Id> {
     })
 }
 
-/// A convolution that keeps the length, with parameters of its own, started as PyTorch does.
+/// A convolution that keeps the length, with parameters of its own.
 fn conv(g: &mut Graph, name: &str, x: Id, outputs: usize, kernel: usize) -> Result<Id> {
     let inputs = g.shape(x)[1];
+    let [weight, bias] = conv_parameters(g, name, [outputs, inputs, kernel])?;
+    g.scoped(name, |g| Ok(g.conv1d(x, weight, Some(bias), 1, Padding::Same)?))
+}
+
+/// Weight and bias of a convolution, started as PyTorch does.
+fn conv_parameters(g: &mut Graph, name: &str, shape: [usize; 3]) -> Result<[Id; 2]> {
     g.scoped(name, |g| {
-        let init = Init::fan_in(inputs * kernel);
-        let weight = g.parameter("weight", &[outputs, inputs, kernel], init)?;
-        let bias = g.parameter("bias", &[outputs], init)?;
-        Ok(g.conv1d(x, weight, Some(bias), 1, Padding::Same)?)
+        let init = Init::fan_in(shape[1] * shape[2]);
+        Ok([g.parameter("weight", &shape, init)?, g.parameter("bias", &shape[..1], init)?])
     })
 }
 

@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 use crate::cpu::Isa;
 use crate::kernels::product::{Dots, Panel};
 use crate::kernels::rows::{Change, Sum};
-use crate::kernels::winograd::{Phases, Transform};
+use crate::kernels::winograd::{Form, Phases, Transform};
 
 /// A floating-point type the engine computes in.
 pub trait Real:
@@ -62,7 +62,7 @@ pub trait Real:
 
 /// The kernels of a type. Sealed: an [`Isa`] reaches them only through a device, which checks it.
 mod sealed {
-    use super::{Change, Dots, Isa, Panel, Phases, Sum, Transform};
+    use super::{Change, Dots, Form, Isa, Panel, Phases, Sum, Transform};
 
     pub trait Kernels: Sized {
         /// Rows of output one register tile of [`Panel`] holds.
@@ -73,7 +73,7 @@ mod sealed {
         fn dots(isa: Isa, call: &mut Dots<'_, Self>);
         fn sum(isa: Isa, what: Sum<'_, Self>) -> Self;
         fn change(isa: Isa, what: Change<'_, Self>, values: &mut [Self]);
-        fn transform(isa: Isa, what: Transform<'_, Self>, tiles: usize);
+        fn transform(isa: Isa, form: Form, what: Transform<'_, Self>, tiles: usize);
         fn phases(isa: Isa, call: Phases<'_, Self>);
     }
 }
@@ -125,8 +125,8 @@ impl Kernels for f64 {
     fn change(_: Isa, what: Change<'_, f64>, values: &mut [f64]) {
         crate::kernels::rows::change_portable(what, values);
     }
-    fn transform(_: Isa, what: Transform<'_, f64>, tiles: usize) {
-        crate::kernels::winograd::transform_portable(what, tiles);
+    fn transform(_: Isa, form: Form, what: Transform<'_, f64>, tiles: usize) {
+        crate::kernels::winograd::transform_portable(form, what, tiles);
     }
     fn phases(_: Isa, call: Phases<'_, f64>) {
         crate::kernels::winograd::phases_portable(call);
@@ -209,8 +209,8 @@ impl Kernels for f32 {
     fn change(isa: Isa, what: Change<'_, f32>, values: &mut [f32]) {
         crate::kernels::rows::change_f32(isa, what, values);
     }
-    fn transform(isa: Isa, what: Transform<'_, f32>, tiles: usize) {
-        crate::kernels::winograd::transform_f32(isa, what, tiles);
+    fn transform(isa: Isa, form: Form, what: Transform<'_, f32>, tiles: usize) {
+        crate::kernels::winograd::transform_f32(isa, form, what, tiles);
     }
     fn phases(isa: Isa, call: Phases<'_, f32>) {
         crate::kernels::winograd::phases_f32(isa, call);

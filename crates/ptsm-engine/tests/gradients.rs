@@ -98,6 +98,8 @@ const INTERNAL: &[&str] = &[
     "Unslice",
     "ConvInput",
     "ConvWeight",
+    "PackConv",
+    "PackedConv",
     "Moments",
     "Normalise",
     "NormaliseSums",

@@ -55,6 +55,30 @@ pub(crate) trait Lanes<T: Real>: Copy {
             unsafe { *p.add(i) = parts[i % 4][i / 4] };
         }
     }
+    /// As `split`, into even and odd elements of `2 * WIDTH` neighbours.
+    #[inline(always)]
+    unsafe fn split_two(p: *const T) -> [Self; 2] {
+        let mut parts = [[T::ZERO; 16]; 2];
+        for i in 0..2 * Self::WIDTH {
+            // SAFETY: the caller grants 2 * WIDTH elements; WIDTH <= 16.
+            parts[i % 2][i / 2] = unsafe { *p.add(i) };
+        }
+        // SAFETY: 16 elements are at least WIDTH.
+        parts.map(|part| unsafe { Self::load(part.as_ptr()) })
+    }
+    /// The way back from `split_two`.
+    #[inline(always)]
+    unsafe fn join_two(two: [Self; 2], p: *mut T) {
+        let mut parts = [[T::ZERO; 16]; 2];
+        for (part, v) in parts.iter_mut().zip(two) {
+            // SAFETY: 16 elements are at least WIDTH.
+            unsafe { v.store(part.as_mut_ptr()) };
+        }
+        for i in 0..2 * Self::WIDTH {
+            // SAFETY: the caller grants 2 * WIDTH elements.
+            unsafe { *p.add(i) = parts[i % 2][i / 2] };
+        }
+    }
     unsafe fn exp(self) -> Self;
     /// `self` where above zero, `other` elsewhere.
     unsafe fn where_positive(self, above: Self, other: Self) -> Self;
@@ -159,6 +183,21 @@ mod tests {
             L::join(parts, back.as_mut_ptr());
         }
         assert_eq!(x, back);
+        let mut back = vec![0.0; 2 * L::WIDTH];
+        // SAFETY: as above, 2 * WIDTH.
+        unsafe {
+            let parts = L::split_two(x.as_ptr());
+            for (p, part) in parts.into_iter().enumerate() {
+                let mut lane = vec![0.0; L::WIDTH];
+                part.store(lane.as_mut_ptr());
+                assert!(
+                    lane.iter().enumerate().all(|(i, v)| *v == (2 * i + p) as f32),
+                    "phase {p}: {lane:?}"
+                );
+            }
+            L::join_two(parts, back.as_mut_ptr());
+        }
+        assert_eq!(x[..2 * L::WIDTH], back);
     }
 
     #[test]
@@ -294,6 +333,27 @@ pub(crate) mod x86 {
                 for (i, x) in x.into_iter().enumerate() {
                     _mm256_storeu_ps(p.add(8 * i), x);
                 }
+            }
+        }
+        #[inline(always)]
+        unsafe fn split_two(p: *const f32) -> [Self; 2] {
+            unsafe {
+                let (a, b) = (_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8)));
+                // Even and odd within halves, then the middle pairs exchanged.
+                let order = |x| _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(x)));
+                [
+                    Avx2(order(_mm256_shuffle_ps::<0b10_00_10_00>(a, b))),
+                    Avx2(order(_mm256_shuffle_ps::<0b11_01_11_01>(a, b))),
+                ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn join_two(two: [Self; 2], p: *mut f32) {
+            unsafe {
+                let (low, high) =
+                    (_mm256_unpacklo_ps(two[0].0, two[1].0), _mm256_unpackhi_ps(two[0].0, two[1].0));
+                _mm256_storeu_ps(p, _mm256_permute2f128_ps::<0x20>(low, high));
+                _mm256_storeu_ps(p.add(8), _mm256_permute2f128_ps::<0x31>(low, high));
             }
         }
         #[inline(always)]
@@ -453,6 +513,24 @@ pub(crate) mod x86 {
                 for (i, x) in x.into_iter().enumerate() {
                     _mm512_storeu_ps(p.add(16 * i), x);
                 }
+            }
+        }
+        #[inline(always)]
+        unsafe fn split_two(p: *const f32) -> [Self; 2] {
+            unsafe {
+                let (a, b) = (_mm512_loadu_ps(p), _mm512_loadu_ps(p.add(16)));
+                let even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+                let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+                [Avx512(_mm512_permutex2var_ps(a, even, b)), Avx512(_mm512_permutex2var_ps(a, odd, b))]
+            }
+        }
+        #[inline(always)]
+        unsafe fn join_two(two: [Self; 2], p: *mut f32) {
+            unsafe {
+                let low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+                let high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+                _mm512_storeu_ps(p, _mm512_permutex2var_ps(two[0].0, low, two[1].0));
+                _mm512_storeu_ps(p.add(16), _mm512_permutex2var_ps(two[0].0, high, two[1].0));
             }
         }
         #[inline(always)]

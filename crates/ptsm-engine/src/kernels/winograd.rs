@@ -1,12 +1,13 @@
-//! Fewer multiplications for kernels of 5: Winograd's minimal filtering F(4, 5) (Winograd 1980; Lavin and Gray 2016).
+//! Fewer multiplications for kernels of 5 and 7: Winograd's minimal filtering F(4, 5) and F(2, 7) (Winograd 1980; Lavin
+//! and Gray 2016).
 //!
-//! Four neighbouring outputs of a 5-tap filter need 8 products instead of 20: with the points 0, ±1, ±2, ±1/2 and
-//! infinity, `y = A^T [(G w) * (B^T x)]` for 8 inputs x. Per point, the sum over channels is a plain matrix product of
-//! the transformed weights `[O, C]` with the transformed signal `[C, tiles]`. In f32 the error is about twice that of
-//! direct summation (a test holds it); f64 stays with the direct form.
+//! Four neighbouring outputs of a 5-tap filter need 8 products instead of 20, two of a 7-tap filter 8 instead of 14: with
+//! the points 0, ±1, ±2, ±1/2 and infinity, `y = A^T [(G w) * (B^T x)]` for 8 inputs x. Per point, the sum over channels is a
+//! plain matrix product of the transformed weights `[O, C]` with the transformed signal `[C, tiles]`. In f32 the error
+//! is two to three times that of direct summation (a test holds it); f64 stays with the direct form.
 //!
-//! A signal is kept in four phases, `phase[p][i] = x[4 i + p]`, so that tile `i` reads its inputs `x[4 i .. 4 i + 8]` as
-//! neighbours of a vector over tiles.
+//! A signal is kept in phases, `phase[p][i] = x[N i + p]` for N outputs per tile, so that tile `i` reads its inputs
+//! `x[N i .. N i + 8]` as neighbours of a vector over tiles.
 
 use super::lanes::{Lanes, Plain};
 use crate::cpu::Isa;
@@ -14,41 +15,74 @@ use crate::real::Real;
 
 /// Products per tile.
 pub const POINTS: usize = 8;
-/// Outputs per tile.
-pub const TILE: usize = 4;
-/// Taps of the kernel.
-pub const TAPS: usize = 5;
+/// The most outputs per tile of any form.
+pub const MOST_TILE: usize = 4;
 
-/// `G`: from taps to points.
-const G: [[f64; TAPS]; POINTS] = [
-    [-1.0, 0.0, 0.0, 0.0, 0.0],
-    [-2.0 / 9.0, -2.0 / 9.0, -2.0 / 9.0, -2.0 / 9.0, -2.0 / 9.0],
-    [-2.0 / 9.0, 2.0 / 9.0, -2.0 / 9.0, 2.0 / 9.0, -2.0 / 9.0],
-    [1.0 / 90.0, 2.0 / 90.0, 4.0 / 90.0, 8.0 / 90.0, 16.0 / 90.0],
-    [1.0 / 90.0, -2.0 / 90.0, 4.0 / 90.0, -8.0 / 90.0, 16.0 / 90.0],
-    [32.0 / 45.0, 16.0 / 45.0, 8.0 / 45.0, 4.0 / 45.0, 2.0 / 45.0],
-    [32.0 / 45.0, -16.0 / 45.0, 8.0 / 45.0, -4.0 / 45.0, 2.0 / 45.0],
-    [0.0, 0.0, 0.0, 0.0, 1.0],
-];
-
-/// The weight of one (output, channel) pair at every point.
-pub fn weight_to_points<T: Real>(taps: [T; TAPS]) -> [T; POINTS] {
-    std::array::from_fn(|j| (0..TAPS).fold(T::ZERO, |sum, k| sum + T::of(G[j][k]) * taps[k]))
+/// F(tile, taps) with `tile + taps = 9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// F(4, 5)
+    Five,
+    /// F(2, 7)
+    Seven,
 }
 
-/// The transposed way: from gradients at points to gradients of taps.
-pub fn points_to_weight<T: Real>(points: [T; POINTS]) -> [T; TAPS] {
-    std::array::from_fn(|k| (0..POINTS).fold(T::ZERO, |sum, j| sum + T::of(G[j][k]) * points[j]))
+impl Form {
+    /// The form for a kernel, if there is one.
+    pub fn of(taps: usize) -> Option<Form> {
+        match taps {
+            5 => Some(Form::Five),
+            7 => Some(Form::Seven),
+            _ => None,
+        }
+    }
+
+    /// Outputs per tile.
+    pub fn tile(self) -> usize {
+        match self {
+            Form::Five => 4,
+            Form::Seven => 2,
+        }
+    }
+
+    /// How many places past the last tile a tile reads its phases.
+    pub fn ahead(self) -> usize {
+        POINTS / self.tile() - 1
+    }
 }
 
-/// Splits a row into its phases, `to[p * ld + i] = row[4 i + p - left]`, zero outside the row, for `i < length`.
-pub fn phases<T: Real>(isa: Isa, row: &[T], left: usize, length: usize, ld: usize, to: &mut [T]) {
-    assert!(length <= ld && to.len() >= (TILE - 1) * ld + length, "phases do not fit");
-    T::phases(isa, Phases { row, left, length, ld, to });
+/// `G[point][tap]`: from taps to points, `a^tap / f` with f the product of the point's distances from the others; at infinity
+/// the last tap alone.
+fn g(point: usize, tap: usize, taps: usize) -> f64 {
+    const FINITE: [(f64, f64); POINTS - 1] = [
+        (0.0, -1.0),
+        (1.0, -4.5),
+        (-1.0, -4.5),
+        (2.0, 90.0),
+        (-2.0, 90.0),
+        (0.5, 45.0 / 32.0),
+        (-0.5, 45.0 / 32.0),
+    ];
+    match FINITE.get(point) {
+        Some((a, f)) => a.powi(tap as i32) / f,
+        None => f64::from(u8::from(tap + 1 == taps)),
+    }
+}
+
+/// `G` as a table `[8, taps]`, of up to 7 taps.
+pub fn table<T: Real>(taps: usize) -> [[T; 7]; POINTS] {
+    std::array::from_fn(|j| std::array::from_fn(|k| if k < taps { T::of(g(j, k, taps)) } else { T::ZERO }))
+}
+
+/// Splits a row into its phases, `to[p * ld + i] = row[N i + p - left]`, zero outside the row, for `i < length`.
+pub fn phases<T: Real>(isa: Isa, form: Form, row: &[T], left: usize, length: usize, ld: usize, to: &mut [T]) {
+    assert!(length <= ld && to.len() >= (form.tile() - 1) * ld + length, "phases do not fit");
+    T::phases(isa, Phases { form, row, left, length, ld, to });
 }
 
 /// What [`phases`] works on.
 pub struct Phases<'a, T> {
+    form: Form,
     row: &'a [T],
     left: usize,
     length: usize,
@@ -60,22 +94,33 @@ pub struct Phases<'a, T> {
 /// The lanes' instruction set is available; [`phases`] has checked the slices.
 #[inline(always)]
 pub(crate) unsafe fn split_phases<T: Real, L: Lanes<T>>(call: Phases<'_, T>) {
-    let Phases { row, left, length, ld, to } = call;
+    let Phases { form, row, left, length, ld, to } = call;
+    let tile = form.tile();
     let mut i = 0;
     while i < length {
-        // Places i .. i + WIDTH of all phases read the samples from 4 i - left on.
-        let start = (TILE * i).wrapping_sub(left);
-        if TILE * i >= left && start + TILE * L::WIDTH <= row.len() && i + L::WIDTH <= length {
+        // Places i .. i + WIDTH of all phases read the samples from N i - left on.
+        let start = (tile * i).wrapping_sub(left);
+        if tile * i >= left && start + tile * L::WIDTH <= row.len() && i + L::WIDTH <= length {
             // SAFETY: the samples and the places are inside, by the line above and the caller's check.
             unsafe {
-                for (p, part) in L::split(row.as_ptr().add(start)).into_iter().enumerate() {
-                    part.store(to.as_mut_ptr().add(p * ld + i));
+                let from = row.as_ptr().add(start);
+                match form {
+                    Form::Five => {
+                        for (p, part) in L::split(from).into_iter().enumerate() {
+                            part.store(to.as_mut_ptr().add(p * ld + i));
+                        }
+                    }
+                    Form::Seven => {
+                        for (p, part) in L::split_two(from).into_iter().enumerate() {
+                            part.store(to.as_mut_ptr().add(p * ld + i));
+                        }
+                    }
                 }
             }
             i += L::WIDTH;
         } else {
-            for p in 0..TILE {
-                let sample = (TILE * i + p).checked_sub(left).and_then(|at| row.get(at));
+            for p in 0..tile {
+                let sample = (tile * i + p).checked_sub(left).and_then(|at| row.get(at));
                 to[p * ld + i] = sample.copied().unwrap_or(T::ZERO);
             }
             i += 1;
@@ -85,21 +130,23 @@ pub(crate) unsafe fn split_phases<T: Real, L: Lanes<T>>(call: Phases<'_, T>) {
 
 /// One transform of `tiles` tiles; `from` and `to` are arrays of rows at fixed distances.
 pub enum Transform<'a, T> {
-    /// `B^T`: from phases (`from`, readable one place past the tiles and on to a whole vector) to points.
+    /// `B^T`: from phases (`from`, readable [`Form::ahead`] past the tiles and on to a whole vector) to points.
     Signal { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
     /// `A`: from the phases of an output's gradient to points.
     Gradient { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
-    /// `A^T`: from points to the row of samples `to`, at most four per tile, plus a start value.
+    /// `A^T`: from points to the row of samples `to`, plus a start value.
     Output { from: &'a [T], from_ld: usize, to: &'a mut [T], start: T },
 }
 
 impl<T: Real> Transform<'_, T> {
     /// Checks the slices and runs. Rows are read, and points written, up to the next whole vector.
-    pub fn run(self, isa: Isa, tiles: usize) {
+    pub fn run(self, isa: Isa, form: Form, tiles: usize) {
         let whole = tiles.next_multiple_of(super::product::SLACK);
         let (read, ahead, rows) = match &self {
-            Transform::Signal { from, from_ld, .. } => (from.len(), 1, (TILE - 1) * from_ld),
-            Transform::Gradient { from, from_ld, .. } => (from.len(), 0, (TILE - 1) * from_ld),
+            Transform::Signal { from, from_ld, .. } => {
+                (from.len(), form.ahead(), (form.tile() - 1) * from_ld)
+            }
+            Transform::Gradient { from, from_ld, .. } => (from.len(), 0, (form.tile() - 1) * from_ld),
             Transform::Output { from, from_ld, .. } => (from.len(), 0, (POINTS - 1) * from_ld),
         };
         assert!(read >= rows + whole + ahead, "winograd reads past its rows");
@@ -108,28 +155,28 @@ impl<T: Real> Transform<'_, T> {
                 assert!(to.len() >= (POINTS - 1) * to_ld + whole, "winograd writes past its rows");
             }
             Transform::Output { to, .. } => {
-                assert!(to.len() <= tiles * TILE, "winograd makes four samples per tile")
+                assert!(to.len() <= tiles * form.tile(), "too few tiles")
             }
         }
-        T::transform(isa, self, tiles);
+        T::transform(isa, form, self, tiles);
     }
 }
 
 /// # Safety
 /// The lanes' instruction set is available; [`Transform::run`] has checked the slices.
 #[inline(always)]
-pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>, tiles: usize) {
-    // SAFETY: every access is at row * ld + i + v, v < WIDTH <= SLACK, i < tiles a multiple of WIDTH, and one more for
-    // the second half of a signal's tile: what `run` has checked.
+pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Transform<'_, T>, tiles: usize) {
+    // SAFETY: every access is at row * ld + i + v, v < WIDTH <= SLACK, i < tiles a multiple of WIDTH, and up to `ahead` more
+    // for the later part of a signal's tile: what `run` has checked.
     unsafe {
         let of = |x: f64| L::splat(T::of(x));
         let mut i = 0;
         while i < tiles {
             match &mut what {
                 Transform::Signal { from, from_ld, to, to_ld } => {
-                    let at = |p: usize, next: usize| L::load(from.as_ptr().add(p * *from_ld + i + next));
+                    let n = form.tile();
                     let d: [L; 8] =
-                        [at(0, 0), at(1, 0), at(2, 0), at(3, 0), at(0, 1), at(1, 1), at(2, 1), at(3, 1)];
+                        std::array::from_fn(|q| L::load(from.as_ptr().add(q % n * *from_ld + i + q / n)));
                     let minus = of(-1.0);
                     let v0 = d[4].fma(minus, d[2]).fma(of(5.25), d[0].fma(minus, d[6]));
                     let v7 = d[5].fma(minus, d[3]).fma(of(5.25), d[1].fma(minus, d[7]));
@@ -148,17 +195,27 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
                 }
                 Transform::Gradient { from, from_ld, to, to_ld } => {
                     let at = |p: usize| L::load(from.as_ptr().add(p * *from_ld + i));
-                    let y: [L; 4] = [at(0), at(1), at(2), at(3)];
                     let minus = of(-1.0);
-                    let (even, odd) = (y[0].plus(y[2]), y[1].plus(y[3]));
-                    let (v1, v2) = (even.plus(odd), odd.fma(minus, even));
-                    let even = y[2].fma(of(4.0), y[0]);
-                    let odd = y[3].fma(of(8.0), y[1].plus(y[1]));
-                    let (v3, v4) = (even.plus(odd), odd.fma(minus, even));
-                    let even = y[2].fma(of(0.25), y[0]);
-                    let odd = y[3].fma(of(0.125), y[1].times(of(0.5)));
-                    let (v5, v6) = (even.plus(odd), odd.fma(minus, even));
-                    for (j, v) in [y[0], v1, v2, v3, v4, v5, v6, y[3]].into_iter().enumerate() {
+                    // Even and odd powers at ±1, ±2, ±1/2, and the highest phase.
+                    let (first, pairs, last) = match form {
+                        Form::Five => {
+                            let y: [L; 4] = [at(0), at(1), at(2), at(3)];
+                            let pairs = [
+                                (y[0].plus(y[2]), y[1].plus(y[3])),
+                                (y[2].fma(of(4.0), y[0]), y[3].fma(of(8.0), y[1].plus(y[1]))),
+                                (y[2].fma(of(0.25), y[0]), y[3].fma(of(0.125), y[1].times(of(0.5)))),
+                            ];
+                            (y[0], pairs, y[3])
+                        }
+                        Form::Seven => {
+                            let y: [L; 2] = [at(0), at(1)];
+                            let pairs = [(y[0], y[1]), (y[0], y[1].plus(y[1])), (y[0], y[1].times(of(0.5)))];
+                            (y[0], pairs, y[1])
+                        }
+                    };
+                    let [v1, v3, v5] = pairs.map(|(even, odd)| even.plus(odd));
+                    let [v2, v4, v6] = pairs.map(|(even, odd)| odd.fma(minus, even));
+                    for (j, v) in [first, v1, v2, v3, v4, v5, v6, last].into_iter().enumerate() {
                         v.store(to.as_mut_ptr().add(j * *to_ld + i));
                     }
                 }
@@ -169,19 +226,23 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
                     let (s1, d1) = (m[1].plus(m[2]), m[2].fma(minus, m[1]));
                     let (s2, d2) = (m[3].plus(m[4]), m[4].fma(minus, m[3]));
                     let (s3, d3) = (m[5].plus(m[6]), m[6].fma(minus, m[5]));
-                    let y = [
-                        m[0].plus(s1).plus(s2.plus(s3)).plus(start),
-                        d2.fma(of(2.0), d3.fma(of(0.5), d1)).plus(start),
-                        s2.fma(of(4.0), s3.fma(of(0.25), s1)).plus(start),
-                        d2.fma(of(8.0), d3.fma(of(0.125), d1)).plus(m[7]).plus(start),
-                    ];
-                    let left = to.len().saturating_sub(TILE * i);
-                    if left >= TILE * L::WIDTH {
-                        L::join(y, to.as_mut_ptr().add(TILE * i));
-                    } else {
-                        let mut last = [T::ZERO; TILE * super::product::SLACK];
-                        L::join(y, last.as_mut_ptr());
-                        to[TILE * i..].copy_from_slice(&last[..left]);
+                    let y0 = m[0].plus(s1).plus(s2.plus(s3)).plus(start);
+                    let y1 = d2.fma(of(2.0), d3.fma(of(0.5), d1)).plus(start);
+                    let tile = form.tile();
+                    let left = to.len().saturating_sub(tile * i);
+                    let mut last = [T::ZERO; MOST_TILE * super::product::SLACK];
+                    let whole = left >= tile * L::WIDTH;
+                    let out = if whole { to.as_mut_ptr().add(tile * i) } else { last.as_mut_ptr() };
+                    match form {
+                        Form::Five => {
+                            let y2 = s2.fma(of(4.0), s3.fma(of(0.25), s1)).plus(start);
+                            let y3 = d2.fma(of(8.0), d3.fma(of(0.125), d1)).plus(m[7]).plus(start);
+                            L::join([y0, y1, y2, y3], out);
+                        }
+                        Form::Seven => L::join_two([y0, y1.plus(m[7])], out),
+                    }
+                    if !whole {
+                        to[tile * i..].copy_from_slice(&last[..left]);
                     }
                 }
             }
@@ -190,9 +251,9 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(mut what: Transform<'_, T>,
     }
 }
 
-pub(crate) fn transform_portable<T: Real>(what: Transform<'_, T>, tiles: usize) {
+pub(crate) fn transform_portable<T: Real>(form: Form, what: Transform<'_, T>, tiles: usize) {
     // SAFETY: plain arrays need no instruction set; the slices were checked by `run`.
-    unsafe { transform::<T, Plain<T>>(what, tiles) }
+    unsafe { transform::<T, Plain<T>>(form, what, tiles) }
 }
 
 pub(crate) fn phases_portable<T: Real>(call: Phases<'_, T>) {
@@ -231,35 +292,35 @@ pub(crate) fn phases_f32(isa: Isa, call: Phases<'_, f32>) {
     phases_portable(call)
 }
 
-pub(crate) fn transform_f32(isa: Isa, what: Transform<'_, f32>, tiles: usize) {
+pub(crate) fn transform_f32(isa: Isa, form: Form, what: Transform<'_, f32>, tiles: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use super::lanes::x86::{Avx2, Avx512};
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(what: Transform<'_, f32>, tiles: usize) {
+        unsafe fn avx512(form: Form, what: Transform<'_, f32>, tiles: usize) {
             // SAFETY: the features are enabled here; the slices were checked by `run`.
-            unsafe { transform::<f32, Avx512>(what, tiles) }
+            unsafe { transform::<f32, Avx512>(form, what, tiles) }
         }
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(what: Transform<'_, f32>, tiles: usize) {
+        unsafe fn avx2(form: Form, what: Transform<'_, f32>, tiles: usize) {
             // SAFETY: as above.
-            unsafe { transform::<f32, Avx2>(what, tiles) }
+            unsafe { transform::<f32, Avx2>(form, what, tiles) }
         }
         match isa {
             // SAFETY: these variants exist only where detection found the features.
-            Isa::Avx512 => return unsafe { avx512(what, tiles) },
+            Isa::Avx512 => return unsafe { avx512(form, what, tiles) },
             // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(what, tiles) },
+            Isa::Avx2 => return unsafe { avx2(form, what, tiles) },
             _ => {}
         }
     }
     #[cfg(target_arch = "aarch64")]
     if isa == Isa::Neon {
         // SAFETY: NEON is part of every aarch64 target; the slices were checked by `run`.
-        return unsafe { transform::<f32, super::lanes::arm::Neon>(what, tiles) };
+        return unsafe { transform::<f32, super::lanes::arm::Neon>(form, what, tiles) };
     }
     let _ = isa;
-    transform_portable(what, tiles)
+    transform_portable(form, what, tiles)
 }
 
 #[cfg(test)]
@@ -267,50 +328,55 @@ mod tests {
     use super::*;
 
     /// One channel through the three transforms equals the plain filter, and the gradient of the taps too.
-    fn one_channel<T: Real>(isa: Isa, n: usize, left: usize, tolerance: f64) {
+    fn one_channel<T: Real>(isa: Isa, form: Form, n: usize, left: usize, tolerance: f64) {
         let x: Vec<T> = (0..n).map(|i| T::of((i as f64 * 0.9).sin())).collect();
-        let w = [0.3, -0.2, 0.5, 0.7, -0.4];
-        let places = n; // as with a padding of 4 in all
+        let w = &[0.3, -0.2, 0.5, 0.7, -0.4, 0.1, 0.6][..9 - form.tile()];
+        let places = n; // as with a padding of taps - 1 in all
         let padded = |t: usize| t.checked_sub(left).and_then(|t| x.get(t)).map_or(0.0, |x| x.wide());
-        let tiles = places.div_ceil(TILE);
+        let tiles = places.div_ceil(form.tile());
         let ld = tiles.next_multiple_of(16) + 17;
-        let mut split = vec![T::ZERO; TILE * ld];
-        phases(isa, &x, left, tiles + 1, ld, &mut split);
+        let mut split = vec![T::ZERO; form.tile() * ld];
+        phases(isa, form, &x, left, tiles + form.ahead(), ld, &mut split);
         let mut points = vec![T::ZERO; POINTS * ld];
-        Transform::Signal { from: &split, from_ld: ld, to: &mut points, to_ld: ld }.run(isa, tiles);
-        let weight = weight_to_points(w.map(T::of));
+        Transform::Signal { from: &split, from_ld: ld, to: &mut points, to_ld: ld }.run(isa, form, tiles);
+        let g = table::<f64>(w.len());
         let mut product = points.clone();
         for j in 0..POINTS {
-            product[j * ld..][..ld].iter_mut().for_each(|v| *v *= weight[j]);
+            let weight = T::of((0..w.len()).map(|k| g[j][k] * w[k]).sum());
+            product[j * ld..][..ld].iter_mut().for_each(|v| *v *= weight);
         }
         let mut out = vec![T::ZERO; places];
-        Transform::Output { from: &product, from_ld: ld, to: &mut out, start: T::of(0.25) }.run(isa, tiles);
+        Transform::Output { from: &product, from_ld: ld, to: &mut out, start: T::of(0.25) }
+            .run(isa, form, tiles);
         for (t, out) in out.iter().enumerate() {
-            let expected = 0.25 + (0..TAPS).map(|k| w[k] * padded(t + k)).sum::<f64>();
-            assert!((out.wide() - expected).abs() < tolerance, "{isa:?} n {n} left {left} t {t}");
+            let expected = 0.25 + (0..w.len()).map(|k| w[k] * padded(t + k)).sum::<f64>();
+            assert!((out.wide() - expected).abs() < tolerance, "{isa:?} {form:?} n {n} left {left} t {t}");
         }
         let y: Vec<T> = (0..places).map(|t| T::of((t as f64 * 0.7).cos())).collect();
-        phases(isa, &y, 0, tiles, ld, &mut split);
+        phases(isa, form, &y, 0, tiles, ld, &mut split);
         let mut grads = vec![T::ZERO; POINTS * ld];
-        Transform::Gradient { from: &split, from_ld: ld, to: &mut grads, to_ld: ld }.run(isa, tiles);
+        Transform::Gradient { from: &split, from_ld: ld, to: &mut grads, to_ld: ld }.run(isa, form, tiles);
         let dot =
             |j: usize| (0..tiles).map(|i| points[j * ld + i].wide() * grads[j * ld + i].wide()).sum::<f64>();
-        for (k, got) in points_to_weight(std::array::from_fn(|j| T::of(dot(j)))).into_iter().enumerate() {
+        for k in 0..w.len() {
+            let got: f64 = (0..POINTS).map(|j| g[j][k] * dot(j)).sum();
             let expected: f64 = (0..places).map(|t| y[t].wide() * padded(t + k)).sum();
             assert!(
-                (got.wide() - expected).abs() < tolerance * n as f64,
-                "{isa:?} n {n} left {left} tap {k}"
+                (got - expected).abs() < tolerance * n as f64,
+                "{isa:?} {form:?} n {n} left {left} tap {k}"
             );
         }
     }
 
     #[test]
     fn one_channel_equals_the_plain_filter() {
-        for n in [1usize, 3, 4, 5, 17, 63, 64, 65, 99, 130, 300] {
-            for left in 0..5 {
-                one_channel::<f64>(Isa::best(), n, left, 1e-13);
-                for isa in Isa::available() {
-                    one_channel::<f32>(isa, n, left, 5e-6);
+        for n in [1usize, 3, 4, 5, 17, 31, 32, 33, 63, 64, 65, 99, 130, 300] {
+            for form in [Form::Five, Form::Seven] {
+                for left in 0..9 - form.tile() {
+                    one_channel::<f64>(Isa::best(), form, n, left, 1e-13);
+                    for isa in Isa::available() {
+                        one_channel::<f32>(isa, form, n, left, 5e-6);
+                    }
                 }
             }
         }

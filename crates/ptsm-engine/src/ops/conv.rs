@@ -3,8 +3,8 @@
 //!   x `[B, C, T]`, weight `[O, C / groups, K]`, bias `[O]`  ->  `[B, O, T + left + right - K + 1]`
 //!
 //! No im2col: a sample is copied once into a row-padded scratch that stays in the second-level cache, and the
-//! product kernels read it at shifted places. Kernels of 5 between wide layers, in f32, take Winograd's way with 2.5 times
-//! fewer multiplications (see [`winograd`]).
+//! product kernels read it at shifted places. Kernels of 5 and 7 between wide layers, in f32, take Winograd's way with 2.5 and
+//! 1.75 times fewer multiplications (see [`winograd`]).
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::cpu::{Cpu, Isa, scratch};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, heights, pack};
-use crate::kernels::winograd::{self, POINTS, TAPS, TILE, Transform};
+use crate::kernels::winograd::{self, Form, POINTS, Transform};
 use crate::real::Real;
 
 /// Zeros added in time.
@@ -114,25 +114,29 @@ impl Filter {
         self.batch * self.groups * self.outputs * self.rows * self.taps * self.places
     }
 
-    /// Whether Winograd's form is used. It pays where the transforms are shared by many rows; f64 is for golden numbers.
-    fn is_winograd<T>(&self) -> bool {
-        size_of::<T>() == 4 && self.winograd_fits()
+    /// Winograd's form, where it is used. It pays where the transforms are shared by many rows; f64 is for golden numbers.
+    fn winograd_form<T>(&self) -> Option<Form> {
+        if size_of::<T>() == 4 { self.winograd_fits() } else { None }
     }
 
-    fn winograd_fits(&self) -> bool {
-        self.taps == TAPS && self.groups == 1 && self.rows.min(self.outputs) >= 16 && self.places >= 16
+    fn winograd_fits(&self) -> Option<Form> {
+        let form = Form::of(self.taps)?;
+        // Seven taps save less, so they want more rows to share the transforms.
+        let least = if form == Form::Five { 16 } else { 32 };
+        let wide = self.groups == 1 && self.rows.min(self.outputs) >= least;
+        (wide && self.places >= 16).then_some(form)
     }
 
     fn workspace(&self) -> usize {
-        let per_pair = if self.winograd_fits() { POINTS } else { self.taps };
+        let per_pair = if self.winograd_fits().is_some() { POINTS } else { self.taps };
         self.groups * self.outputs * self.rows * per_pair
     }
 
     /// Lays weights out as `apply` wants them. `weight[o, row, tap]` of the first group stands at `at`; groups follow each
     /// other.
     fn pack<T: Real>(&self, isa: Isa, weight: &[T], at: Strides, packed: &mut [T]) {
-        if self.is_winograd::<T>() {
-            return pack_points(isa, weight, at, self.outputs, self.rows, packed);
+        if self.winograd_form::<T>().is_some() {
+            return pack_points(isa, weight, at, self, packed);
         }
         let per_group = self.outputs * self.rows * self.taps;
         for (g, packed) in packed.chunks_exact_mut(per_group).take(self.groups).enumerate() {
@@ -142,10 +146,9 @@ impl Filter {
     }
 
     fn apply<T: Real>(&self, cpu: &Cpu, signal: &[T], packed: &[T], bias: Option<&[T]>, out: &mut [T]) {
-        if self.is_winograd::<T>() {
-            self.winograd(cpu, signal, packed, bias, out);
-        } else {
-            self.direct(cpu, signal, packed, bias, out);
+        match self.winograd_form::<T>() {
+            Some(form) => self.winograd(form, cpu, signal, packed, bias, out),
+            None => self.direct(cpu, signal, packed, bias, out),
         }
     }
 
@@ -176,15 +179,23 @@ impl Filter {
         });
     }
 
-    fn winograd<T: Real>(&self, cpu: &Cpu, signal: &[T], packed: &[T], bias: Option<&[T]>, out: &mut [T]) {
+    fn winograd<T: Real>(
+        &self,
+        form: Form,
+        cpu: &Cpu,
+        signal: &[T],
+        packed: &[T],
+        bias: Option<&[T]>,
+        out: &mut [T],
+    ) {
         let Filter { rows, outputs, places, .. } = *self;
         let (isa, per_point) = (cpu.isa, outputs * rows);
-        let tiles = places.div_ceil(TILE);
+        let (tile, tiles) = (form.tile(), places.div_ceil(form.tile()));
         // Short signals share a product.
         let together = (TILES / tiles).clamp(1, self.batch);
-        let phase_ld = (tiles + 1).next_multiple_of(16) + 16;
+        let phase_ld = (tiles + form.ahead()).next_multiple_of(16) + 16;
         let (sizes, sample) = (
-            [rows * TILE * phase_ld, POINTS * rows * TILES_LD, POINTS * outputs * TILES_LD],
+            [rows * tile * phase_ld, POINTS * rows * TILES_LD, POINTS * outputs * TILES_LD],
             rows * self.time,
         );
         cpu.pieces(out, together * outputs * places, self.work(), |piece, out| {
@@ -200,18 +211,21 @@ impl Filter {
                 for b in 0..samples {
                     let signal = &signal[(piece * together + b) * sample..][..sample];
                     for (row, split) in
-                        signal.chunks_exact(self.time).zip(split.chunks_exact_mut(TILE * phase_ld))
+                        signal.chunks_exact(self.time).zip(split.chunks_exact_mut(tile * phase_ld))
                     {
-                        winograd::phases(isa, row, self.left, tiles + 1, phase_ld, split);
+                        winograd::phases(isa, form, row, self.left, tiles + form.ahead(), phase_ld, split);
                     }
                     let mut from = 0;
                     while from < tiles {
                         let to = tiles.min(from + TILES);
-                        for (r, split) in split.chunks_exact(TILE * phase_ld).enumerate() {
+                        for (r, split) in split.chunks_exact(tile * phase_ld).enumerate() {
                             let (from_ld, to_ld) = (phase_ld, rows * TILES_LD);
                             let to_points = &mut points[r * TILES_LD + column..];
-                            Transform::Signal { from: &split[from..], from_ld, to: to_points, to_ld }
-                                .run(isa, to - from);
+                            Transform::Signal { from: &split[from..], from_ld, to: to_points, to_ld }.run(
+                                isa,
+                                form,
+                                to - from,
+                            );
                         }
                         segments[count] = (b, from, to, column);
                         count += 1;
@@ -239,9 +253,9 @@ impl Filter {
                             let start = bias.map_or(T::ZERO, |b| b[o]);
                             for &(b, first, last, column) in &segments[..count] {
                                 let row = &mut out[(b * outputs + o) * places..][..places];
-                                let to = &mut row[first * TILE..places.min(last * TILE)];
+                                let to = &mut row[first * tile..places.min(last * tile)];
                                 let (from, from_ld) = (&product[o * TILES_LD + column..], outputs * TILES_LD);
-                                Transform::Output { from, from_ld, to, start }.run(isa, last - first);
+                                Transform::Output { from, from_ld, to, start }.run(isa, form, last - first);
                             }
                         }
                         (column, count) = (0, 0);
@@ -253,15 +267,20 @@ impl Filter {
 }
 
 /// Weights at Winograd's points, each point packed for its product.
-fn pack_points<T: Real>(isa: Isa, weight: &[T], at: Strides, outputs: usize, rows: usize, packed: &mut [T]) {
+fn pack_points<T: Real>(isa: Isa, weight: &[T], at: Strides, filter: &Filter, packed: &mut [T]) {
+    let Filter { rows, outputs, taps, .. } = *filter;
+    let table = winograd::table::<T>(taps);
     let (mut first, mut to) = (0, 0);
     for height in heights(outputs, T::panel_rows(isa)) {
         for row in 0..rows {
             for o in first..first + height {
                 let from = at.start + o * at.output + row * at.row;
-                let taps = std::array::from_fn(|k| weight[from.wrapping_add_signed(k as isize * at.tap)]);
-                for (j, w) in winograd::weight_to_points(taps).into_iter().enumerate() {
-                    packed[j * outputs * rows + to] = w;
+                for (j, table) in table.iter().enumerate() {
+                    let mut sum = T::ZERO;
+                    for (k, &factor) in table.iter().enumerate().take(taps) {
+                        sum += factor * weight[from.wrapping_add_signed(k as isize * at.tap)];
+                    }
+                    packed[j * outputs * rows + to] = sum;
                 }
                 to += 1;
             }
@@ -505,6 +524,7 @@ impl ConvWeight {
     /// The same at Winograd's points: `[8, O, C]`.
     fn winograd<T: Real>(
         &self,
+        form: Form,
         isa: Isa,
         f: &Filter,
         grad: &[T],
@@ -513,12 +533,12 @@ impl ConvWeight {
         out: &mut [T],
     ) {
         let Filter { rows, outputs, places, time, .. } = *f;
-        let tiles = places.div_ceil(TILE);
+        let (tile, tiles) = (form.tile(), places.div_ceil(form.tile()));
         // Enough tiles that horizontal sums do not count; one point's operands still fit the second-level cache.
         let together = (512 / tiles).clamp(1, samples.len());
         let ld = row_stride(together * tiles + 16);
-        let phase_ld = (tiles + 1).next_multiple_of(16) + 16;
-        scratch(POINTS * (rows + outputs) * ld + TILE * phase_ld, |memory| {
+        let phase_ld = (tiles + form.ahead()).next_multiple_of(16) + 16;
+        scratch(POINTS * (rows + outputs) * ld + tile * phase_ld, |memory| {
             let (signal, memory) = memory.split_at_mut(POINTS * rows * ld);
             let (slope, split) = memory.split_at_mut(POINTS * outputs * ld);
             let mut first = samples.start;
@@ -527,17 +547,17 @@ impl ConvWeight {
                 for i in 0..items {
                     let x = &x[(first + i) * rows * time..][..rows * time];
                     for (r, x) in x.chunks_exact(time).enumerate() {
-                        winograd::phases(isa, x, f.left, tiles + 1, phase_ld, split);
+                        winograd::phases(isa, form, x, f.left, tiles + form.ahead(), phase_ld, split);
                         let to = &mut signal[r * ld + i * tiles..];
                         Transform::Signal { from: split, from_ld: phase_ld, to, to_ld: rows * ld }
-                            .run(isa, tiles);
+                            .run(isa, form, tiles);
                     }
                     let grad = &grad[(first + i) * outputs * places..][..outputs * places];
                     for (o, grad) in grad.chunks_exact(places).enumerate() {
-                        winograd::phases(isa, grad, 0, tiles, phase_ld, split);
+                        winograd::phases(isa, form, grad, 0, tiles, phase_ld, split);
                         let to = &mut slope[o * ld + i * tiles..];
                         Transform::Gradient { from: split, from_ld: phase_ld, to, to_ld: outputs * ld }
-                            .run(isa, tiles);
+                            .run(isa, form, tiles);
                     }
                 }
                 for (j, out) in out.chunks_exact_mut(outputs * rows).enumerate() {
@@ -583,28 +603,29 @@ impl Operation for ConvWeight {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let f = self.conv.filter(call.shapes[1], call.shape);
         let (grad, x, isa) = (call.inputs[0], call.inputs[1], call.cpu.isa);
-        let fast = f.is_winograd::<T>();
+        let form = f.winograd_form::<T>();
         let parts = self.parts(&f);
-        let size = if fast { POINTS * f.outputs * f.rows } else { call.out.len() };
+        let size = if form.is_some() { POINTS * f.outputs * f.rows } else { call.out.len() };
         let work = &mut call.work[..parts * size];
         call.cpu.pieces(work, size, f.work(), |p, out| {
             let samples = p * f.batch / parts..(p + 1) * f.batch / parts;
             out.fill(T::ZERO);
-            if fast {
-                self.winograd(isa, &f, grad, x, samples, out);
-            } else {
-                self.direct(isa, &f, grad, x, samples, out);
+            match form {
+                Some(form) => self.winograd(form, isa, &f, grad, x, samples, out),
+                None => self.direct(isa, &f, grad, x, samples, out),
             }
         });
         let work = &*work;
         let at = |i: usize| work[i..].iter().step_by(size).fold(T::ZERO, |sum, &p| sum + p);
         const PIECE: usize = 1024;
-        if fast {
-            call.cpu.pieces(call.out, TAPS * PIECE, parts * size, |piece, out| {
-                for (i, out) in out.chunks_exact_mut(TAPS).enumerate() {
-                    let pair = piece * PIECE + i;
-                    let points = std::array::from_fn(|j| at(j * f.outputs * f.rows + pair));
-                    out.copy_from_slice(&winograd::points_to_weight(points));
+        if form.is_some() {
+            let (table, pairs) = (winograd::table::<T>(f.taps), f.outputs * f.rows);
+            call.cpu.pieces(call.out, f.taps * PIECE, parts * size, |piece, out| {
+                for (i, out) in out.chunks_exact_mut(f.taps).enumerate() {
+                    let points: [T; POINTS] = std::array::from_fn(|j| at(j * pairs + piece * PIECE + i));
+                    for (k, out) in out.iter_mut().enumerate() {
+                        *out = (0..POINTS).fold(T::ZERO, |sum, j| sum + table[j][k] * points[j]);
+                    }
                 }
             });
         } else {
