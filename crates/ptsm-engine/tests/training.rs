@@ -207,8 +207,9 @@ const PIECE: usize = 1 << 14;
 #[test]
 fn the_number_of_threads_does_not_change_a_byte() {
     same_for_any_number_of_threads(LARGE);
-    // Kernels of 5 over many channels have a form of their own.
+    // Kernels of 5 and 7 over many channels have forms of their own.
     same_for_any_number_of_threads(Sizes { channels: 16, taps: 5, ..LARGE });
+    same_for_any_number_of_threads(Sizes { channels: 32, filters: 32, taps: 7, time: 128, ..LARGE });
 }
 
 fn same_for_any_number_of_threads(sizes: Sizes) {
