@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort_by(f64::total_cmp);
     println!("{name} {batch} {channels} {time}: median {:.1} ms, least {:.1} ms", times[7], times[0]);
     println!("memory {:.1} MiB, {} operations", step.bytes() as f64 / 1048576.0, step.program().len());
-    report(&step.program().profile(&parameters));
+    report(&step.program().profile(&parameters, &feeds)?);
     Ok(())
 }
 
@@ -76,7 +76,7 @@ fn infer(network: &Network, size: usize, cpu: &Cpu) -> Result<(), Box<dyn std::e
         times[0],
         program.len()
     );
-    report(&program.profile(&parameters));
+    report(&program.profile(&parameters, &[("x", Feed::Each(&x))])?);
     Ok(())
 }
 

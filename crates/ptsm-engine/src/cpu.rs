@@ -108,6 +108,29 @@ impl Cpu {
         if self.threads == 1 { body() } else { self.pool.install(body) }
     }
 
+    /// Calls `body` for each replica, at once where there are threads for it. Only inside [`enter`](Self::enter).
+    pub(crate) fn each<A: Send>(&self, replicas: &mut [A], body: impl Fn(usize, &mut A) + Sync + Send) {
+        if self.threads == 1 || replicas.len() == 1 {
+            replicas.iter_mut().enumerate().for_each(|(i, a)| body(i, a));
+        } else {
+            replicas.par_iter_mut().enumerate().for_each(|(i, a)| body(i, a));
+        }
+    }
+
+    /// The same with two things per replica.
+    pub(crate) fn each_pair<A: Send, B: Send>(
+        &self,
+        a: &mut [A],
+        b: &mut [B],
+        body: impl Fn(usize, &mut A, &mut B) + Sync + Send,
+    ) {
+        if self.threads == 1 || a.len() == 1 {
+            a.iter_mut().zip(b).enumerate().for_each(|(i, (a, b))| body(i, a, b));
+        } else {
+            a.par_iter_mut().zip(b).enumerate().for_each(|(i, (a, b))| body(i, a, b));
+        }
+    }
+
     /// Calls `body` for each piece of `data`, at once where that pays. The pieces never depend on the number
     /// of threads, so neither do the results.
     ///

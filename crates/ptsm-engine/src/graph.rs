@@ -104,6 +104,11 @@ pub struct Input {
     pub classes: Option<usize>,
 }
 
+fn too_large(shape: &[usize]) -> bool {
+    let elements = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+    elements.is_none_or(|n| n > isize::MAX as usize / size_of::<f64>())
+}
+
 /// A network and its losses. See the [crate's first page](crate) for a tour.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -131,12 +136,48 @@ impl Graph {
 
     /// Shape of a node.
     pub fn shape(&self, id: Id) -> &[usize] {
-        &self.nodes[id.index()].shape
+        self.nodes.get(id.index()).map_or(&[], |node| &node.shape)
     }
 
-    /// A node.
-    pub fn node(&self, id: Id) -> &Node {
+    /// A node that is known to be there.
+    pub(crate) fn node(&self, id: Id) -> &Node {
         &self.nodes[id.index()]
+    }
+
+    /// An id of another graph may point past this one's end.
+    pub(crate) fn check(&self, id: Id) -> Result<()> {
+        if id.index() < self.nodes.len() {
+            return Ok(());
+        }
+        let message = format!("node {} is not of this graph, which has {} nodes", id.0, self.nodes.len());
+        Err(Error::Program(message))
+    }
+
+    /// The input a node is, if it is one.
+    pub(crate) fn as_input(&self, id: Id) -> Option<&Input> {
+        match self.nodes.get(id.index())?.op {
+            Op::Input(i) => Some(&self.inputs[i]),
+            _ => None,
+        }
+    }
+
+    /// A number that differs where tensors differ in name, shape or kind.
+    pub(crate) fn signature(tensors: &[Tensor]) -> u64 {
+        // FNV-1a over everything that decides whether parameters fit.
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut take = |bytes: &[u8]| {
+            for b in bytes {
+                hash = (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        for t in tensors {
+            take(t.name.as_bytes());
+            take(&[0xff, u8::from(t.trainable)]);
+            for n in &t.shape {
+                take(&n.to_le_bytes());
+            }
+        }
+        hash
     }
 
     /// All nodes in the order they were built.
@@ -192,8 +233,20 @@ impl Graph {
         if self.tensors.iter().any(|t| t.name == name) {
             return Err(Error::Tensor { name, message: "is declared twice".into() });
         }
+        let wrong = |name, message| Err(Error::Tensor { name, message });
         if shape.contains(&0) {
-            return Err(Error::Tensor { name, message: format!("has a dimension of size 0: {shape:?}") });
+            return wrong(name, format!("has a dimension of size 0: {shape:?}"));
+        }
+        if too_large(shape) {
+            return wrong(name, format!("{shape:?} is larger than any memory"));
+        }
+        if name == "__metadata__" {
+            return wrong(name, "is a name that safetensors files keep for themselves".into());
+        }
+        if let Some(most) = max_norm
+            && (!(most > 0.0 && most.is_finite()) || shape.is_empty())
+        {
+            return wrong(name, format!("cannot have its slices {shape:?} limited to a norm of {most}"));
         }
         self.tensors.push(Tensor { name, shape: shape.to_vec(), init, trainable, max_norm });
         self.push(Op::Tensor(self.tensors.len() - 1), vec![], shape.to_vec())
@@ -217,6 +270,9 @@ impl Graph {
         if shape.contains(&0) {
             return wrong(format!("has a dimension of size 0: {shape:?}"));
         }
+        if too_large(shape) {
+            return wrong(format!("{shape:?} is larger than any memory"));
+        }
         if classes == Some(0) {
             return wrong("needs at least 1 class".into());
         }
@@ -238,6 +294,9 @@ impl Graph {
     /// Appends an operation after its shape rule agreed.
     pub(crate) fn apply(&mut self, op: impl Into<Op>, inputs: &[Id]) -> Result<Id> {
         let op = op.into();
+        for &input in inputs {
+            self.check(input)?;
+        }
         let shapes: Vec<&[usize]> = inputs.iter().map(|&i| self.shape(i)).collect();
         let shape = op.shape(&shapes).map_err(|message| self.misfit(op.name(), message))?;
         self.push(op, inputs.to_vec(), shape)
@@ -250,6 +309,10 @@ impl Graph {
     pub(crate) fn push(&mut self, op: Op, inputs: Vec<Id>, shape: Vec<usize>) -> Result<Id> {
         if shape.contains(&0) {
             let message = format!("the result {shape:?} has a dimension of size 0");
+            return Err(self.misfit(op.name(), message));
+        }
+        if too_large(&shape) {
+            let message = format!("the result {shape:?} is larger than any memory");
             return Err(self.misfit(op.name(), message));
         }
         let path = self.scope.join(".");

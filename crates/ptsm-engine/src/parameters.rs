@@ -16,6 +16,7 @@ use crate::real::Real;
 pub struct Parameters<T> {
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) replicas: Vec<Replica<T>>,
+    pub(crate) signature: u64,
 }
 
 /// One replica's.
@@ -65,7 +66,11 @@ impl<T: Real> Parameters<T> {
             seed,
             stamp: new_stamp(),
         };
-        Ok(Parameters { tensors: graph.tensors().to_vec(), replicas: seeds.iter().map(replica).collect() })
+        Ok(Parameters {
+            tensors: graph.tensors().to_vec(),
+            replicas: seeds.iter().map(replica).collect(),
+            signature: Graph::signature(graph.tensors()),
+        })
     }
 
     /// Number of replicas.
@@ -184,11 +189,14 @@ impl<T: Real> Parameters<T> {
     /// Makes the replicas one network per seed again, all with the values of one of them.
     pub fn spread(&self, from: usize, seeds: &[u64]) -> Result<Parameters<T>> {
         let own = self.replica(from)?;
+        if seeds.is_empty() {
+            return Err(Error::Program("parameters need at least 1 seed, one per replica".into()));
+        }
         let replicas = seeds
             .iter()
             .map(|&seed| Replica { values: own.values.clone(), seed, stamp: own.stamp })
             .collect();
-        Ok(Parameters { tensors: self.tensors.clone(), replicas })
+        Ok(Parameters { tensors: self.tensors.clone(), replicas, signature: self.signature })
     }
 }
 

@@ -1,11 +1,9 @@
 //! A graph made ready to run: its nodes in order, each with a place in memory that was decided beforehand.
 
-use rayon::prelude::*;
-
 use crate::cpu::{Buffer, Cpu, buffer};
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
-use crate::graph::{Graph, Id, Input};
+use crate::graph::{Graph, Id, Input, Tensor};
 use crate::lower::{Mode, constants, lower, prepack};
 use crate::ops::{Call, Op, count};
 use crate::parameters::{Parameters, Replica};
@@ -79,6 +77,26 @@ impl Objective {
         let tensors = tensors.filter(|(_, t)| t.trainable && moves(&t.name)).map(|(i, _)| i).collect();
         Objective { loss, tensors }
     }
+
+    fn check(&self, graph: &Graph) -> Result<()> {
+        let wrong = |message: String| Err(Error::Program(format!("an objective {message}")));
+        if self.tensors.is_empty() {
+            return wrong("moves no parameter".into());
+        }
+        for (i, &t) in self.tensors.iter().enumerate() {
+            match graph.tensors().get(t) {
+                None => return wrong(format!("moves tensor {t}; there are {}", graph.tensors().len())),
+                Some(tensor) if !tensor.trainable => {
+                    return wrong(format!("moves the statistic `{}`", tensor.name));
+                }
+                Some(tensor) if self.tensors[..i].contains(&t) => {
+                    return wrong(format!("moves tensor `{}` twice", tensor.name));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One replica's memory.
@@ -86,6 +104,10 @@ struct Memory<T> {
     slots: Vec<Buffer<T>>,
     /// The state of the parameters that constant values were made from.
     stamp: Option<u64>,
+    /// Runs made: the step that random numbers are drawn for.
+    runs: u32,
+    /// How the run in progress ended.
+    outcome: Result<()>,
 }
 
 /// A compiled graph. Makes its values for all replicas at once; changes nothing outside itself.
@@ -97,8 +119,12 @@ pub struct Program<T> {
     pub(crate) gradients: Vec<(usize, Option<usize>)>,
     pub(crate) updates: Vec<(usize, usize)>,
     memory: Vec<Memory<T>>,
-    tensors: usize,
-    runs: u32,
+    /// The tensors it was compiled for.
+    tensors: Vec<Tensor>,
+    /// Of those tensors.
+    signature: u64,
+    /// All inputs the graph has, needed here or not.
+    declared: Vec<String>,
     gradient_places: Vec<Place>,
     update_places: Vec<Place>,
 }
@@ -120,6 +146,9 @@ impl<T: Real> Program<T> {
         if replicas == 0 {
             return Err(Error::Program("a program needs at least 1 replica".into()));
         }
+        for &id in outputs.iter().chain(objectives.iter().map(|o| &o.loss)) {
+            graph.check(id)?;
+        }
         let keep: Vec<Id> = outputs.iter().copied().chain(objectives.iter().map(|o| o.loss)).collect();
         if keep.is_empty() {
             return Err(Error::Program("there is nothing to compute: no output and no objective".into()));
@@ -132,9 +161,7 @@ impl<T: Real> Program<T> {
         }
         let mut moved: Vec<(usize, Option<Id>)> = vec![];
         for objective in objectives {
-            if objective.tensors.is_empty() {
-                return Err(Error::Program("an objective moves no parameter".into()));
-            }
+            objective.check(graph)?;
             let loss = lowered.at(objective.loss)?;
             let grads = differentiate(&mut lowered.graph, loss, &objective.tensors)?;
             for (&tensor, grad) in objective.tensors.iter().zip(grads) {
@@ -165,8 +192,12 @@ impl<T: Real> Program<T> {
             gradients.push((tensor, grad.map(|_| gradient_places.len())));
             gradient_places.extend(grad.map(place));
         }
-        let memory = (0..replicas)
-            .map(|_| Memory { slots: plan.sizes.iter().map(|&n| buffer(n)).collect(), stamp: None });
+        let memory = (0..replicas).map(|_| Memory {
+            slots: plan.sizes.iter().map(|&n| buffer(n)).collect(),
+            stamp: None,
+            runs: 0,
+            outcome: Ok(()),
+        });
         Ok(Program {
             cpu: cpu.clone(),
             inputs: plan.inputs(&lowered.graph),
@@ -176,8 +207,9 @@ impl<T: Real> Program<T> {
             updates: updates.iter().enumerate().map(|(i, (t, _))| (*t, i)).collect(),
             update_places: updates.iter().map(|(_, id)| place(*id)).collect(),
             memory: memory.collect(),
-            tensors: graph.tensors().len(),
-            runs: 0,
+            tensors: graph.tensors().to_vec(),
+            signature: Graph::signature(graph.tensors()),
+            declared: graph.inputs().iter().map(|i| i.name.clone()).collect(),
             instructions: plan.instructions(&lowered.graph),
         })
     }
@@ -213,61 +245,80 @@ impl<T: Real> Program<T> {
         feeds: &[(&str, Feed<'_, T>)],
         active: Option<&[bool]>,
     ) -> Result<()> {
-        let replicas = self.memory.len();
-        if parameters.replicas.len() != replicas || parameters.tensors.len() != self.tensors {
+        self.fits(parameters)?;
+        self.check_feeds(feeds)?;
+        let Program { cpu, instructions, inputs, memory, .. } = self;
+        let (cpu, instructions, inputs) = (&*cpu, &*instructions, &*inputs);
+        let one = |r: usize, memory: &mut Memory<T>| -> Result<()> {
+            let own = &parameters.replicas[r];
+            fill_all(cpu, inputs, feeds, r, memory)?;
+            let draw = Draw { seed: own.seed, step: memory.runs };
+            let known = memory.stamp == Some(own.stamp);
+            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
+                instruction.run(cpu, &mut memory.slots, &own.values, draw);
+            }
+            memory.stamp = Some(own.stamp);
+            memory.runs = memory.runs.wrapping_add(1);
+            Ok(())
+        };
+        cpu.enter(|| {
+            cpu.each(memory, |r, memory| {
+                memory.outcome = if active.is_none_or(|a| a[r]) { one(r, memory) } else { Ok(()) };
+            });
+        });
+        // The first in order, not in time, so that errors too are repeatable.
+        self.memory.iter_mut().try_for_each(|m| std::mem::replace(&mut m.outcome, Ok(())))
+    }
+
+    pub(crate) fn fits(&self, parameters: &Parameters<T>) -> Result<()> {
+        let (own, theirs) = (self.memory.len(), parameters.replicas.len());
+        if own != theirs {
             return Err(Error::Program(format!(
-                "compiled for {replicas} replicas of a network with {} tensors, got parameters of {} replicas with {}",
-                self.tensors,
-                parameters.replicas.len(),
-                parameters.tensors.len()
+                "compiled for {own} replicas, got parameters of {theirs} replicas"
             )));
         }
-        for (name, _) in feeds {
-            if feeds.iter().filter(|(n, _)| n == name).count() > 1 {
-                return Err(Error::Input { name: (*name).into(), message: "is given twice".into() });
+        if self.signature == parameters.signature {
+            return Ok(());
+        }
+        let (own, theirs) = (&self.tensors, &parameters.tensors);
+        if own.len() != theirs.len() {
+            return Err(Error::Program(format!(
+                "compiled for a network of {} tensors, got parameters of one with {}",
+                own.len(),
+                theirs.len()
+            )));
+        }
+        let differs = own.iter().zip(theirs).find(|(a, b)| (&a.name, &a.shape) != (&b.name, &b.shape));
+        let Some((a, b)) = differs else { return Ok(()) };
+        Err(Error::Tensor {
+            name: a.name.clone(),
+            message: format!(
+                "has the shape {:?} here, the parameters given have `{}` {:?}",
+                a.shape, b.name, b.shape
+            ),
+        })
+    }
+
+    fn check_feeds(&self, feeds: &[(&str, Feed<'_, T>)]) -> Result<()> {
+        for (i, (name, _)) in feeds.iter().enumerate() {
+            let wrong = |message: String| Err(Error::Input { name: (*name).into(), message });
+            if feeds[..i].iter().any(|(n, _)| n == name) {
+                return wrong("is given twice".into());
+            }
+            if !self.declared.iter().any(|d| d == name) {
+                return wrong(format!(
+                    "is not an input of this network; it has {}",
+                    self.declared.join(", ")
+                ));
             }
         }
         for (input, _) in &self.inputs {
             let missing =
                 || Error::Input { name: input.name.clone(), message: "is needed and was not given".into() };
             let (_, feed) = feeds.iter().find(|(n, _)| *n == input.name).ok_or_else(missing)?;
-            check(input, feed, replicas)?;
+            check(input, feed, self.memory.len())?;
         }
-        let step = self.runs;
-        self.runs = self.runs.wrapping_add(1);
-        let Program { cpu, instructions, inputs, memory, .. } = self;
-        let (cpu, instructions, inputs) = (&*cpu, &*instructions, &*inputs);
-        let one = |r: usize, memory: &mut Memory<T>, own: &Replica<T>| -> Result<()> {
-            if active.is_some_and(|a| !a[r]) {
-                return Ok(());
-            }
-            for (input, slot) in inputs {
-                // Present, as checked above.
-                let Some((_, feed)) = feeds.iter().find(|(n, _)| *n == input.name) else { continue };
-                fill(cpu, input, feed, r, &mut memory.slots[*slot])?;
-            }
-            let draw = Draw { seed: own.seed, step };
-            let known = memory.stamp == Some(own.stamp);
-            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
-                instruction.run(cpu, &mut memory.slots, &own.values, draw);
-            }
-            memory.stamp = Some(own.stamp);
-            Ok(())
-        };
-        cpu.enter(|| {
-            if replicas == 1 {
-                return one(0, &mut memory[0], &parameters.replicas[0]);
-            }
-            memory
-                .par_iter_mut()
-                .zip(&parameters.replicas)
-                .enumerate()
-                .map(|(r, (memory, own))| one(r, memory, own))
-                // Not the first in time but the first in order, so that errors too are repeatable.
-                .collect::<Vec<Result<()>>>()
-                .into_iter()
-                .collect()
-        })
+        Ok(())
     }
 
     /// An output's values in one replica after a run; `output` counts as they were given to `new`.
@@ -306,24 +357,31 @@ impl<T: Real> Program<T> {
         self.read(own, replica, self.update_places[at])
     }
 
-    /// Runs so far: the step that random numbers are drawn for.
-    pub(crate) fn runs(&self) -> u32 {
-        self.runs
+    /// Runs of a replica so far.
+    pub(crate) fn runs(&self, replica: usize) -> u32 {
+        self.memory[replica].runs
     }
 
-    pub(crate) fn set_runs(&mut self, runs: u32) {
-        self.runs = runs;
+    pub(crate) fn set_runs(&mut self, replica: usize, runs: u32) {
+        self.memory[replica].runs = runs;
     }
 
-    /// Seconds each kind of operation took in one run of the first replica, longest first. For profiling.
-    pub fn profile(&mut self, parameters: &Parameters<T>) -> Vec<(String, f64)> {
-        let Program { cpu, instructions, memory, .. } = self;
-        let own = &parameters.replicas[0];
+    /// Runs the first replica and returns the seconds each kind of operation took, longest first.
+    pub fn profile(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+    ) -> Result<Vec<(String, f64)>> {
+        self.fits(parameters)?;
+        self.check_feeds(feeds)?;
+        let Program { cpu, instructions, inputs, memory, .. } = self;
+        let (own, memory) = (&parameters.replicas[0], &mut memory[0]);
         let mut spent: Vec<(String, f64)> = vec![];
-        cpu.enter(|| {
-            for i in instructions.iter().filter(|i| !i.constant) {
+        cpu.enter(|| -> Result<()> {
+            fill_all(cpu, inputs, feeds, 0, memory)?;
+            for i in instructions.iter().filter(|i| !(memory.stamp == Some(own.stamp) && i.constant)) {
                 let start = std::time::Instant::now();
-                i.run(cpu, &mut memory[0].slots, &own.values, Draw { seed: own.seed, step: 0 });
+                i.run(cpu, &mut memory.slots, &own.values, Draw { seed: own.seed, step: memory.runs });
                 let name = format!("{} {:?}", i.op.name(), i.shape);
                 let seconds = start.elapsed().as_secs_f64();
                 match spent.iter_mut().find(|(n, _)| *n == name) {
@@ -331,10 +389,27 @@ impl<T: Real> Program<T> {
                     None => spent.push((name, seconds)),
                 }
             }
-        });
+            Ok(())
+        })?;
         spent.sort_by(|a, b| b.1.total_cmp(&a.1));
-        spent
+        Ok(spent)
     }
+}
+
+/// Puts every input in its place.
+fn fill_all<T: Real>(
+    cpu: &Cpu,
+    inputs: &[(Input, usize)],
+    feeds: &[(&str, Feed<'_, T>)],
+    replica: usize,
+    memory: &mut Memory<T>,
+) -> Result<()> {
+    for (input, slot) in inputs {
+        if let Some((_, feed)) = feeds.iter().find(|(n, _)| *n == input.name) {
+            fill(cpu, input, feed, replica, &mut memory.slots[*slot])?;
+        }
+    }
+    Ok(())
 }
 
 impl Instruction {
@@ -419,10 +494,7 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
         Feed::SharedLabels(v) => whole(v.len(), 1).and_then(|()| labels(v)),
         Feed::LabelRows { data, rows } => {
             picked(data.len(), rows)?;
-            for r in *rows {
-                labels(&data[*r as usize..=*r as usize])?;
-            }
-            Ok(())
+            rows.iter().try_for_each(|r| labels(&data[*r as usize * per_row..][..per_row]))
         }
     }
 }
@@ -448,8 +520,10 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
             return Ok(());
         }
         Feed::LabelRows { data, rows } => {
-            let rows = &rows[replica * batch..][..batch];
-            slot.iter_mut().zip(rows).for_each(|(s, &r)| *s = label(data[r as usize]));
+            let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
+            for (slot, &r) in slot.chunks_exact_mut(n).zip(rows) {
+                slot.iter_mut().zip(&data[r as usize * n..]).for_each(|(s, &l)| *s = label(l));
+            }
             return Ok(());
         }
     }
@@ -517,7 +591,9 @@ impl Plan {
         }
         for (i, node) in graph.nodes.iter().enumerate() {
             if plan.live[i] && !node.op.is_view() && !matches!(node.op, Op::Tensor(_) | Op::Input(_)) {
-                plan.slot[i] = Some(plan.take(&mut free, count(&node.shape)));
+                // What is held from run to run must not share with what is made anew in each.
+                let reusable = if plan.constant[i] { &mut vec![] } else { &mut free };
+                plan.slot[i] = Some(plan.take(reusable, count(&node.shape)));
                 let shapes: Vec<&[usize]> = node.inputs.iter().map(|&p| graph.shape(p)).collect();
                 let need = node.op.workspace(&shapes, &node.shape);
                 if need > 0 {

@@ -42,6 +42,28 @@ impl Default for Adam {
     }
 }
 
+impl Adam {
+    fn check(&self) -> Result<()> {
+        let decay = match self.decay {
+            Decay::None => 0.0,
+            Decay::Gradient(w) | Decay::Decoupled(w) => w,
+        };
+        let unit = |b: f64| (0.0..1.0).contains(&b);
+        for (name, value, fine) in [
+            ("first beta", self.betas.0, unit(self.betas.0)),
+            ("second beta", self.betas.1, unit(self.betas.1)),
+            ("eps", self.eps, self.eps > 0.0 && self.eps.is_finite()),
+            ("weight decay", decay, decay >= 0.0 && decay.is_finite()),
+            ("clip", self.clip.unwrap_or(1.0), self.clip.is_none_or(|c| c > 0.0 && c.is_finite())),
+        ] {
+            if !fine {
+                return Err(Error::Program(format!("Adam cannot work with a {name} of {value}")));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One replica's optimizer.
 #[derive(Clone)]
 struct State<T> {
@@ -51,6 +73,8 @@ struct State<T> {
     steps: u64,
     /// Norm of the last gradient, before clipping.
     norm: f64,
+    /// Whether it was finite.
+    fine: bool,
 }
 
 /// What a training step computes and moves.
@@ -79,12 +103,14 @@ impl<T: Real> Step<T> {
         if spec.objectives.is_empty() {
             return Err(Error::Program("a training step needs at least 1 objective".into()));
         }
+        spec.adam.check()?;
         let program = Program::compile(graph, spec.mode, &spec.outputs, &spec.objectives, replicas, cpu)?;
         let moments = |t: usize| [0, 1].map(|_| buffer(graph.tensors()[t].len()));
         let state = State {
             moments: program.gradients.iter().map(|(t, _)| moments(*t)).collect(),
             steps: 0,
             norm: 0.0,
+            fine: true,
         };
         Ok(Step { program, adam: spec.adam, states: vec![state; replicas] })
     }
@@ -113,6 +139,15 @@ impl<T: Real> Step<T> {
         self.program.forward(parameters, feeds, Some(active))
     }
 
+    fn known(&self, replica: usize) -> Result<()> {
+        let n = self.states.len();
+        if replica < n {
+            Ok(())
+        } else {
+            Err(Error::Program(format!("there is no replica {replica} of {n}")))
+        }
+    }
+
     fn expect(&self, what: &str, n: usize) -> Result<()> {
         let r = self.program.replicas();
         if n == r { Ok(()) } else { Err(Error::Program(format!("{r} replicas need {r} {what}, got {n}"))) }
@@ -126,16 +161,15 @@ impl<T: Real> Step<T> {
         if let Some(rate) = rates.iter().find(|r| !r.is_finite() || **r < 0.0) {
             return Err(Error::Program(format!("a learning rate must be a number not below 0, got {rate}")));
         }
+        self.program.fits(parameters)?;
         let Step { program, adam, states } = self;
         let (program, adam, tensors) = (&*program, *adam, &parameters.tensors);
-        let one = |r: usize, own: &mut Replica<T>, state: &mut State<T>| {
-            if active[r] { update(program, adam, tensors, r, own, state, rates[r]) } else { true }
-        };
-        let fine: Vec<bool> = program.cpu().enter(|| {
-            let all = parameters.replicas.par_iter_mut().zip(states.par_iter_mut()).enumerate();
-            all.map(|(r, (own, state))| one(r, own, state)).collect()
+        program.cpu().enter(|| {
+            program.cpu().each_pair(&mut parameters.replicas, states, |r, own, state| {
+                state.fine = !active[r] || update(program, adam, tensors, r, own, state, rates[r]);
+            });
         });
-        match fine.iter().position(|f| !f) {
+        match self.states.iter().position(|s| !s.fine) {
             None => Ok(()),
             Some(r) => Err(Error::Program(format!(
                 "the gradient of replica {r} is not finite at step {}; its parameters were kept. \
@@ -180,17 +214,19 @@ impl<T: Real> Step<T> {
     }
 
     /// All that a later continuation needs besides the parameters, for one replica: numbers of steps and runs, moments.
-    pub fn checkpoint(&self, replica: usize) -> Checkpoint<T> {
+    pub fn checkpoint(&self, replica: usize) -> Result<Checkpoint<T>> {
+        self.known(replica)?;
         let state = &self.states[replica];
-        Checkpoint {
+        Ok(Checkpoint {
             steps: state.steps,
-            runs: self.program.runs(),
+            runs: self.program.runs(replica),
             moments: state.moments.iter().map(|m| m.each_ref().map(|b| b.to_vec())).collect(),
-        }
+        })
     }
 
     /// Continues where a checkpoint was taken.
     pub fn restore(&mut self, replica: usize, from: &Checkpoint<T>) -> Result<()> {
+        self.known(replica)?;
         let state = &mut self.states[replica];
         let same = state.moments.len() == from.moments.len()
             && state.moments.iter().zip(&from.moments).all(|(a, b)| (0..2).all(|i| a[i].len() == b[i].len()));
@@ -203,7 +239,7 @@ impl<T: Real> Step<T> {
             }
         }
         state.steps = from.steps;
-        self.program.set_runs(from.runs);
+        self.program.set_runs(replica, from.runs);
         Ok(())
     }
 }
@@ -272,9 +308,13 @@ fn update<T: Real>(
         let [m, v] = moments;
         match gradient {
             Some(g) => {
-                let pieces =
-                    values.par_chunks_mut(PIECE).zip(m.par_chunks_mut(PIECE)).zip(v.par_chunks_mut(PIECE));
-                pieces.zip(g.par_chunks(PIECE)).for_each(|(((p, m), v), g)| rule.apply(isa, p, m, v, g));
+                if program.cpu().threads() == 1 {
+                    rule.apply(isa, &mut values, m, v, g);
+                } else {
+                    let moments = m.par_chunks_mut(PIECE).zip(v.par_chunks_mut(PIECE));
+                    let pieces = values.par_chunks_mut(PIECE).zip(moments).zip(g.par_chunks(PIECE));
+                    pieces.for_each(|((p, (m, v)), g)| rule.apply(isa, p, m, v, g));
+                }
             }
             // A tensor that the losses do not reach stays where it is, as in PyTorch.
             None => {}

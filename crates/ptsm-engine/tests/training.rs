@@ -164,12 +164,12 @@ fn an_inactive_replica_keeps_everything() {
     let mut step = Step::new(&net.graph, &net.spec(Mode::Train, |_| true), 2, cpu()).unwrap();
     let rows: Vec<u32> = (0..8).collect();
     step.run(&mut parameters, &set.feeds(&rows), &[0.1, 0.1], &[true, true]).unwrap();
-    let (before, moments) = (bits(&parameters, 1), step.checkpoint(1));
+    let (before, moments) = (bits(&parameters, 1), step.checkpoint(1).unwrap());
     let other = bits(&parameters, 0);
     step.run(&mut parameters, &set.feeds(&rows), &[0.1, 0.1], &[true, false]).unwrap();
     assert_eq!(bits(&parameters, 1), before);
     assert_ne!(bits(&parameters, 0), other);
-    let after = step.checkpoint(1);
+    let after = step.checkpoint(1).unwrap();
     assert_eq!((after.steps, &after.moments), (moments.steps, &moments.moments));
 }
 
@@ -491,7 +491,7 @@ fn a_continued_training_equals_an_unbroken_one() {
     let mut parameters = Parameters::<f32>::new(&net.graph, &SEEDS[..2]).unwrap();
     let mut step = new_step();
     train(&mut step, &mut parameters, 0, 3);
-    let (saved, checkpoints) = (parameters.clone(), [0, 1].map(|r| step.checkpoint(r)));
+    let (saved, checkpoints) = (parameters.clone(), [0, 1].map(|r| step.checkpoint(r).unwrap()));
     assert_eq!(checkpoints[0].steps, 3);
     train(&mut step, &mut parameters, 3, 6);
 
@@ -505,7 +505,7 @@ fn a_continued_training_equals_an_unbroken_one() {
     train(&mut fresh, &mut forgetful, 3, 6);
     for r in 0..2 {
         assert_eq!(bits(&parameters, r), bits(&continued, r));
-        assert_eq!(step.checkpoint(r), again.checkpoint(r));
+        assert_eq!(step.checkpoint(r).unwrap(), again.checkpoint(r).unwrap());
         assert_ne!(bits(&parameters, r), bits(&forgetful, r));
     }
 }
@@ -528,11 +528,11 @@ fn a_gradient_that_is_not_finite_moves_nothing_and_names_its_replica() {
     step.run(&mut parameters, &feeds, &[1e-2; 3], &[true; 3]).unwrap();
     // e^200 is beyond f32.
     parameters.set(1, "w", &[1.0, 200.0, 1.0]).unwrap();
-    let before = [0, 1, 2].map(|r| (bits(&parameters, r), step.checkpoint(r)));
+    let before = [0, 1, 2].map(|r| (bits(&parameters, r), step.checkpoint(r).unwrap()));
     let error = step.run(&mut parameters, &feeds, &[1e-2; 3], &[true; 3]).unwrap_err().to_string();
     assert!(error.contains("replica 1") && error.contains("not finite"), "{error}");
     assert_eq!(bits(&parameters, 1), before[1].0);
-    let after = step.checkpoint(1);
+    let after = step.checkpoint(1).unwrap();
     assert_eq!((after.steps, after.moments), (before[1].1.steps, before[1].1.moments.clone()));
     for r in [0, 2] {
         assert_ne!(bits(&parameters, r), before[r].0, "the others go on");

@@ -1,6 +1,6 @@
 //! Rows of a table by index: `(table [N, ..], labels [B]) -> [B, ..]`.
 
-use super::{Backward, Call, Op, Operation, count, operands};
+use super::{Backward, Call, Operation, count, operands};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -22,10 +22,7 @@ impl Graph {
     /// table `[N, ..]`, labels `[B]` with values below N -> `[B, ..]`
     pub fn gather(&mut self, table: Id, labels: Id) -> Result<Id> {
         let rows = self.shape(table).first().copied().unwrap_or(0);
-        let classes = match self.node(labels).op {
-            Op::Input(i) => self.inputs[i].classes,
-            _ => None,
-        };
+        let classes = self.as_input(labels).and_then(|i| i.classes);
         if classes.is_none_or(|c| c > rows) {
             let message = format!("a table of {rows} rows needs labels declared with at most {rows} classes");
             return Err(self.misfit("gather", message));

@@ -28,7 +28,10 @@ pub struct LayerNormSums {
 impl Graph {
     /// Normalisation over the last axis with scale and shift of its own, named `scale` and `shift`.
     pub fn layer_norm(&mut self, x: Id, eps: f64) -> Result<Id> {
-        let n = self.shape(x).last().copied().unwrap_or(0);
+        let Some(&n) = self.shape(x).last().filter(|_| eps > 0.0 && eps.is_finite()) else {
+            let message = format!("wants a last axis and an eps above 0, got {:?} and {eps}", self.shape(x));
+            return Err(self.misfit("layer_norm", message));
+        };
         let scale = self.parameter("scale", &[n], Init::Constant(1.0))?;
         let shift = self.parameter("shift", &[n], Init::Constant(0.0))?;
         self.apply(LayerNorm { eps }, &[x, scale, shift])

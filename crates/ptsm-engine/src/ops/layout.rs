@@ -97,13 +97,10 @@ impl Operation for Reshape {
 
     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
         let [x] = operands(inputs)?;
-        if count(x) != count(&self.shape) {
-            return Err(format!(
-                "{x:?} has {} elements, {:?} has {}",
-                count(x),
-                self.shape,
-                count(&self.shape)
-            ));
+        let wanted = self.shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+        if wanted != Some(count(x)) {
+            let has = wanted.map_or("too many".into(), |n| n.to_string());
+            return Err(format!("{x:?} has {} elements, {:?} has {has}", count(x), self.shape));
         }
         Ok(self.shape.clone())
     }
@@ -167,9 +164,9 @@ impl Operation for Slice {
 
     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
         let [x] = operands(inputs)?;
-        if self.axis >= x.len() || self.start + self.length > x[self.axis] {
-            let (s, l, a) = (self.start, self.length, self.axis);
-            return Err(format!("{x:?} has no places {s}..{} along axis {a}", s + l));
+        let end = self.start.saturating_add(self.length);
+        if self.axis >= x.len() || end > x[self.axis] {
+            return Err(format!("{x:?} has no places {}..{end} along axis {}", self.start, self.axis));
         }
         let mut shape = x.to_vec();
         shape[self.axis] = self.length;

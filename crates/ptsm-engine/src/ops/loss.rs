@@ -35,10 +35,7 @@ impl Graph {
 
     /// Labels used as indices must be declared as labels, and with as many classes as there are places.
     fn check_labels(&self, operation: &'static str, logits: Id, labels: Id) -> Result<()> {
-        let super::Op::Input(input) = self.node(labels).op else {
-            return Err(self.misfit(operation, "the labels must be an input declared with `labels`".into()));
-        };
-        let (declared, shape) = (self.inputs[input].classes, self.shape(logits));
+        let (declared, shape) = (self.as_input(labels).and_then(|i| i.classes), self.shape(logits));
         match (declared, shape.last()) {
             (Some(classes), Some(&k)) if classes <= k => Ok(()),
             (Some(classes), _) => {

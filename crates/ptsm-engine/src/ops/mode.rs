@@ -39,6 +39,10 @@ impl Graph {
             let message = format!("wants [B, C, ..], got {:?}", self.shape(x));
             return Err(self.misfit("batch_norm", message));
         };
+        if !(eps > 0.0 && eps.is_finite() && (0.0..=1.0).contains(&momentum)) {
+            let message = format!("cannot work with an eps of {eps} and a momentum of {momentum}");
+            return Err(self.misfit("batch_norm", message));
+        }
         let scale = self.parameter("scale", &[c], Init::Constant(1.0))?;
         let shift = self.parameter("shift", &[c], Init::Constant(0.0))?;
         let running = self.statistic("running", &[2, c], Init::Moments)?;

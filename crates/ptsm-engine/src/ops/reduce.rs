@@ -49,7 +49,12 @@ impl Graph {
     /// # Shapes
     /// a, b `[B, N]` -> `[B]`
     pub fn cosine(&mut self, a: Id, b: Id) -> Result<Id> {
-        let axis = [self.shape(a).len().saturating_sub(1)];
+        let (sa, sb) = (self.shape(a), self.shape(b));
+        if sa != sb || sa.is_empty() {
+            let message = format!("wants two values of one shape with a last axis, got {sa:?} and {sb:?}");
+            return Err(self.misfit("cosine", message));
+        }
+        let axis = [sa.len() - 1];
         let product = self.mul(a, b)?;
         let product = self.sum_axes(product, &axis)?;
         let mut cosine = product;

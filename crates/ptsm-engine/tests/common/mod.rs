@@ -187,7 +187,7 @@ impl Experiment {
         let outputs: Vec<Id> = [self.loss, self.result].iter().chain(&self.kept).copied().collect();
         let spec = StepSpec { mode: self.mode, objectives: vec![objective], outputs, adam: Adam::default() };
         let step = Step::new(&self.graph, &spec, 1, cpu).unwrap_or_else(|e| panic!("{}: {e}", self.label));
-        let start = step.checkpoint(0);
+        let start = step.checkpoint(0).unwrap();
         let reals = self.data.iter().map(|d| if let Data::Real(v) = d { to(v) } else { vec![] }).collect();
         Runner { experiment: self, step, start, parameters: self.parameters(), reals }
     }
@@ -237,17 +237,19 @@ pub(crate) struct Runner<'a, T> {
     reals: Vec<Vec<T>>,
 }
 
+fn feeds<'a, T: Real>(experiment: &'a Experiment, reals: &'a [Vec<T>]) -> Vec<(&'a str, Feed<'a, T>)> {
+    let values = experiment.data.iter().zip(reals);
+    let inputs = experiment.graph.inputs().iter().zip(values);
+    let feed = |data: &'a Data, reals: &'a [T]| match data {
+        Data::Real(_) => Feed::Shared(reals),
+        Data::Labels(labels) => Feed::SharedLabels(labels),
+    };
+    inputs.map(|(input, (data, reals))| (&*input.name, feed(data, reals))).collect()
+}
+
 impl<T: Real> Runner<'_, T> {
     fn run(&mut self) {
-        let inputs = self.experiment.graph.inputs().iter();
-        let values = self.experiment.data.iter().zip(&self.reals);
-        let feeds: Vec<(&str, Feed<'_, T>)> = inputs
-            .zip(values)
-            .map(|(input, (data, reals))| match data {
-                Data::Real(_) => (&*input.name, Feed::Shared(reals)),
-                Data::Labels(labels) => (&*input.name, Feed::SharedLabels(labels)),
-            })
-            .collect();
+        let feeds = feeds(self.experiment, &self.reals);
         self.step.restore(0, &self.start).unwrap();
         let run = self.step.backward(&self.parameters, &feeds, &[true]);
         run.unwrap_or_else(|e| panic!("{}: {e}", self.experiment.label));
@@ -260,9 +262,10 @@ impl<T: Real> Runner<'_, T> {
 
     /// Whether a run has a value of this shape.
     pub(crate) fn makes(&mut self, shape: &[usize]) -> bool {
-        self.run();
         let shape = format!(" {shape:?}");
-        self.step.program().profile(&self.parameters).iter().any(|(name, _)| name.ends_with(&shape))
+        let feeds = feeds(self.experiment, &self.reals);
+        let spent = self.step.program().profile(&self.parameters, &feeds).unwrap();
+        spent.iter().any(|(name, _)| name.ends_with(&shape))
     }
 
     pub(crate) fn measure(&mut self) -> Measured {
