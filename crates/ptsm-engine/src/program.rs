@@ -465,7 +465,7 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
         if rows.len() != batch * replicas {
             return wrong(format!("wants {replicas} x {batch} row numbers, got {}", rows.len()));
         }
-        if n % per_row != 0 {
+        if !n.is_multiple_of(per_row) {
             return wrong(format!(
                 "rows have {per_row} values ({:?}), the data set of {n} is no multiple",
                 input.shape

@@ -306,18 +306,15 @@ fn update<T: Real>(
         let mut values = std::mem::replace(&mut own.values[*t], Buffer::new(64));
         let gradient = program.gradient(own, r, *at);
         let [m, v] = moments;
-        match gradient {
-            Some(g) => {
-                if program.cpu().threads() == 1 {
-                    rule.apply(isa, &mut values, m, v, g);
-                } else {
-                    let moments = m.par_chunks_mut(PIECE).zip(v.par_chunks_mut(PIECE));
-                    let pieces = values.par_chunks_mut(PIECE).zip(moments).zip(g.par_chunks(PIECE));
-                    pieces.for_each(|((p, (m, v)), g)| rule.apply(isa, p, m, v, g));
-                }
+        // A tensor that the losses do not reach stays where it is, as in PyTorch.
+        if let Some(g) = gradient {
+            if program.cpu().threads() == 1 {
+                rule.apply(isa, &mut values, m, v, g);
+            } else {
+                let moments = m.par_chunks_mut(PIECE).zip(v.par_chunks_mut(PIECE));
+                let pieces = values.par_chunks_mut(PIECE).zip(moments).zip(g.par_chunks(PIECE));
+                pieces.for_each(|((p, (m, v)), g)| rule.apply(isa, p, m, v, g));
             }
-            // A tensor that the losses do not reach stays where it is, as in PyTorch.
-            None => {}
         }
         if let Some(most) = tensors[*t].max_norm {
             constrain(&mut values, tensors[*t].shape[0], most);

@@ -126,11 +126,7 @@ impl<T: Real> Lanes<T> for Plain<T> {
     }
     #[inline(always)]
     unsafe fn fma(self, x: Self, acc: Self) -> Self {
-        let mut out = acc.0;
-        for i in 0..8 {
-            out[i] += self.0[i] * x.0[i];
-        }
-        Plain(out)
+        Plain(std::array::from_fn(|i| acc.0[i] + self.0[i] * x.0[i]))
     }
     #[inline(always)]
     unsafe fn plus(self, x: Self) -> Self {
@@ -226,6 +222,7 @@ pub(crate) mod x86 {
 
     const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     /// ln 2 in two parts; the first has few bits, so that its multiples are exact.
+    #[allow(clippy::excessive_precision)] // exact as written
     const LN2_HIGH: f32 = 0.693_359_375;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     /// Taylor's terms of the exponential, the highest first.

@@ -215,12 +215,14 @@ unsafe fn panel<T: Real, L: Lanes<T>>(call: &mut Panel<'_, T>) {
             let packed = unsafe { call.packed.as_ptr().add(first * call.rows * call.taps) };
             macro_rules! dispatch {
                 ($($m:literal)*) => {
-                    match (height, vectors) {
-                        // SAFETY: passed on; heights sum to `outputs`.
-                        $(($m, 1) => unsafe { tile::<T, L, $m, 1>(call, packed, first, column) },
-                          ($m, 2) => unsafe { tile::<T, L, $m, 2>(call, packed, first, column) },
-                          ($m, _) => unsafe { tile::<T, L, $m, 3>(call, packed, first, column) },)*
-                        _ => unreachable!("tiles have 1 to 8 rows"),
+                    // SAFETY: passed on; heights sum to `outputs`.
+                    unsafe {
+                        match (height, vectors) {
+                            $(($m, 1) => tile::<T, L, $m, 1>(call, packed, first, column),
+                              ($m, 2) => tile::<T, L, $m, 2>(call, packed, first, column),
+                              ($m, _) => tile::<T, L, $m, 3>(call, packed, first, column),)*
+                            _ => unreachable!("tiles have 1 to 8 rows"),
+                        }
                     }
                 };
             }
@@ -258,8 +260,8 @@ unsafe fn dot_tile<T: Real, L: Lanes<T>, const M: usize, const N: usize>(
                 }
                 for n in 0..N {
                     let y = L::load(b.add(n * call.step + t));
-                    for m in 0..M {
-                        sums[m][n] = x[m].fma(y, sums[m][n]);
+                    for (sums, x) in sums.iter_mut().zip(&x) {
+                        sums[n] = x.fma(y, sums[n]);
                     }
                 }
                 t += L::WIDTH;
@@ -300,15 +302,17 @@ unsafe fn dots<T: Real, L: Lanes<T>>(call: &mut Dots<'_, T>) {
             for width in heights(call.taps, DOT_TAPS) {
                 macro_rules! dispatch {
                     ($($m:literal)*) => {
-                        match (height, width) {
-                            // SAFETY: passed on; heights and widths sum to `outputs` and `taps`.
-                            $(($m, 1) => unsafe { dot_tile::<T, L, $m, 1>(call, first, row, tap) },
-                              ($m, 2) => unsafe { dot_tile::<T, L, $m, 2>(call, first, row, tap) },
-                              ($m, 3) => unsafe { dot_tile::<T, L, $m, 3>(call, first, row, tap) },
-                              ($m, 4) => unsafe { dot_tile::<T, L, $m, 4>(call, first, row, tap) },
-                              ($m, 5) => unsafe { dot_tile::<T, L, $m, 5>(call, first, row, tap) },
-                              ($m, _) => unsafe { dot_tile::<T, L, $m, 6>(call, first, row, tap) },)*
-                            _ => unreachable!("dot tiles have 1 to 4 rows"),
+                        // SAFETY: passed on; heights and widths sum to `outputs` and `taps`.
+                        unsafe {
+                            match (height, width) {
+                                $(($m, 1) => dot_tile::<T, L, $m, 1>(call, first, row, tap),
+                                  ($m, 2) => dot_tile::<T, L, $m, 2>(call, first, row, tap),
+                                  ($m, 3) => dot_tile::<T, L, $m, 3>(call, first, row, tap),
+                                  ($m, 4) => dot_tile::<T, L, $m, 4>(call, first, row, tap),
+                                  ($m, 5) => dot_tile::<T, L, $m, 5>(call, first, row, tap),
+                                  ($m, _) => dot_tile::<T, L, $m, 6>(call, first, row, tap),)*
+                                _ => unreachable!("dot tiles have 1 to 4 rows"),
+                            }
                         }
                     };
                 }

@@ -97,7 +97,7 @@ const TILES_LD: usize = 64;
 /// A row length that is a whole number of cache lines and does not map all rows to one cache set.
 fn row_stride(length: usize) -> usize {
     let lines = length.div_ceil(16);
-    if lines % 16 == 0 { (lines + 1) * 16 } else { lines * 16 }
+    if lines.is_multiple_of(16) { (lines + 1) * 16 } else { lines * 16 }
 }
 
 /// Copies rows of `length` into rows of `ld`, with `left` zeros before and `right` after.
@@ -473,20 +473,15 @@ impl ConvWeight {
     fn parts(&self, f: &Filter) -> usize {
         if f.work() < 1 << 18 { 1 } else { f.batch.min(8) }
     }
+}
 
+/// The gradient of a filter's weights.
+impl Filter {
     /// The part of the weight gradient that a range of samples makes, by direct sums.
-    fn direct<T: Real>(
-        &self,
-        isa: Isa,
-        f: &Filter,
-        grad: &[T],
-        x: &[T],
-        samples: Range<usize>,
-        out: &mut [T],
-    ) {
-        let Filter { rows, outputs, places, .. } = *f;
-        let (channels, all) = (f.groups * rows, f.groups * outputs);
-        let ld = row_stride(f.time + f.left + f.right);
+    fn weight_direct<T: Real>(&self, isa: Isa, grad: &[T], x: &[T], samples: Range<usize>, out: &mut [T]) {
+        let Filter { rows, outputs, places, .. } = *self;
+        let (channels, all) = (self.groups * rows, self.groups * outputs);
+        let ld = row_stride(self.time + self.left + self.right);
         // Two samples at a time halve the horizontal sums; more would not fit the second-level cache.
         let together = if channels * ld * size_of::<T>() <= 192 << 10 { 2 } else { 1 };
         scratch(together * channels * ld, |padded| {
@@ -494,10 +489,10 @@ impl ConvWeight {
             while first < samples.end {
                 let items = together.min(samples.end - first);
                 for (i, padded) in padded.chunks_mut(channels * ld).take(items).enumerate() {
-                    let x = &x[(first + i) * channels * f.time..][..channels * f.time];
-                    pad_rows(x, f.time, f.left, f.right, ld, padded);
+                    let x = &x[(first + i) * channels * self.time..][..channels * self.time];
+                    pad_rows(x, self.time, self.left, self.right, ld, padded);
                 }
-                for (g, out) in out.chunks_exact_mut(outputs * rows * f.taps).enumerate() {
+                for (g, out) in out.chunks_exact_mut(outputs * rows * self.taps).enumerate() {
                     Dots {
                         a: &grad[(first * all + g * outputs) * places..],
                         lda: places,
@@ -507,12 +502,12 @@ impl ConvWeight {
                         ldb: ld,
                         b_item: channels * ld,
                         rows,
-                        taps: f.taps,
+                        taps: self.taps,
                         step: 1,
                         length: places,
                         items,
                         out,
-                        ld_out: rows * f.taps,
+                        ld_out: rows * self.taps,
                     }
                     .run(isa);
                 }
@@ -522,17 +517,16 @@ impl ConvWeight {
     }
 
     /// The same at Winograd's points: `[8, O, C]`.
-    fn winograd<T: Real>(
+    fn weight_winograd<T: Real>(
         &self,
         form: Form,
         isa: Isa,
-        f: &Filter,
         grad: &[T],
         x: &[T],
         samples: Range<usize>,
         out: &mut [T],
     ) {
-        let Filter { rows, outputs, places, time, .. } = *f;
+        let Filter { rows, outputs, places, time, .. } = *self;
         let (tile, tiles) = (form.tile(), places.div_ceil(form.tile()));
         // Enough tiles that horizontal sums do not count; one point's operands still fit the second-level cache.
         let together = (512 / tiles).clamp(1, samples.len());
@@ -547,7 +541,7 @@ impl ConvWeight {
                 for i in 0..items {
                     let x = &x[(first + i) * rows * time..][..rows * time];
                     for (r, x) in x.chunks_exact(time).enumerate() {
-                        winograd::phases(isa, form, x, f.left, tiles + form.ahead(), phase_ld, split);
+                        winograd::phases(isa, form, x, self.left, tiles + form.ahead(), phase_ld, split);
                         let to = &mut signal[r * ld + i * tiles..];
                         Transform::Signal { from: split, from_ld: phase_ld, to, to_ld: rows * ld }
                             .run(isa, form, tiles);
@@ -611,8 +605,8 @@ impl Operation for ConvWeight {
             let samples = p * f.batch / parts..(p + 1) * f.batch / parts;
             out.fill(T::ZERO);
             match form {
-                Some(form) => self.winograd(form, isa, &f, grad, x, samples, out),
-                None => self.direct(isa, &f, grad, x, samples, out),
+                Some(form) => f.weight_winograd(form, isa, grad, x, samples, out),
+                None => f.weight_direct(isa, grad, x, samples, out),
             }
         });
         let work = &*work;

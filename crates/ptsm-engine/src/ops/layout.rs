@@ -266,7 +266,7 @@ impl Operation for Barrier {
     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
         match (self, inputs) {
             (Barrier::Stop, [x]) => Ok(x.to_vec()),
-            (Barrier::Reverse, [x, factor]) if factor.is_empty() => Ok(x.to_vec()),
+            (Barrier::Reverse, [x, []]) => Ok(x.to_vec()),
             (Barrier::Reverse, [_, factor]) => Err(format!("the factor must be a scalar, got {factor:?}")),
             _ => Err(format!("got {} operands", inputs.len())),
         }

@@ -71,7 +71,7 @@ impl Pooling {
             Pooling::Average { size, stride } | Pooling::Max { size, stride } => {
                 (size == stride).then_some(size)
             }
-            Pooling::Adaptive { length } => (time % length == 0).then_some(time / length),
+            Pooling::Adaptive { length } => time.is_multiple_of(length).then_some(time / length),
         }
     }
 
