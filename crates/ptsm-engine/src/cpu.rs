@@ -66,7 +66,8 @@ const WORTH_SHARING: usize = 1 << 16;
 pub struct Cpu {
     pub(crate) isa: Isa,
     threads: usize,
-    pool: Arc<rayon::ThreadPool>,
+    /// None with one thread, which is the caller's.
+    pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 impl Cpu {
@@ -85,12 +86,15 @@ impl Cpu {
             let all = Isa::available();
             return Err(Error::Program(format!("this machine has no {isa:?}; it has {all:?}")));
         }
+        if threads == 1 {
+            return Ok(Cpu { isa, threads, pool: None });
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("ptsm-{i}"))
             .build()
             .map_err(|e| Error::Program(format!("cannot start {threads} threads: {e}")))?;
-        Ok(Cpu { isa, threads, pool: Arc::new(pool) })
+        Ok(Cpu { isa, threads, pool: Some(Arc::new(pool)) })
     }
 
     /// Threads this device works with.
@@ -105,7 +109,10 @@ impl Cpu {
 
     /// Runs `body` on the device's threads; with one thread, here and now.
     pub(crate) fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
-        if self.threads == 1 { body() } else { self.pool.install(body) }
+        match &self.pool {
+            Some(pool) => pool.install(body),
+            None => body(),
+        }
     }
 
     /// Calls `body` for each replica, at once where there are threads for it. Only inside [`enter`](Self::enter).
