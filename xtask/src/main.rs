@@ -1,1 +1,73 @@
-fn main() {}
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask draw`.
+//!
+//! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
+#![allow(clippy::print_stdout)] // a command-line tool: standard output is what it is for
+#![cfg_attr(test, allow(clippy::unwrap_used))] // a test that fails may panic
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+mod bench;
+mod draw;
+mod golden;
+mod peak;
+mod protocol;
+mod python;
+mod shell;
+mod test;
+mod worker;
+
+#[derive(Parser)]
+#[command(
+    name = "xtask",
+    bin_name = "cargo xtask",
+    about = "Tests, benchmarks and golden numbers of this workspace"
+)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything that has to hold: format, lints, tests, documentation, memory errors of the kernels.
+    Test(test::Options),
+    /// Compare speed and memory with other frameworks.
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// Verify the PyTorch peers and write the golden file of two training steps.
+    Golden(golden::Options),
+    /// Draw PTSM's graph for the documentation.
+    Draw,
+    /// One side of a benchmark, driven by JSON lines on standard input.
+    #[command(hide = true)]
+    Worker,
+    /// Measure this machine's multiply-add peak.
+    #[command(hide = true)]
+    Peak,
+}
+
+impl Command {
+    fn run(self) -> Result<()> {
+        match self {
+            Command::Test(options) => test::run(&options),
+            Command::Bench(bench) => bench.run(),
+            Command::Golden(options) => golden::run(&options),
+            Command::Draw => draw::run(),
+            Command::Worker => worker::run(),
+            Command::Peak => peak::run(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match Line::parse().command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The kernels' unit tests where reading or writing out of bounds is noticed.
+//!
+//! The address sanitizer sees every instruction set of the machine. Valgrind, where it is installed, also notices the use of
+//! uninitialised memory; it hides AVX-512 from the tests, so there the AVX2 path runs as the best one.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+
+use crate::shell::{self, cargo, rustc, spelled};
+
+/// Names of the tests that run kernels.
+const TESTS: [&str; 4] = ["kernels", "winograd", "rows", "product"];
+
+pub(super) fn check() -> Result<()> {
+    let host = host()?;
+    let sanitizer = sanitizer_works(&host);
+    let valgrind = Command::new("valgrind").arg("--version").output().is_ok_and(|v| v.status.success());
+    match (&sanitizer, valgrind) {
+        (Ok(()), _) => run_tests(&mut sanitized(&host))?,
+        (Err(error), true) => println!("address sanitizer: not usable here ({error:#}); valgrind has to do"),
+        (Err(error), false) => bail!(
+            "neither an address sanitizer nor valgrind is usable: {error:#}. Install valgrind, or a Rust toolchain \
+             for {host} that comes with the sanitizer's runtime, and a C compiler to link it"
+        ),
+    }
+    if valgrind {
+        run_tests(Command::new("valgrind").args(["--quiet", "--error-exitcode=1"]).arg(plain()?).args(TESTS))
+    } else {
+        println!("valgrind: skipped, it is not installed; the address sanitizer covered the kernels");
+        Ok(())
+    }
+}
+
+/// The triple of the machine; with a target named, the sanitizer stays out of build scripts and macros.
+fn host() -> Result<String> {
+    let about = shell::capture(&mut rustc(["-vV"]))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`rustc -vV` names no host")?.to_string())
+}
+
+fn with_sanitizer(command: &mut Command) -> &mut Command {
+    // Sanitizers are an unstable option of the stable compiler; nothing else here is.
+    command.env("RUSTC_BOOTSTRAP", "1")
+}
+
+/// Builds and runs an empty program with the sanitizer: its runtime may be missing, or refuse the system.
+fn sanitizer_works(host: &str) -> Result<()> {
+    let folder = shell::target().join("asan");
+    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", shell::relative(&folder)))?;
+    let (source, program) = (folder.join("empty.rs"), folder.join("empty"));
+    fs::write(&source, "fn main() {}\n")?;
+    let mut build = rustc(["-Zsanitizer=address", "--target", host, "-o"]);
+    shell::capture(with_sanitizer(build.arg(&program).arg(&source)))?;
+    shell::capture(&mut Command::new(program)).map(drop)
+}
+
+fn sanitized(host: &str) -> Command {
+    let mut command = cargo(["test", "--locked", "--package", "ptsm-engine", "--lib", "--target", host]);
+    command.arg("--target-dir").arg(shell::target().join("asan")).arg("--").args(TESTS);
+    with_sanitizer(&mut command).env("RUSTFLAGS", "-Zsanitizer=address");
+    command
+}
+
+/// The unit tests as `cargo test` builds them.
+fn plain() -> Result<PathBuf> {
+    let mut build =
+        cargo("test --locked --package ptsm-engine --lib --no-run --message-format=json".split(' '));
+    let messages = shell::capture(&mut build)?;
+    let executable = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executable.with_context(|| format!("`{}` named no executable", spelled(&build)))
+}
+
+/// Runs unit tests with their output passed on. No test at all is an error: a renamed module must not pass unchecked.
+fn run_tests(command: &mut Command) -> Result<()> {
+    println!("{}", spelled(command));
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{}` cannot be started", spelled(command)))?;
+    let out = child.stdout.take().ok_or_else(|| anyhow!("the tests have no output"))?;
+    let mut tests = 0;
+    for line in BufReader::new(out).lines() {
+        let line = line?;
+        println!("{line}");
+        tests += started(&line);
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", spelled(command));
+    }
+    if tests == 0 {
+        bail!("`{}` ran no test; the kernels' tests have other names now", spelled(command));
+    }
+    Ok(())
+}
+
+/// The number in `running 12 tests`.
+fn started(line: &str) -> usize {
+    let number = line.strip_prefix("running ").and_then(|rest| rest.split_once(" test"));
+    number.and_then(|(n, _)| n.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_counted() {
+        assert_eq!(started("running 12 tests"), 12);
+        assert_eq!(started("running 1 test"), 1);
+        assert_eq!(started("test kernels::running 3 tests"), 0);
+    }
+}

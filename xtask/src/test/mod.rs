@@ -1,0 +1,93 @@
+//! `cargo xtask test`: everything that has to hold, one step after the other. The first failure ends it.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+
+use crate::shell::{cargo, spelled, stream};
+
+mod memory;
+mod unsafe_code;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these steps; all without any.
+    #[arg(value_enum)]
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// The source is formatted.
+    Fmt,
+    /// The keyword `unsafe` stays in the engine's kernels.
+    Unsafe,
+    /// No warnings from the compiler and clippy.
+    Clippy,
+    /// Unit, integration and documentation tests.
+    Test,
+    /// The documentation has no warnings.
+    Doc,
+    /// The engine's kernels make no memory errors.
+    Kernels,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let chosen = |step: &&Step| options.steps.is_empty() || options.steps.contains(step);
+    let all = Instant::now();
+    for step in Step::value_variants().iter().filter(chosen) {
+        let name = step.name();
+        println!("== {name}: {}", step.says());
+        let start = Instant::now();
+        step.run().with_context(|| format!("step `{name}` failed; repeat it with `{}`", step.again()))?;
+        println!("== {name}: passed in {:.1} s", start.elapsed().as_secs_f64());
+    }
+    println!("== everything passed in {:.1} s", all.elapsed().as_secs_f64());
+    Ok(())
+}
+
+impl Step {
+    fn name(self) -> String {
+        self.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
+    }
+
+    /// The command, where one command is all there is to a step.
+    fn command(self) -> Option<Command> {
+        Some(match self {
+            Step::Fmt => cargo(["fmt", "--all", "--check"]),
+            Step::Clippy => {
+                cargo("clippy --workspace --all-targets --locked -- -D warnings".split_whitespace())
+            }
+            Step::Test => cargo(["test", "--workspace", "--locked"]),
+            Step::Doc => {
+                let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
+                doc.env("RUSTDOCFLAGS", "-Dwarnings");
+                doc
+            }
+            Step::Unsafe | Step::Kernels => return None,
+        })
+    }
+
+    fn says(self) -> String {
+        match self {
+            Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
+            Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
+            _ => self.again(),
+        }
+    }
+
+    fn again(self) -> String {
+        self.command().map_or_else(|| format!("cargo xtask test {}", self.name()), |c| spelled(&c))
+    }
+
+    fn run(self) -> Result<()> {
+        match (self, self.command()) {
+            (Step::Unsafe, _) => unsafe_code::check(),
+            (Step::Kernels, _) => memory::check(),
+            (_, Some(mut command)) => stream(&mut command),
+            (_, None) => Ok(()),
+        }
+    }
+}
