@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort_by(f64::total_cmp);
     println!("{name} {batch} {channels} {time}: median {:.1} ms, least {:.1} ms", times[7], times[0]);
     println!("memory {:.1} MiB, {} operations", step.bytes() as f64 / 1048576.0, step.program().len());
-    report(&step.program().profile(&parameters, &feeds)?);
+    report(&step.profile(&parameters, &feeds)?);
     Ok(())
 }
 

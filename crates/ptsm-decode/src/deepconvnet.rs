@@ -60,7 +60,9 @@ const MOMENTUM: f64 = 0.1;
 impl DeepConvNet {
     /// The shortest trial all blocks can take.
     pub fn least_time(&self) -> usize {
-        self.maps.iter().fold(1, |t, _| t * self.pool + self.kernel - 1)
+        self.maps
+            .iter()
+            .fold(1usize, |t, _| t.saturating_mul(self.pool).saturating_add(self.kernel.saturating_sub(1)))
     }
 
     /// The network for a batch size.

@@ -79,26 +79,30 @@ impl EegNet {
         ] {
             positive(name, n)?;
         }
-        let least = self.pools[0] * self.pools[1];
+        let least = self.pools[0].saturating_mul(self.pools[1]);
         if least == 0 || shape.time < least {
             return Err(Error::Configuration(format!(
                 "EEGNet pools by {} and {}: it needs trials of at least {least} samples, got {}",
                 self.pools[0], self.pools[1], shape.time
             )));
         }
-        let (f1, maps, f2) = (self.filters, self.filters * self.depth, self.pointwise);
+        let (f1, maps, f2) = (self.filters, self.filters.saturating_mul(self.depth), self.pointwise);
         let c = shape.channels;
         let mut g = Graph::new();
         let x = g.input("x", &[batch, c, shape.time])?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let h = g.scoped("temporal", |g| -> Result<Id> {
             // Glorot counts a kernel's taps on both sides, here (1, k) of 1 and F1 maps.
-            let w = g.parameter("weight", &[f1, self.kernel], Init::glorot(self.kernel, f1 * self.kernel))?;
+            let w = g.parameter(
+                "weight",
+                &[f1, self.kernel],
+                Init::glorot(self.kernel, f1.saturating_mul(self.kernel)),
+            )?;
             Ok(g.temporal_conv(x, w, None, Padding::Same)?)
         })?;
         let h = g.scoped("temporal_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
         let h = g.scoped("spatial", |g| -> Result<Id> {
-            let init = Init::glorot(c, self.depth * c);
+            let init = Init::glorot(c, self.depth.saturating_mul(c));
             let w = parameter(g, &[maps, c], init, self.spatial_norm)?;
             let w = g.reshape(w, &[maps, 1, c])?;
             Ok(g.spatial_conv(h, w, f1)?)

@@ -57,7 +57,5 @@ pub fn load<T: Real>(path: &Path, seed: u64) -> Result<(Model, TrialShape, Param
         .map_err(|e| wrong(format!("`ptsm.shape` is not understood: {e}")))?;
     // Parameters do not depend on the batch size; 2 is the least with all losses.
     let network = model.build(shape, 2)?;
-    let mut parameters = Parameters::new(&network.graph, &[seed])?;
-    parameters.load(0, path)?;
-    Ok((model, shape, parameters))
+    Ok((model, shape, Parameters::from_file(&network.graph, seed, path)?))
 }

@@ -18,8 +18,10 @@
 //! | w/o VO, CO, MIM, SR | `weights.orthogonality`, `.decorrelation`, `.retention`, `.feature_sparsity` `= 0` |
 //! | w/o contrast, w/o L_subj | `weights.contrast = 0`, `weights.subject = 0` |
 //! | cross-entropy only | [`Weights::cross_entropy_only`] |
-//! | pool each, fixed fusion, literal losses | `pool = "each"`, `fusion = "fixed"`, `literal = true` |
+//! | pool each, fixed fusion, literal losses | `pool = "each"`, `fusion = { fixed = { time = 0.5, space = 0.5 } }`, `literal = true` |
 //! | routed, subject table (A11) | `routed = true`, `subject_table = true` |
+//!
+//! "+ Euclidean alignment" is a matter of the trials handed in, not of the network.
 //!
 //! Parameters at C=62, T=1000, K=2, S=53: 670 167 (held by a test).
 
@@ -257,6 +259,12 @@ impl Ptsm {
         if self.routed && self.masks != Masks::Both {
             return wrong(format!("`routed` needs both kinds of masks, got masks = {:?}", self.masks));
         }
+        if !self.rho.is_finite() {
+            return wrong(format!("`rho` must be a finite number, got {}", self.rho));
+        }
+        if self.pool == Pool::Last && self.pool_lengths.is_some() {
+            return wrong("`pool_lengths` is for `pool = \"each\"`".into());
+        }
         if self.pool_lengths.as_ref().is_some_and(|l| l.len() != self.encoder.len()) {
             return wrong(format!(
                 "`pool_lengths` needs one length per encoder layer, {}",
@@ -274,7 +282,10 @@ impl Ptsm {
                 (Pool::Last, _) => (i == last).then_some(self.pooled),
                 (Pool::Each, Some(lengths)) => Some(lengths[i]),
                 (Pool::Each, None) if i == last => Some(self.pooled),
-                (Pool::Each, None) => Some(self.pooled.max(time.div_ceil(4usize.pow(i as u32 + 1)))),
+                (Pool::Each, None) => {
+                    let quarters = 4usize.checked_pow(i as u32 + 1).map_or(1, |by| time.div_ceil(by));
+                    Some(self.pooled.max(quarters))
+                }
             })
             .collect()
     }
@@ -554,7 +565,9 @@ pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
     let Some(loss) = network.value("task") else {
         return Err(Error::Configuration("few-shot tuning needs a network with a task loss".into()));
     };
-    let objective = Objective::new(&network.graph, loss, |name| name.starts_with("personal."));
+    // The generators; a table of biases belongs to the training subjects.
+    let tuned = |name: &str| name.starts_with("personal.") && !name.starts_with("personal.table.");
+    let objective = Objective::new(&network.graph, loss, tuned);
     if objective.tensors.is_empty() {
         return Err(Error::Configuration(
             "few-shot tuning needs personal masks; this network has none".into(),

@@ -279,7 +279,7 @@ struct Classifier<'a> {
 }
 
 impl Classifier<'_> {
-    fn check<T: Real>(&self, tolerance: f64) {
+    fn check<T: Real>(&self, tolerance: f64, isa: Isa) {
         let network = self.model.build(self.shape, self.batch).unwrap();
         let mut parameters = Parameters::<T>::new(&network.graph, &[0]).unwrap();
         let names: Vec<String> = self.names.iter().map(|n| n.to_string()).collect();
@@ -287,7 +287,7 @@ impl Classifier<'_> {
         let x = narrow::<T>(&input(self.batch, self.shape.channels, self.shape.time));
         let y: Vec<u32> = (0..self.batch as u32).collect();
         let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&y))];
-        let cpu = Cpu::new().unwrap();
+        let cpu = Cpu::with(2, isa).unwrap();
         let ids = [network.logits, network.total];
         let mut eval = Program::new(&network.graph, Mode::Infer, &ids, 1, &cpu).unwrap();
         eval.run(&parameters, &feeds).unwrap();
@@ -366,12 +366,14 @@ fn eegnet() -> Classifier<'static> {
 
 #[test]
 fn eegnet_f64() {
-    eegnet().check::<f64>(1e-8);
+    eegnet().check::<f64>(1e-8, Isa::best());
 }
 
 #[test]
-fn eegnet_f32() {
-    eegnet().check::<f32>(1e-4);
+fn eegnet_f32_on_every_path() {
+    for isa in Isa::available() {
+        eegnet().check::<f32>(1e-4, isa);
+    }
 }
 
 fn deepconvnet() -> Classifier<'static> {
@@ -409,7 +411,7 @@ fn deepconvnet() -> Classifier<'static> {
 
 #[test]
 fn deepconvnet_f64() {
-    deepconvnet().check::<f64>(1e-8);
+    deepconvnet().check::<f64>(1e-8, Isa::best());
 }
 
 #[test]

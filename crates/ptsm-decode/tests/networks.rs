@@ -295,7 +295,9 @@ fn configurations_that_cannot_work_are_refused() {
         (ptsm(|c| c.fusion = Fusion::Fixed { time: 1.5, space: 0.0 }), shape, 4, &["fusion", "1.5"]),
         (ptsm(|c| (c.routed, c.masks) = (true, Masks::Common)), shape, 4, &["routed", "Common"]),
         (ptsm(|c| (c.subject_table, c.masks) = (true, Masks::None)), shape, 4, &["subject_table", "None"]),
-        (ptsm(|c| c.pool_lengths = Some(vec![4])), shape, 4, &["pool_lengths", "3"]),
+        (ptsm(|c| c.pool_lengths = Some(vec![4; 3])), shape, 4, &["pool_lengths", "each"]),
+        (ptsm(|c| (c.pool, c.pool_lengths) = (Pool::Each, Some(vec![4]))), shape, 4, &["pool_lengths", "3"]),
+        (ptsm(|c| c.rho = f64::NAN), shape, 4, &["rho", "NaN"]),
         (eegnet(|_| ()), TrialShape { time: 20, ..shape }, 4, &["20", "32"]),
         (eegnet(|c| c.filters = 0), shape, 4, &["filters"]),
     ];

@@ -115,6 +115,13 @@ impl Cpu {
         }
     }
 
+    /// The device as one of `replicas` sees it that run at once: where they keep all threads busy by themselves, each stays
+    /// on its own, and no thread waits inside a step.
+    pub(crate) fn inside(&self, replicas: usize) -> Cpu {
+        let alone = replicas > 1 && (replicas.is_multiple_of(self.threads) || replicas >= 4 * self.threads);
+        if alone { Cpu { isa: self.isa, threads: 1, pool: None } } else { self.clone() }
+    }
+
     /// Calls `body` for each replica, at once where there are threads for it. Only inside [`enter`](Self::enter).
     pub(crate) fn each<A: Send>(&self, replicas: &mut [A], body: impl Fn(usize, &mut A) + Sync + Send) {
         if self.threads == 1 || replicas.len() == 1 {

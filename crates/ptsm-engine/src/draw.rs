@@ -247,6 +247,7 @@ fn render(places: &[Place], lines: &[Line]) -> String {
             "<path d=\"{path}\" fill=\"none\" stroke=\"#8a93a3\" stroke-width=\"1.3\"><title>{shape:?}</title></path>"
         );
     }
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     for place in places.iter().filter(|p| p.kind != "bend") {
         let fill = match place.kind {
             "input" => "#e6f0e4",
@@ -263,14 +264,15 @@ fn render(places: &[Place], lines: &[Line]) -> String {
             height(place),
             x(place),
             top + 15.0,
-            place.title
+            escaped(&place.title)
         );
         for (i, line) in place.lines.iter().enumerate() {
             let _ = write!(
                 svg,
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#44506a\">{line}</text>",
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#44506a\">{}</text>",
                 x(place),
-                top + 15.0 + LINE * (i + 1) as f64
+                top + 15.0 + LINE * (i + 1) as f64,
+                escaped(line)
             );
         }
         svg.push_str("</g>\n");

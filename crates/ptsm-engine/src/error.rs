@@ -32,7 +32,7 @@ pub enum Error {
         /// What does not fit.
         message: String,
     },
-    /// A program that cannot be compiled as asked for.
+    /// A program that cannot be compiled, run or trained as asked for.
     #[error("program: {0}")]
     Program(String),
     /// A file that could not be read, written or understood.

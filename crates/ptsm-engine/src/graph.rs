@@ -46,7 +46,7 @@ impl Init {
 
     /// Glorot and Bengio's uniform: bound `sqrt(6 / (fan_in + fan_out))`.
     pub fn glorot(fan_in: usize, fan_out: usize) -> Init {
-        Init::Uniform((6.0 / (fan_in + fan_out) as f64).sqrt())
+        Init::Uniform((6.0 / (fan_in as f64 + fan_out as f64)).sqrt())
     }
 
     pub(crate) fn fill(self, seed: u64, tensor: u32, values: &mut [f64]) {
@@ -59,7 +59,7 @@ impl Init {
             }
             Init::Uniform(bound) => {
                 for (i, v) in values.iter_mut().enumerate() {
-                    *v = bound * (2.0 * random::uniform(seed, random::Stream::Init(tensor), i as u64) - 1.0);
+                    *v = bound * (2.0 * random::uniform(seed, tensor, i as u64) - 1.0);
                 }
             }
         }
@@ -77,7 +77,7 @@ pub struct Tensor {
     pub init: Init,
     /// Moved by optimizers; otherwise a statistic the training step maintains.
     pub trainable: bool,
-    /// After each optimizer step, every slice along the first axis is scaled down to at most this norm.
+    /// After each optimizer step that moves it, every slice along the first axis is scaled down to at most this norm.
     pub max_norm: Option<f64>,
 }
 
@@ -197,7 +197,7 @@ impl Graph {
 
     /// The part of the network a node belongs to.
     pub fn scope_of(&self, id: Id) -> &str {
-        &self.scopes[self.nodes[id.index()].scope as usize]
+        self.nodes.get(id.index()).map_or("", |node| &self.scopes[node.scope as usize])
     }
 
     /// Number of trainable numbers.
@@ -273,8 +273,9 @@ impl Graph {
         if too_large(shape) {
             return wrong(format!("{shape:?} is larger than any memory"));
         }
-        if classes == Some(0) {
-            return wrong("needs at least 1 class".into());
+        // Labels travel as real numbers, and f32 counts exactly up to here.
+        if classes.is_some_and(|k| k == 0 || k > 1 << 24) {
+            return wrong(format!("needs 1 to {} classes, got {}", 1 << 24, classes.unwrap_or(0)));
         }
         self.inputs.push(Input { name: name.to_string(), shape: shape.to_vec(), classes });
         self.push(Op::Input(self.inputs.len() - 1), vec![], shape.to_vec())

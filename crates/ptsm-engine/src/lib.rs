@@ -67,9 +67,9 @@
 //! 2. **Differentiate** (`gradient.rs`). From the loss backwards, each operation appends the nodes of its gradient. A gradient is
 //!    more graph; nothing is recorded while running. Several [`Objective`]s may move different parameters in one step.
 //! 3. **Plan** (`program.rs`). Nodes nobody reads are dropped. Every other value gets one of the program's buffers, which is reused as
-//!    soon as its last reader has run. A step allocates nothing.
-//! 4. **Run**. Each replica goes through the list on its own: own parameters, own rows of the data, own random stream. With as many
-//!    replicas as cores every core runs one; with fewer, the work inside an operation is shared. Pieces of work are cut by
+//!    soon as its last reader has run. A step allocates nothing, but for what handing work to other threads takes.
+//! 4. **Run**. Each replica goes through the list on its own: own parameters, own rows of the data, own random stream. Where replicas
+//!    fill the cores, every core runs its own from end to end; otherwise the work inside an operation is shared. Pieces of work are cut by
 //!    shape, never by the number of threads, and random numbers are a function of (seed, stream, step, place): the same
 //!    seed gives the same bytes on any number of cores.
 //! 5. **Update** (`step.rs`). Adam with either kind of weight decay, after clipping, at each replica's own rate; then
@@ -77,7 +77,7 @@
 //!
 //! # Adding an operation
 //!
-//! One file in `ops/`, one line in the registry of `ops/mod.rs`. An operation is plain data (so that a second device can
+//! One file in `ops/`, its module and one line in the registry of `ops/mod.rs`. An operation is plain data (so that a second device can
 //! read it) that knows its name, the shape of its result, the nodes of its gradient, and its CPU kernel. The square root, say:
 //!
 //! ```ignore
@@ -115,8 +115,8 @@
 //! # Where the speed comes from
 //!
 //! Two register-tiled kernels (`kernels/product.rs`) do all heavy work, on AVX-512, AVX2, NEON or plain arrays, chosen at run
-//! time. A convolution reads its input at shifted places instead of copying it out; kernels of 5 between wide layers take
-//! Winograd's way with 2.5 times fewer multiplications. `docs/performance.md` in the repository has the figures.
+//! time. A convolution reads its input at shifted places instead of copying it out; kernels of 5 and 7 between wide layers take
+//! Winograd's way with 2.5 and 1.75 times fewer multiplications. `docs/performance.md` in the repository has the figures.
 //! `unsafe` exists in `kernels/` only.
 
 mod cpu;
@@ -138,7 +138,7 @@ pub use cpu::{Cpu, Isa};
 pub use error::{Error, Result};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
 pub use lower::Mode;
-pub use ops::{BinaryKind, Op, Padding, Pooling, UnaryKind};
+pub use ops::{Op, Padding, Pooling};
 pub use parameters::{Parameters, metadata};
 pub use program::{Feed, Objective, Program};
 pub use real::Real;

@@ -114,13 +114,22 @@ impl Lowering<'_> {
         let only = |id: Id| (self.uses[id.index()] == 1).then_some(self.source.node(id));
         let below = only(node.inputs[0])?;
         match below.op {
-            Op::TemporalConv(_) if conv.groups == 1 => Some(Pair { temporal: node.inputs[0], norm: None }),
+            Op::TemporalConv(_) if conv.groups == 1 => {
+                let (o, f) = (node.shape[1], below.shape[1]);
+                let taps = self.source.shape(below.inputs[1])[1];
+                // Per place and channel: one kernel per output, or every filter and then every output of every map.
+                let saves = o * taps <= f * taps + o * f;
+                saves.then_some(Pair { temporal: node.inputs[0], norm: None })
+            }
             Op::BatchNorm(_) => {
                 let temporal = only(below.inputs[0])?;
                 let depthwise = conv.groups == self.source.shape(below.inputs[0])[1];
                 // The statistics come from the data alone, and a filter bias would only shift the mean.
                 let data = !self.learns[temporal.inputs.first()?.index()] && temporal.inputs.len() == 2;
-                let fits = matches!(temporal.op, Op::TemporalConv(_)) && depthwise && data;
+                let Op::TemporalConv(filter) = temporal.op else { return None };
+                // Without zeros at the edges a large offset of the data would cancel in the covariances.
+                let padded = filter.left + filter.right + 1 == self.source.shape(temporal.inputs[1])[1];
+                let fits = depthwise && data && (padded || self.mode == Mode::Infer);
                 fits.then_some(Pair { temporal: below.inputs[0], norm: Some(node.inputs[0]) })
             }
             _ => None,
@@ -273,15 +282,13 @@ impl Lowering<'_> {
                 }
                 let g = &mut self.out;
                 let lags = g.apply(LagMoments { taps: k, left, right }, &[x])?;
-                let products = g.slice(lags, 0, 0, k)?;
+                let covariances = g.slice(lags, 0, 0, k)?;
                 let means = g.slice(lags, 0, k, 1)?;
                 let mean = g.matmul(filters, means, false, true)?; // [F, 1]
-                let spread = g.matmul(filters, products, false, false)?;
+                let spread = g.matmul(filters, covariances, false, false)?;
                 let spread = g.mul(spread, filters)?;
-                let square = g.sum_axes(spread, &[1])?;
-                let mean = g.reshape(mean, &[f])?;
-                let mean_square = g.square(mean)?;
-                let variance = g.sub(square, mean_square)?;
+                let variance = g.sum_axes(spread, &[1])?;
+                // Rounding may leave a filter of zeros slightly below.
                 let variance = g.clamp(variance, 0.0, f64::INFINITY)?;
                 let (mean, variance) = (g.reshape(mean, &[1, f])?, g.reshape(variance, &[1, f])?);
                 let moments = g.concat(mean, variance, 0)?;

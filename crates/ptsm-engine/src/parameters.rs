@@ -149,41 +149,21 @@ impl<T: Real> Parameters<T> {
 
     /// Fills one replica from a file made by [`save`](Self::save), all tensors or none.
     pub fn load(&mut self, replica: usize, path: &Path) -> Result<()> {
-        let wrong = |message: String| Error::File { path: path.into(), message };
         self.replica(replica)?;
-        let bytes = read(path)?;
-        let file = parse(path, &bytes)?;
-        if let Some(extra) = file.names().into_iter().find(|n| !self.tensors.iter().any(|t| t.name == **n)) {
-            return Err(wrong(format!("has a tensor `{extra}` that this network does not have")));
-        }
-        let mut loaded = Vec::with_capacity(self.tensors.len());
-        for tensor in &self.tensors {
-            let name = &tensor.name;
-            let view = file.tensor(name).map_err(|_| {
-                wrong(format!("lacks the tensor `{name}` {:?} of this network", tensor.shape))
-            })?;
-            if view.shape() != tensor.shape || view.dtype() != T::DTYPE {
-                return Err(wrong(format!(
-                    "tensor `{name}` is {} {:?}, this network has {} {:?}",
-                    view.dtype(),
-                    view.shape(),
-                    T::DTYPE,
-                    tensor.shape
-                )));
-            }
-            let mut values = buffer::<T>(tensor.len());
-            bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(view.data());
-            if let Some(i) = values.iter().position(|v| !v.finite()) {
-                return Err(wrong(format!(
-                    "tensor `{name}`: value {i} is {}, not a finite number",
-                    values[i]
-                )));
-            }
-            loaded.push(values);
-        }
+        let loaded = read_tensors(&self.tensors, path)?;
         self.replicas[replica].values = loaded;
         self.replicas[replica].stamp = new_stamp();
         Ok(())
+    }
+
+    /// One replica from a file made by [`save`](Self::save). Nothing is allocated that the file does not hold.
+    pub fn from_file(graph: &Graph, seed: u64, path: &Path) -> Result<Parameters<T>> {
+        let values = read_tensors(graph.tensors(), path)?;
+        Ok(Parameters {
+            tensors: graph.tensors().to_vec(),
+            replicas: vec![Replica { values, seed, stamp: new_stamp() }],
+            signature: Graph::signature(graph.tensors()),
+        })
     }
 
     /// Makes the replicas one network per seed again, all with the values of one of them.
@@ -198,6 +178,39 @@ impl<T: Real> Parameters<T> {
             .collect();
         Ok(Parameters { tensors: self.tensors.clone(), replicas, signature: self.signature })
     }
+}
+
+/// The tensors of a network from a file that holds exactly these.
+fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T>>> {
+    let wrong = |message: String| Error::File { path: path.into(), message };
+    let bytes = read(path)?;
+    let file = parse(path, &bytes)?;
+    if let Some(extra) = file.names().into_iter().find(|n| !tensors.iter().any(|t| t.name == **n)) {
+        return Err(wrong(format!("has a tensor `{extra}` that this network does not have")));
+    }
+    let mut loaded = Vec::with_capacity(tensors.len());
+    for tensor in tensors {
+        let name = &tensor.name;
+        let view = file
+            .tensor(name)
+            .map_err(|_| wrong(format!("lacks the tensor `{name}` {:?} of this network", tensor.shape)))?;
+        if view.shape() != tensor.shape || view.dtype() != T::DTYPE {
+            return Err(wrong(format!(
+                "tensor `{name}` is {} {:?}, this network has {} {:?}",
+                view.dtype(),
+                view.shape(),
+                T::DTYPE,
+                tensor.shape
+            )));
+        }
+        let mut values = buffer::<T>(tensor.len());
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).copy_from_slice(view.data());
+        if let Some(i) = values.iter().position(|v| !v.finite()) {
+            return Err(wrong(format!("tensor `{name}`: value {i} is {}, not a finite number", values[i])));
+        }
+        loaded.push(values);
+    }
+    Ok(loaded)
 }
 
 /// The metadata of a safetensors file.

@@ -249,25 +249,34 @@ impl<T: Real> Program<T> {
         self.check_feeds(feeds)?;
         let Program { cpu, instructions, inputs, memory, .. } = self;
         let (cpu, instructions, inputs) = (&*cpu, &*instructions, &*inputs);
-        let one = |r: usize, memory: &mut Memory<T>| -> Result<()> {
-            let own = &parameters.replicas[r];
-            fill_all(cpu, inputs, feeds, r, memory)?;
-            let draw = Draw { seed: own.seed, step: memory.runs };
-            let known = memory.stamp == Some(own.stamp);
-            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
-                instruction.run(cpu, &mut memory.slots, &own.values, draw);
-            }
-            memory.stamp = Some(own.stamp);
-            memory.runs = memory.runs.wrapping_add(1);
-            Ok(())
-        };
+        let active = |r: usize| active.is_none_or(|a| a[r]);
+        let inner = &cpu.inside(memory.len());
+        // All inputs of all replicas are checked before any replica runs, so that a refused run leaves no trace.
         cpu.enter(|| {
             cpu.each(memory, |r, memory| {
-                memory.outcome = if active.is_none_or(|a| a[r]) { one(r, memory) } else { Ok(()) };
+                memory.outcome = if active(r) { fill_all(inner, inputs, feeds, r, memory) } else { Ok(()) };
             });
         });
         // The first in order, not in time, so that errors too are repeatable.
-        self.memory.iter_mut().try_for_each(|m| std::mem::replace(&mut m.outcome, Ok(())))
+        memory.iter_mut().try_for_each(|m| std::mem::replace(&mut m.outcome, Ok(())))?;
+        let run = |r: usize, memory: &mut Memory<T>| {
+            let own = &parameters.replicas[r];
+            let draw = Draw { seed: own.seed, step: memory.runs };
+            let known = memory.stamp == Some(own.stamp);
+            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
+                instruction.run(inner, &mut memory.slots, &own.values, draw);
+            }
+            memory.stamp = Some(own.stamp);
+            memory.runs = memory.runs.wrapping_add(1);
+        };
+        cpu.enter(|| {
+            cpu.each(memory, |r, memory| {
+                if active(r) {
+                    run(r, memory);
+                }
+            });
+        });
+        Ok(())
     }
 
     pub(crate) fn fits(&self, parameters: &Parameters<T>) -> Result<()> {
@@ -322,12 +331,18 @@ impl<T: Real> Program<T> {
     }
 
     /// An output's values in one replica after a run; `output` counts as they were given to `new`.
+    ///
+    /// # Panics
+    /// Like a slice, where there is no such replica or output.
     pub fn output<'a>(&'a self, parameters: &'a Parameters<T>, replica: usize, output: usize) -> &'a [T] {
         let (place, shape) = &self.outputs[output];
         &self.read(&parameters.replicas[replica], replica, *place)[..count(shape)]
     }
 
     /// An output's shape.
+    ///
+    /// # Panics
+    /// Like a slice, where there is no such output.
     pub fn output_shape(&self, output: usize) -> &[usize] {
         &self.outputs[output].1
     }
@@ -389,6 +404,7 @@ impl<T: Real> Program<T> {
                     None => spent.push((name, seconds)),
                 }
             }
+            memory.stamp = Some(own.stamp);
             Ok(())
         })?;
         spent.sort_by(|a, b| b.1.total_cmp(&a.1));

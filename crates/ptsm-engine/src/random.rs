@@ -34,22 +34,15 @@ fn key(seed: u64) -> [u32; 2] {
     [seed as u32, (seed >> 32) as u32]
 }
 
-/// Who draws: no two uses share numbers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stream {
-    /// The start value of a tensor.
-    Init(u32),
-}
-
-/// A uniform number in [0, 1) with 53 bits.
-pub(crate) fn uniform(seed: u64, stream: Stream, at: u64) -> f64 {
-    let Stream::Init(tensor) = stream;
+/// A uniform number in [0, 1) with 53 bits, for the start values of a tensor. Steps never reach the last counter word used here.
+pub(crate) fn uniform(seed: u64, tensor: u32, at: u64) -> f64 {
     let counter = [[at as u32], [(at >> 32) as u32], [tensor], [u32::MAX]];
     let [[a], [b], ..] = philox(counter, key(seed));
     ((u64::from(a) << 21) ^ (u64::from(b) >> 11)) as f64 / (1u64 << 53) as f64
 }
 
-/// What a step's random numbers depend on, besides stream and position.
+/// What a step's random numbers depend on, besides stream and position. Two programs over one graph draw the same numbers in
+/// their n-th runs: the masks belong to the network and the step, not to who asks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Draw {
     /// The replica's seed.

@@ -50,13 +50,13 @@ pub trait Real:
     fn abs(self) -> Self;
     /// Neither infinite nor NaN.
     fn finite(self) -> bool;
-    /// The larger one.
+    /// The larger one; NaN if `self` is.
     fn larger(self, other: Self) -> Self {
-        if self > other { self } else { other }
+        if self < other { other } else { self }
     }
-    /// The smaller one.
+    /// The smaller one; NaN if `self` is.
     fn smaller(self, other: Self) -> Self {
-        if self < other { self } else { other }
+        if self > other { other } else { self }
     }
 }
 

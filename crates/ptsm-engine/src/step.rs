@@ -179,7 +179,11 @@ impl<T: Real> Step<T> {
         }
     }
 
-    /// An output's values in one replica, by its place in [`StepSpec::outputs`].
+    /// An output's values in one replica, by its place in [`StepSpec::outputs`]: as they were before the update, except
+    /// for an output that is itself a tensor.
+    ///
+    /// # Panics
+    /// Like a slice, where there is no such replica or output.
     pub fn output<'a>(&'a self, parameters: &'a Parameters<T>, replica: usize, output: usize) -> &'a [T] {
         self.program.output(parameters, replica, output)
     }
@@ -202,9 +206,18 @@ impl<T: Real> Step<T> {
         self.states[replica].norm
     }
 
-    /// The compiled program, for its size and profile.
-    pub fn program(&mut self) -> &mut Program<T> {
-        &mut self.program
+    /// The compiled program, for its size.
+    pub fn program(&self) -> &Program<T> {
+        &self.program
+    }
+
+    /// Seconds each kind of operation takes, longest first; see [`Program::profile`].
+    pub fn profile(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+    ) -> Result<Vec<(String, f64)>> {
+        self.program.profile(parameters, feeds)
     }
 
     /// Bytes of memory the step holds: the program's and the optimizer's.
@@ -281,7 +294,7 @@ fn update<T: Real>(
     }
     state.steps += 1;
     own.stamp = new_stamp();
-    let steps = state.steps as i32;
+    let steps = i32::try_from(state.steps).unwrap_or(i32::MAX);
     let factor = adam.clip.map_or(1.0, |most| (most / (state.norm + 1e-6)).min(1.0));
     let (first, second) = adam.betas;
     let rule = Rule {

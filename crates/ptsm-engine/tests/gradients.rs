@@ -548,6 +548,11 @@ fn a_pair_joined_through_a_batch_norm_equals_the_three_apart() {
                     let h = g.batch_norm(h, 1e-3, 0.1)?;
                     spatial_by_hand(g, h, p[1], 2)
                 });
+                // Without zeros at the edges a large offset of the data would cancel, so training keeps these apart.
+                if mode == Mode::Train && padding == Padding::Valid && taps > 1 {
+                    assert_same(&label, &joined.check(), &by_hand.measure::<f64>(cpu()), 1e-10);
+                    continue;
+                }
                 assert_joined(&label, &joined, &["temporal_conv"], &by_hand);
                 assert_joined(&label, &joined, &["batch_norm"], &by_hand);
             }

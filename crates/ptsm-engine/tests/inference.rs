@@ -213,6 +213,10 @@ fn a_profile_leaves_results_alone() {
     let expected = run(&mut program, &parameters, &x);
     assert!(!program.profile(&parameters, &[("x", Feed::Shared(&x))]).unwrap().is_empty());
     assert_eq!(run(&mut program, &parameters, &x), expected);
+    // With other parameters, whose constants must not stay behind.
+    let others = net.parameters::<f32>(&[2]);
+    program.profile(&others, &[("x", Feed::Shared(&x))]).unwrap();
+    assert_eq!(run(&mut program, &parameters, &x), expected);
 }
 
 /// Random stacks of layers: whatever the planner reuses, a second run equals a first one.

@@ -803,17 +803,19 @@ fn a_refused_run_leaves_no_trace() {
     let w = g.parameter("w", &[64], Init::Constant(1.0)).unwrap();
     let h = g.mul(x, w).unwrap();
     let h = g.dropout(h, 0.5).unwrap();
-    let parameters = Parameters::<f32>::new(&g, &[1]).unwrap();
+    let parameters = Parameters::<f32>::new(&g, &[1, 2]).unwrap();
     let draw = |refused: Option<&[f32]>| {
-        let mut program = Program::<f32>::new(&g, Mode::Train, &[h], 1, cpu()).unwrap();
+        let mut program = Program::<f32>::new(&g, Mode::Train, &[h], 2, cpu()).unwrap();
         if let Some(values) = refused {
-            program.run(&parameters, &[("x", Feed::Shared(values))]).unwrap_err();
+            program.run(&parameters, &[("x", Feed::Each(values))]).unwrap_err();
         }
         program.run(&parameters, &[("x", Feed::Shared(&[1.0; 64]))]).unwrap();
-        program.output(&parameters, 0, 0).to_vec()
+        [0, 1].map(|r| program.output(&parameters, r, 0).to_vec())
     };
     assert_eq!(draw(None), draw(Some(&[1.0; 63])), "after a feed of the wrong size");
-    assert_eq!(draw(None), draw(Some(&[f32::NAN; 64])), "after a feed that is not finite");
+    // Only the second replica's feed is bad, and the first must not have run either.
+    let bad = [[1.0; 64], [f32::NAN; 64]].concat();
+    assert_eq!(draw(None), draw(Some(&bad)), "after a feed that is not finite");
 }
 
 /// Labels with more axes than one, picked by rows, are rows of labels.
@@ -852,7 +854,7 @@ fn a_profile_after_a_step_with_labels() {
     let feeds = [("x", Feed::Shared(&x[..])), ("labels", Feed::SharedLabels(&Y[..4]))];
     step.backward(&parameters, &feeds, &[true]).unwrap();
     for _ in 0..3 {
-        assert!(!step.program().profile(&parameters, &feeds).unwrap().is_empty());
+        assert!(!step.profile(&parameters, &feeds).unwrap().is_empty());
     }
 }
 

@@ -358,7 +358,8 @@ pub(crate) mod x86 {
             // As `Real::exp`, with fused multiply-adds.
             unsafe {
                 let set = |x: f32| _mm256_set1_ps(x);
-                let x = _mm256_max_ps(_mm256_min_ps(set(88.72), self.0), set(-87.33));
+                // The operand order lets a NaN through.
+                let x = _mm256_max_ps(set(-87.33), _mm256_min_ps(set(88.72), self.0));
                 let n = _mm256_round_ps::<NEAREST>(_mm256_mul_ps(x, set(std::f32::consts::LOG2_E)));
                 let r = _mm256_fnmadd_ps(n, set(LN2_HIGH), x);
                 let r = _mm256_fnmadd_ps(n, set(LN2_LOW), r);
@@ -532,11 +533,13 @@ pub(crate) mod x86 {
         }
         #[inline(always)]
         unsafe fn exp(self) -> Self {
-            // `scalef` multiplies by 2^n and gives 0 or infinity by itself where that is due.
+            // `scalef` multiplies by 2^n and rounds to 0 or infinity by itself; the limits only keep the polynomial small. Their
+            // operand order lets a NaN through.
             unsafe {
                 let set = |x: f32| _mm512_set1_ps(x);
-                let n = _mm512_roundscale_ps::<NEAREST>(_mm512_mul_ps(self.0, set(std::f32::consts::LOG2_E)));
-                let r = _mm512_fnmadd_ps(n, set(LN2_HIGH), self.0);
+                let x = _mm512_max_ps(set(-200.0), _mm512_min_ps(set(200.0), self.0));
+                let n = _mm512_roundscale_ps::<NEAREST>(_mm512_mul_ps(x, set(std::f32::consts::LOG2_E)));
+                let r = _mm512_fnmadd_ps(n, set(LN2_HIGH), x);
                 let r = _mm512_fnmadd_ps(n, set(LN2_LOW), r);
                 let mut p = set(TERMS[0]);
                 for term in &TERMS[1..] {

@@ -1,4 +1,5 @@
-//! Sums along a row, in four vectors of partial sums: the order depends on the instruction set only.
+//! Rows: sums along one, in four vectors of partial sums (the order depends on the instruction set only), and changes
+//! in place.
 
 use super::lanes::{Lanes, Plain};
 use crate::cpu::Isa;
@@ -312,6 +313,21 @@ mod tests {
                     assert!((got - expected).abs() < 1e-4, "{isa:?} case {case} n {n}: {got} {expected}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_finite_stay_so_on_every_path() {
+        for isa in Isa::available() {
+            let mut y = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e20, 1e20, -100.0];
+            let x = y;
+            Change::Elu.on(isa, &mut y);
+            assert!(y[0].is_nan() && y[1] == f32::INFINITY, "{isa:?} {y:?}");
+            assert!(y[2..].iter().zip([-1.0, -1.0, 1e20, -1.0]).all(|(y, e)| *y == e), "{isa:?} {y:?}");
+            let mut g = [1.0f32; 6];
+            Change::EluSlope(&x).on(isa, &mut g);
+            assert!(g[0].is_nan() && g[1] == 1.0 && g[4] == 1.0, "{isa:?} {g:?}");
+            assert!([g[2], g[3], g[5]].iter().all(|g| *g >= 0.0 && *g < 1e-37), "{isa:?} {g:?}");
         }
     }
 

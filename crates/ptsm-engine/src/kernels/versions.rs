@@ -1,7 +1,8 @@
 //! Compiles one plain function several times and chooses at run time.
 //!
 //! Elementwise loops need no intrinsics: the compiler vectorises them for whatever the enclosing function
-//! may use. [`Isa`] is only ever made by detection, which is what makes the calls sound.
+//! may use. The calls are sound because an [`Isa`] gets here only through a device, and `Cpu::with` refuses one that
+//! detection did not find; nothing in `kernels` can be reached from outside the crate.
 
 use crate::cpu::Isa;
 

@@ -9,7 +9,7 @@ use crate::real::Real;
 
 /// Which function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BinaryKind {
+pub(crate) enum BinaryKind {
     /// `a + b`
     Add,
     /// `a - b`

@@ -21,7 +21,8 @@ impl Graph {
         if p == 0.0 {
             return Ok(x);
         }
-        if !(0.0..1.0).contains(&p) {
+        // Beyond this, nothing would be left at the resolution of 2^-16.
+        if !(0.0..=1.0 - 1.0 / 32768.0).contains(&p) {
             return Err(self.misfit("dropout", format!("the probability must be in 0..1, got {p}")));
         }
         let stream = self.stream();

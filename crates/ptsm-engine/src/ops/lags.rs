@@ -1,9 +1,10 @@
 //! Mean products of a signal with shifted copies of itself, over all rows and output places of a convolution.
 //!
-//!   x `[B, C, T]` -> `[K + 1, K]`: `A[i, j] = mean of p[t + i] * p[t + j]`, last row `m[j] = mean of p[t + j]`
+//!   x `[B, C, T]` -> `[K + 1, K]`: `m[j] = mean of p[t + j]` in the last row, above it the covariances
+//!   `A[i, j] = mean of p[t + i] * p[t + j] - m[i] * m[j]`
 //!
 //! where p is a row with zeros added on both sides and t runs over the T' output places. A filter h then has
-//! output mean `h . m` and mean square `h^T A h`: the statistics a batch norm wants after a temporal convolution,
+//! output mean `h . m` and variance `h^T A h`: the statistics a batch norm wants after a temporal convolution,
 //! without running it. A is nearly constant along diagonals; only the edges differ, and those are
 //! corrected exactly.
 
@@ -119,22 +120,24 @@ impl Operation for LagMoments {
             |i: usize| call.work.iter().skip(i).step_by(self.per_trial()).map(|v| v.wide()).sum::<f64>();
         let scale = 1.0 / (b * c * places) as f64;
         let (head, tail) = (k + 1, k + 1 + k * k + k);
-        for lag in 0..k {
-            let mut value = total(lag);
-            for i in 0..k - lag {
-                let j = i + lag;
-                call.out[i * k + j] = T::of(value * scale);
-                call.out[j * k + i] = T::of(value * scale);
-                if j + 1 < k {
-                    value += total(tail + i * k + j) - total(head + i * k + j);
-                }
-            }
-        }
         let mut value = total(k);
         for j in 0..k {
             call.out[k * k + j] = T::of(value * scale);
             if j + 1 < k {
                 value += total(tail + k * k + j) - total(head + k * k + j);
+            }
+        }
+        for lag in 0..k {
+            let mut value = total(lag);
+            for i in 0..k - lag {
+                let j = i + lag;
+                let covariance =
+                    T::of(value * scale - call.out[k * k + i].wide() * call.out[k * k + j].wide());
+                call.out[i * k + j] = covariance;
+                call.out[j * k + i] = covariance;
+                if j + 1 < k {
+                    value += total(tail + i * k + j) - total(head + i * k + j);
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The operations, one file each, and their registry.
 //!
-//! An operation is plain data (a struct with its options) that knows three things: the shape of its result,
-//! which nodes make up its gradient, and how a device computes it. To add one, write its file and add one
-//! line to [`operations!`] below; differentiation, planning, drawing and the gradient tests follow.
+//! An operation is plain data (a struct with its options) that knows its name, the shape of its result, which nodes make up its
+//! gradient, how much memory it works in, and how the CPU computes it. To add one, write its file, name the module and add
+//! one line to [`operations!`] below; differentiation, planning, drawing and the gradient tests follow.
 
 use crate::cpu::Cpu;
 use crate::error::Result;
@@ -30,7 +30,8 @@ mod unary;
 mod variance;
 
 pub(crate) use mode::BatchNorm;
-pub use {binary::BinaryKind, conv::Padding, pool::Pooling, unary::UnaryKind};
+pub(crate) use unary::UnaryKind;
+pub use {conv::Padding, pool::Pooling};
 pub(crate) use {
     conv::{Conv1d, prepack},
     lags::LagMoments,
@@ -251,7 +252,7 @@ impl Op {
     }
 }
 
-/// `[3, 4]` for messages, with the product where it helps.
+/// Number of elements.
 pub(crate) fn count(shape: &[usize]) -> usize {
     shape.iter().product()
 }

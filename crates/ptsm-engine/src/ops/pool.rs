@@ -82,14 +82,14 @@ impl Pooling {
             (Some(4), false) => {
                 return tiles::<T, 4>(isa, x, out, |w| (w[0] + w[1] + (w[2] + w[3])) * T::of(0.25));
             }
-            (Some(3), true) => return tiles::<T, 3>(isa, x, out, |w| w[0].larger(w[1]).larger(w[2])),
-            (Some(2), true) => return tiles::<T, 2>(isa, x, out, |w| w[0].larger(w[1])),
+            (Some(3), true) => return tiles::<T, 3>(isa, x, out, |w| most(most(w[0], w[1]), w[2])),
+            (Some(2), true) => return tiles::<T, 2>(isa, x, out, |w| most(w[0], w[1])),
             _ => {}
         }
         for (j, out) in out.iter_mut().enumerate() {
             let window = &x[self.window(j, x.len())];
             *out = match self {
-                Pooling::Max { .. } => window.iter().fold(window[0], |most, &x| most.larger(x)),
+                Pooling::Max { .. } => window.iter().fold(window[0], |m, &x| most(m, x)),
                 _ if window.len() < 24 => {
                     window.iter().fold(T::ZERO, |sum, &x| sum + x) * T::of(1.0 / window.len() as f64)
                 }
@@ -127,6 +127,14 @@ impl Pooling {
     pub(crate) fn needs_values(self) -> bool {
         matches!(self, Pooling::Max { .. })
     }
+}
+
+/// The larger one, or NaN if either is: an overflow must not be pooled away.
+#[inline(always)]
+fn most<T: Real>(a: T, b: T) -> T {
+    let larger = if a < b { b } else { a };
+    // Comparisons with NaN are false, so only one in `b` is still to be let through.
+    if b.partial_cmp(&b).is_none() { b } else { larger }
 }
 
 /// One value per window of `N`.

@@ -113,6 +113,10 @@ fn groups(shape: &[usize], axes: &[usize]) -> Option<[usize; 5]> {
         }
         *sizes.get_mut(at)? *= size;
     }
+    // Everything is reduced: one row.
+    if sizes[1] == 1 && sizes[3] == 1 {
+        return Some([1, 1, 1, 1, sizes[0] * sizes[2] * sizes[4]]);
+    }
     // Nothing kept behind the second reduced group: it is the innermost one, whose rows are summed as vectors.
     if sizes[3] == 1 {
         sizes.swap(2, 4);

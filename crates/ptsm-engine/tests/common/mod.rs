@@ -264,7 +264,7 @@ impl<T: Real> Runner<'_, T> {
     pub(crate) fn makes(&mut self, shape: &[usize]) -> bool {
         let shape = format!(" {shape:?}");
         let feeds = feeds(self.experiment, &self.reals);
-        let spent = self.step.program().profile(&self.parameters, &feeds).unwrap();
+        let spent = self.step.profile(&self.parameters, &feeds).unwrap();
         spent.iter().any(|(name, _)| name.ends_with(&shape))
     }
 
