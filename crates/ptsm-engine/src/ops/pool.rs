@@ -112,6 +112,11 @@ impl Pooling {
                 },
             );
         }
+        match (self.tiling(time), self.needs_values()) {
+            (Some(3), true) => return first_of_tiles::<T, 3>(isa, x, grad, out),
+            (Some(2), true) => return first_of_tiles::<T, 2>(isa, x, grad, out),
+            _ => {}
+        }
         out.fill(T::ZERO);
         for (j, &g) in grad.iter().enumerate() {
             let window = self.window(j, time);
@@ -143,6 +148,27 @@ fn tiles<T: Real, const N: usize>(isa: Isa, x: &[T], out: &mut [T], f: impl Fn(&
         isa,
         #[inline(always)]
         || out.iter_mut().zip(x.as_chunks::<N>().0).for_each(|(o, w)| *o = f(w)),
+    );
+}
+
+/// Each gradient to the first largest sample of its window of `N`, without a branch.
+fn first_of_tiles<T: Real, const N: usize>(isa: Isa, x: &[T], grad: &[T], out: &mut [T]) {
+    vectorised(
+        isa,
+        #[inline(always)]
+        || {
+            let (windows, rest) = out.as_chunks_mut::<N>();
+            for ((out, x), &g) in windows.iter_mut().zip(x.as_chunks::<N>().0).zip(grad) {
+                for i in 0..N {
+                    let mut first = true;
+                    for j in 0..N {
+                        first &= if j < i { x[i] > x[j] } else { x[i] >= x[j] };
+                    }
+                    out[i] = if first { g } else { T::ZERO };
+                }
+            }
+            rest.fill(T::ZERO);
+        },
     );
 }
 
