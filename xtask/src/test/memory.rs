@@ -1,4 +1,5 @@
-//! The kernels' unit tests where reading or writing out of bounds is noticed.
+//! The kernels' unit tests, and the tests over random shapes that size slices for them, where reading or writing out of
+//! bounds is noticed.
 //!
 //! The address sanitizer sees every instruction set of the machine. Valgrind, where it is installed, also notices the use of
 //! uninitialised memory; it hides AVX-512 from the tests, so there the AVX2 path runs as the best one.
@@ -13,15 +14,18 @@ use serde_json::Value;
 
 use crate::shell::{self, cargo, rustc, spelled};
 
-/// Names of the tests that run kernels.
-const TESTS: [&str; 4] = ["kernels", "winograd", "rows", "product"];
+/// Names of the unit tests that run kernels.
+const TESTS: &str = "kernels";
 
 pub(super) fn check() -> Result<()> {
     let host = host()?;
     let sanitizer = sanitizer_works(&host);
     let valgrind = Command::new("valgrind").arg("--version").output().is_ok_and(|v| v.status.success());
     match (&sanitizer, valgrind) {
-        (Ok(()), _) => run_tests(&mut sanitized(&host))?,
+        (Ok(()), _) => {
+            run_tests(sanitized(&host, ["--lib"]).args(["--", TESTS]))?;
+            run_tests(&mut sanitized(&host, ["--test", "properties"]))?;
+        }
         (Err(error), true) => println!("address sanitizer: not usable here ({error:#}); valgrind has to do"),
         (Err(error), false) => bail!(
             "neither an address sanitizer nor valgrind is usable: {error:#}. Install valgrind, or a Rust toolchain \
@@ -29,7 +33,7 @@ pub(super) fn check() -> Result<()> {
         ),
     }
     if valgrind {
-        run_tests(Command::new("valgrind").args(["--quiet", "--error-exitcode=1"]).arg(plain()?).args(TESTS))
+        run_tests(Command::new("valgrind").args(["--quiet", "--error-exitcode=1"]).arg(plain()?).arg(TESTS))
     } else {
         println!("valgrind: skipped, it is not installed; the address sanitizer covered the kernels");
         Ok(())
@@ -59,9 +63,9 @@ fn sanitizer_works(host: &str) -> Result<()> {
     shell::capture(&mut Command::new(program)).map(drop)
 }
 
-fn sanitized(host: &str) -> Command {
-    let mut command = cargo(["test", "--locked", "--package", "ptsm-engine", "--lib", "--target", host]);
-    command.arg("--target-dir").arg(shell::target().join("asan")).arg("--").args(TESTS);
+fn sanitized<const N: usize>(host: &str, which: [&str; N]) -> Command {
+    let mut command = cargo(["test", "--locked", "--package", "ptsm-engine", "--target", host]);
+    command.arg("--target-dir").arg(shell::target().join("asan")).args(which);
     with_sanitizer(&mut command).env("RUSTFLAGS", "-Zsanitizer=address");
     command
 }
