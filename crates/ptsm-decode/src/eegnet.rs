@@ -14,7 +14,7 @@
 //!
 //! Parameters at C=22, T=512, K=4: 2484 (held by a test).
 
-use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
+use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Error, Network, Result, TrialShape, positive, probability};
@@ -129,16 +129,7 @@ impl EegNet {
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
             Ok(g.linear(h, w, Some(b))?)
         })?;
-        let loss = g.scoped("loss", |g| g.cross_entropy(logits, labels, self.label_smoothing))?;
-        let objectives = vec![Objective::new(&g, loss, |_| true)];
-        Ok(Network {
-            graph: g,
-            logits,
-            total: loss,
-            losses: vec![("task", loss)],
-            values: vec![],
-            objectives,
-        })
+        Network::classifier(g, logits, labels, self.label_smoothing)
     }
 
     fn pooled(&self, g: &mut Graph, h: Id, size: usize) -> Result<Id> {

@@ -60,6 +60,13 @@ pub struct Network {
 }
 
 impl Network {
+    /// A network that is nothing but a classifier: cross-entropy moves everything.
+    pub(crate) fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
+        let loss = graph.scoped("loss", |g| g.cross_entropy(logits, labels, smoothing))?;
+        let objectives = vec![Objective::new(&graph, loss, |_| true)];
+        Ok(Network { graph, logits, total: loss, losses: vec![("task", loss)], values: vec![], objectives })
+    }
+
     /// A value by name.
     pub fn value(&self, name: &str) -> Option<Id> {
         self.values.iter().chain(&self.losses).find(|(n, _)| *n == name).map(|(_, id)| *id)
