@@ -314,14 +314,7 @@ fn eegnet() -> Classifier<'static> {
         model: Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }),
         shape: shape(4, 128, 3, 1),
         batch: 3,
-        names: &[
-            "temporal.weight",
-            "spatial.weight",
-            "depthwise.weight",
-            "pointwise.weight",
-            "classifier.weight",
-            "classifier.bias",
-        ],
+        names: &common::EEGNET_NAMES,
         scales: &[0.1, 0.1, 0.1, 0.1, 0.02, 0.1],
         eval: &[
             -0.06848349777,

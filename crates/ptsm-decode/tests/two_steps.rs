@@ -117,17 +117,9 @@ fn eegnet_with_a_max_norm_that_bites() {
     let model = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() });
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
     check("eegnet", &model, shape, 3, |network| {
-        let names = [
-            "temporal.weight",
-            "spatial.weight",
-            "depthwise.weight",
-            "pointwise.weight",
-            "classifier.weight",
-            "classifier.bias",
-        ];
         let scales = [0.1, 2.0, 0.1, 0.1, 0.02, 0.1];
         let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
-        set_all(&network.graph, &mut parameters, &names.map(String::from), |k, _, n| {
+        set_all(&network.graph, &mut parameters, &common::EEGNET_NAMES.map(String::from), |k, _, n| {
             fill(n, k, scales[k - 1])
         });
         parameters

@@ -12,7 +12,7 @@ use crate::real::Real;
 
 /// Where a value is found while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     /// A parameter or statistic.
     Tensor(usize),
     /// One of the program's own buffers.
@@ -116,8 +116,10 @@ pub struct Program<T> {
     instructions: Vec<Instruction>,
     inputs: Vec<(Input, usize)>,
     outputs: Vec<(Place, Vec<usize>)>,
-    pub(crate) gradients: Vec<(usize, Option<usize>)>,
-    pub(crate) updates: Vec<(usize, usize)>,
+    /// Moved tensors and where their gradients are; none where no objective depends on one.
+    pub(crate) gradients: Vec<(usize, Option<Place>)>,
+    /// Statistics and where their new values are.
+    pub(crate) updates: Vec<(usize, Place)>,
     memory: Vec<Memory<T>>,
     /// The tensors it was compiled for.
     tensors: Vec<Tensor>,
@@ -125,8 +127,6 @@ pub struct Program<T> {
     signature: u64,
     /// All inputs the graph has, needed here or not.
     declared: Vec<String>,
-    gradient_places: Vec<Place>,
-    update_places: Vec<Place>,
 }
 
 impl<T: Real> Program<T> {
@@ -186,12 +186,6 @@ impl<T: Real> Program<T> {
             .collect();
         let plan = Plan::new(&lowered.graph, &kept, applies);
         let place = |id: Id| plan.place(&lowered.graph, id);
-        let mut gradients = vec![];
-        let mut gradient_places = vec![];
-        for (tensor, grad) in moved {
-            gradients.push((tensor, grad.map(|_| gradient_places.len())));
-            gradient_places.extend(grad.map(place));
-        }
         let memory = (0..replicas).map(|_| Memory {
             slots: plan.sizes.iter().map(|&n| buffer(n)).collect(),
             stamp: None,
@@ -202,10 +196,8 @@ impl<T: Real> Program<T> {
             cpu: cpu.clone(),
             inputs: plan.inputs(&lowered.graph),
             outputs: outputs.iter().map(|&o| (place(o), lowered.graph.shape(o).to_vec())).collect(),
-            gradients,
-            gradient_places,
-            updates: updates.iter().enumerate().map(|(i, (t, _))| (*t, i)).collect(),
-            update_places: updates.iter().map(|(_, id)| place(*id)).collect(),
+            gradients: moved.into_iter().map(|(tensor, grad)| (tensor, grad.map(place))).collect(),
+            updates: updates.into_iter().map(|(tensor, id)| (tensor, place(id))).collect(),
             memory: memory.collect(),
             tensors: graph.tensors().to_vec(),
             signature: Graph::signature(graph.tensors()),
@@ -347,7 +339,7 @@ impl<T: Real> Program<T> {
         &self.outputs[output].1
     }
 
-    fn read<'a>(&'a self, own: &'a Replica<T>, replica: usize, place: Place) -> &'a [T] {
+    pub(crate) fn read<'a>(&'a self, own: &'a Replica<T>, replica: usize, place: Place) -> &'a [T] {
         match place {
             Place::Tensor(t) => &own.values[t],
             Place::Slot(s) => &self.memory[replica].slots[s],
@@ -356,20 +348,6 @@ impl<T: Real> Program<T> {
 
     pub(crate) fn cpu(&self) -> &Cpu {
         &self.cpu
-    }
-
-    /// The gradient of a tensor in one replica, if the objectives depend on it.
-    pub(crate) fn gradient<'a>(
-        &'a self,
-        own: &'a Replica<T>,
-        replica: usize,
-        at: Option<usize>,
-    ) -> Option<&'a [T]> {
-        at.map(|i| self.read(own, replica, self.gradient_places[i]))
-    }
-
-    pub(crate) fn update<'a>(&'a self, own: &'a Replica<T>, replica: usize, at: usize) -> &'a [T] {
-        self.read(own, replica, self.update_places[at])
     }
 
     /// Runs of a replica so far.

@@ -197,7 +197,7 @@ impl<T: Real> Step<T> {
     ) -> Option<&'a [T]> {
         let tensor = parameters.tensors.iter().position(|t| t.name == name)?;
         let (_, at) = self.program.gradients.iter().find(|(t, _)| *t == tensor)?;
-        let gradient = self.program.gradient(&parameters.replicas[replica], replica, *at)?;
+        let gradient = self.program.read(&parameters.replicas[replica], replica, (*at)?);
         Some(&gradient[..parameters.tensors[tensor].len()])
     }
 
@@ -284,8 +284,8 @@ fn update<T: Real>(
     let isa = program.cpu().isa();
     let mut squares = 0.0;
     for (t, at) in &program.gradients {
-        if let Some(g) = program.gradient(own, r, *at) {
-            squares += sum_of_squares(isa, &g[..tensors[*t].len()]);
+        if let Some(at) = *at {
+            squares += sum_of_squares(isa, &program.read(own, r, at)[..tensors[*t].len()]);
         }
     }
     state.norm = squares.sqrt();
@@ -312,12 +312,12 @@ fn update<T: Real>(
     for (tensor, at) in &program.updates {
         let mut values = std::mem::replace(&mut own.values[*tensor], Buffer::new(64));
         let n = values.len();
-        values.copy_from_slice(&program.update(own, r, *at)[..n]);
+        values.copy_from_slice(&program.read(own, r, *at)[..n]);
         own.values[*tensor] = values;
     }
     for ((t, at), moments) in program.gradients.iter().zip(&mut state.moments) {
         let mut values = std::mem::replace(&mut own.values[*t], Buffer::new(64));
-        let gradient = program.gradient(own, r, *at);
+        let gradient = at.map(|at| program.read(own, r, at));
         let [m, v] = moments;
         // A tensor that the losses do not reach stays where it is, as in PyTorch.
         if let Some(g) = gradient {

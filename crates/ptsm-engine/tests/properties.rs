@@ -7,8 +7,8 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{Experiment, Measured, Random, assert_same, cpu, distance};
-use ptsm_engine::{Cpu, Graph, Id, Isa, Mode, Padding, Pooling, Result};
+use common::{Experiment, Measured, Random, assert_same, cpu, distance, to};
+use ptsm_engine::{Cpu, Feed, Graph, Id, Init, Isa, Mode, Padding, Parameters, Pooling, Program, Result};
 
 /// Runs a property for many seeds; the first failing one is named.
 fn for_seeds(cases: u64, property: impl Fn(&mut Random)) {
@@ -509,4 +509,47 @@ fn rows() {
         assert!(distance(&measured.result, &plain) < 1e-12, "{label}");
         agrees_everywhere(&experiment, &measured, &devices);
     });
+}
+
+/// What the documentation says of Winograd's form: it rounds two to three times as much as direct summation in f32 (2.1 to 2.3 here).
+#[test]
+fn winograds_form_rounds_at_most_three_times_as_much_as_direct_sums() {
+    let (channels, outputs, time) = (64, 32, 640);
+    for taps in [5, 7] {
+        let mut random = Random::new(11);
+        let x: Vec<f32> = to(&random.reals(channels * time));
+        let w: Vec<f32> = to(&random.reals(outputs * channels * taps));
+        let half = taps / 2;
+        let at =
+            |c: usize, t: usize| t.checked_sub(half).filter(|t| *t < time).map_or(0.0, |t| x[c * time + t]);
+        let mut graph = Graph::new();
+        let input = graph.input("x", &[1, channels, time]).unwrap();
+        let weight = graph.parameter("w", &[outputs, channels, taps], Init::Constant(0.0)).unwrap();
+        let y = graph.conv1d(input, weight, None, 1, Padding::Same).unwrap();
+        for isa in Isa::available() {
+            let mut program =
+                Program::<f32>::new(&graph, Mode::Infer, &[y], 1, &Cpu::with(1, isa).unwrap()).unwrap();
+            let mut parameters = Parameters::new(&graph, &[0]).unwrap();
+            parameters.set(0, "w", &w).unwrap();
+            program.run(&parameters, &[("x", Feed::Each(&x))]).unwrap();
+            let got = program.output(&parameters, 0, 0);
+            let (mut direct, mut winograd) = (0.0, 0.0);
+            for o in 0..outputs {
+                for t in 0..time {
+                    let (mut exact, mut narrow) = (0.0f64, 0.0f32);
+                    for c in 0..channels {
+                        for k in 0..taps {
+                            let weight = w[(o * channels + c) * taps + k];
+                            exact += f64::from(weight) * f64::from(at(c, t + k));
+                            narrow += weight * at(c, t + k);
+                        }
+                    }
+                    direct += (f64::from(narrow) - exact).powi(2);
+                    winograd += (f64::from(got[o * time + t]) - exact).powi(2);
+                }
+            }
+            let ratio = (winograd / direct).sqrt();
+            assert!(ratio < 3.0, "{isa:?}, {taps} taps: {ratio}");
+        }
+    }
 }

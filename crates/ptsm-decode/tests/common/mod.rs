@@ -105,3 +105,13 @@ pub fn ptsm_parameters<T: Real>(network: &Network) -> Parameters<T> {
     });
     parameters
 }
+
+/// EEGNet's tensors in the order of its specification: k = 1..6.
+pub const EEGNET_NAMES: [&str; 6] = [
+    "temporal.weight",
+    "spatial.weight",
+    "depthwise.weight",
+    "pointwise.weight",
+    "classifier.weight",
+    "classifier.bias",
+];

@@ -1,6 +1,7 @@
 //! The two product kernels, see [the module](super).
 
 use super::lanes::{Lanes, Plain};
+use super::versions::f32_paths;
 use crate::cpu::Isa;
 use crate::real::Real;
 
@@ -346,33 +347,6 @@ pub(crate) fn dots_portable<T: Real>(call: &mut Dots<'_, T>) {
     unsafe { dots::<T, Plain<T>>(call) }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::super::lanes::x86::{Avx2, Avx512};
-    use super::{Dots, Panel, dots, panel};
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    pub(super) unsafe fn panel_avx512(call: &mut Panel<'_, f32>) {
-        // SAFETY: the features are enabled here; the slices were checked by `Panel::run`.
-        unsafe { panel::<f32, Avx512>(call) }
-    }
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn panel_avx2(call: &mut Panel<'_, f32>) {
-        // SAFETY: as above.
-        unsafe { panel::<f32, Avx2>(call) }
-    }
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    pub(super) unsafe fn dots_avx512(call: &mut Dots<'_, f32>) {
-        // SAFETY: as above, by `Dots::run`.
-        unsafe { dots::<f32, Avx512>(call) }
-    }
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn dots_avx2(call: &mut Dots<'_, f32>) {
-        // SAFETY: as above.
-        unsafe { dots::<f32, Avx2>(call) }
-    }
-}
-
 pub(crate) fn f32_rows(isa: Isa) -> usize {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -397,34 +371,9 @@ pub(crate) fn f32_columns(isa: Isa) -> usize {
     }
 }
 
-pub(crate) fn panel_f32(isa: Isa, call: &mut Panel<'_, f32>) {
-    match isa {
-        // SAFETY: these variants exist only where detection found the features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::panel_avx512(call) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::panel_avx2(call) },
-        // SAFETY: NEON is part of every aarch64 target; the slices were checked.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { panel::<f32, super::lanes::arm::Neon>(call) },
-        _ => panel_portable(call),
-    }
-}
-
-pub(crate) fn dots_f32(isa: Isa, call: &mut Dots<'_, f32>) {
-    match isa {
-        // SAFETY: these variants exist only where detection found the features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::dots_avx512(call) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::dots_avx2(call) },
-        // SAFETY: NEON is part of every aarch64 target; the slices were checked.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { dots::<f32, super::lanes::arm::Neon>(call) },
-        _ => dots_portable(call),
-    }
+f32_paths! {
+    fn panel_f32(call: &mut Panel<'_, f32>) = panel;
+    fn dots_f32(call: &mut Dots<'_, f32>) = dots;
 }
 
 #[cfg(test)]

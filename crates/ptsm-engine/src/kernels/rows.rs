@@ -2,6 +2,7 @@
 //! in place.
 
 use super::lanes::{Lanes, Plain};
+use super::versions::f32_paths;
 use crate::cpu::Isa;
 use crate::real::Real;
 
@@ -229,61 +230,9 @@ pub(crate) fn change_portable<T: Real>(what: Change<'_, T>, values: &mut [T]) {
     unsafe { change::<T, Plain<T>>(what, values) }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::super::lanes::x86::{Avx2, Avx512};
-    use super::{Change, Sum, change, sum};
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    pub(super) unsafe fn sum_avx512(what: Sum<'_, f32>) -> f32 {
-        // SAFETY: the features are enabled here.
-        unsafe { sum::<f32, Avx512>(what) }
-    }
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn sum_avx2(what: Sum<'_, f32>) -> f32 {
-        // SAFETY: as above.
-        unsafe { sum::<f32, Avx2>(what) }
-    }
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    pub(super) unsafe fn change_avx512(what: Change<'_, f32>, values: &mut [f32]) {
-        // SAFETY: as above.
-        unsafe { change::<f32, Avx512>(what, values) }
-    }
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) unsafe fn change_avx2(what: Change<'_, f32>, values: &mut [f32]) {
-        // SAFETY: as above.
-        unsafe { change::<f32, Avx2>(what, values) }
-    }
-}
-
-pub(crate) fn sum_f32(isa: Isa, what: Sum<'_, f32>) -> f32 {
-    match isa {
-        // SAFETY: these variants exist only where detection found the features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::sum_avx512(what) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::sum_avx2(what) },
-        // SAFETY: NEON is part of every aarch64 target.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { sum::<f32, super::lanes::arm::Neon>(what) },
-        _ => sum_portable(what),
-    }
-}
-
-pub(crate) fn change_f32(isa: Isa, what: Change<'_, f32>, values: &mut [f32]) {
-    match isa {
-        // SAFETY: these variants exist only where detection found the features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::change_avx512(what, values) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::change_avx2(what, values) },
-        // SAFETY: NEON is part of every aarch64 target.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { change::<f32, super::lanes::arm::Neon>(what, values) },
-        _ => change_portable(what, values),
-    }
+f32_paths! {
+    fn sum_f32(what: Sum<'_, f32>) -> f32 = sum;
+    fn change_f32(what: Change<'_, f32>, values: &mut [f32]) = change;
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! `x[N i .. N i + 8]` as neighbours of a vector over tiles.
 
 use super::lanes::{Lanes, Plain};
+use super::versions::f32_paths;
 use crate::cpu::Isa;
 use crate::real::Real;
 
@@ -261,66 +262,9 @@ pub(crate) fn phases_portable<T: Real>(call: Phases<'_, T>) {
     unsafe { split_phases::<T, Plain<T>>(call) }
 }
 
-pub(crate) fn phases_f32(isa: Isa, call: Phases<'_, f32>) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use super::lanes::x86::{Avx2, Avx512};
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(call: Phases<'_, f32>) {
-            // SAFETY: the features are enabled here; the slices were checked by `phases`.
-            unsafe { split_phases::<f32, Avx512>(call) }
-        }
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(call: Phases<'_, f32>) {
-            // SAFETY: as above.
-            unsafe { split_phases::<f32, Avx2>(call) }
-        }
-        match isa {
-            // SAFETY: these variants exist only where detection found the features.
-            Isa::Avx512 => return unsafe { avx512(call) },
-            // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(call) },
-            _ => {}
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    if isa == Isa::Neon {
-        // SAFETY: NEON is part of every aarch64 target; the slices were checked by `phases`.
-        return unsafe { split_phases::<f32, super::lanes::arm::Neon>(call) };
-    }
-    let _ = isa;
-    phases_portable(call)
-}
-
-pub(crate) fn transform_f32(isa: Isa, form: Form, what: Transform<'_, f32>, tiles: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use super::lanes::x86::{Avx2, Avx512};
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(form: Form, what: Transform<'_, f32>, tiles: usize) {
-            // SAFETY: the features are enabled here; the slices were checked by `run`.
-            unsafe { transform::<f32, Avx512>(form, what, tiles) }
-        }
-        #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(form: Form, what: Transform<'_, f32>, tiles: usize) {
-            // SAFETY: as above.
-            unsafe { transform::<f32, Avx2>(form, what, tiles) }
-        }
-        match isa {
-            // SAFETY: these variants exist only where detection found the features.
-            Isa::Avx512 => return unsafe { avx512(form, what, tiles) },
-            // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(form, what, tiles) },
-            _ => {}
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    if isa == Isa::Neon {
-        // SAFETY: NEON is part of every aarch64 target; the slices were checked by `run`.
-        return unsafe { transform::<f32, super::lanes::arm::Neon>(form, what, tiles) };
-    }
-    let _ = isa;
-    transform_portable(form, what, tiles)
+f32_paths! {
+    fn phases_f32(call: Phases<'_, f32>) = split_phases;
+    fn transform_f32(form: Form, what: Transform<'_, f32>, tiles: usize) = transform;
 }
 
 #[cfg(test)]
