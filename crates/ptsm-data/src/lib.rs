@@ -1,0 +1,1 @@
+//! Where trials come from: the simulated cohort, arrays of the user's own; splits by subject.

@@ -1,0 +1,1 @@
+//! Scores by subject, their spread and chance; protocols and the benchmark runner.

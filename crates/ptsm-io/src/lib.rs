@@ -1,0 +1,1 @@
+//! Foreign bytes to arrays and back: NPY and NPZ.

@@ -1,0 +1,1 @@
+//! Figures as SVG and pages as one HTML file.

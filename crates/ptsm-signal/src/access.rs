@@ -1,0 +1,97 @@
+//! What a method may see of the person it decodes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What was seen of the held-out subject before that subject was scored. It stands beside every score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetAccess {
+    /// Zero-shot: each trial is decoded alone.
+    #[default]
+    Nothing,
+    /// Trials one by one in time order; earlier ones may be used, without labels.
+    Stream,
+    /// Trials without labels.
+    Unlabelled {
+        /// Share of the recording, from its start.
+        fraction: f64,
+    },
+    /// A few labelled trials of each class, which are not scored.
+    Labelled {
+        /// Trials per class.
+        per_class: usize,
+        /// Share of the recording seen without labels besides.
+        unlabelled: f64,
+    },
+}
+
+impl TargetAccess {
+    /// The whole recording without labels.
+    pub const WHOLE: TargetAccess = TargetAccess::Unlabelled { fraction: 1.0 };
+
+    /// What two parts of one method see together.
+    pub fn and(self, other: TargetAccess) -> TargetAccess {
+        use TargetAccess::*;
+        match (self, other) {
+            (Nothing, x) | (x, Nothing) | (Stream, x) | (x, Stream) => x,
+            (Unlabelled { fraction: a }, Unlabelled { fraction: b }) => Unlabelled { fraction: a.max(b) },
+            (Labelled { per_class, unlabelled }, Unlabelled { fraction })
+            | (Unlabelled { fraction }, Labelled { per_class, unlabelled }) => {
+                Labelled { per_class, unlabelled: unlabelled.max(fraction) }
+            }
+            (Labelled { per_class: a, unlabelled: x }, Labelled { per_class: b, unlabelled: y }) => {
+                Labelled { per_class: a.max(b), unlabelled: x.max(y) }
+            }
+        }
+    }
+
+    /// MOABB's name of the same level (its `CrossSubjectMode`), where it has one.
+    pub fn moabb(self) -> Option<&'static str> {
+        match self {
+            TargetAccess::Nothing => Some("train"),
+            TargetAccess::Unlabelled { fraction } if fraction == 1.0 => Some("train_unlabeled_full"),
+            TargetAccess::Unlabelled { fraction } if fraction == 0.5 => Some("train_unlabeled_50p"),
+            TargetAccess::Unlabelled { fraction } if fraction == 0.2 => Some("train_unlabeled_20p"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for TargetAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match *self {
+            TargetAccess::Nothing => "nothing".to_string(),
+            TargetAccess::Stream => "earlier trials, unlabelled".to_string(),
+            TargetAccess::Unlabelled { fraction: 1.0 } => "all trials, unlabelled".to_string(),
+            TargetAccess::Unlabelled { fraction } => {
+                format!("{:.0} % of trials, unlabelled", 100.0 * fraction)
+            }
+            TargetAccess::Labelled { per_class, unlabelled: 0.0 } => {
+                format!("{per_class} labelled per class")
+            }
+            TargetAccess::Labelled { per_class, unlabelled } => {
+                format!("{per_class} labelled per class, {:.0} % unlabelled", 100.0 * unlabelled)
+            }
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TargetAccess::{self, *};
+
+    #[test]
+    fn together_they_see_what_either_sees() {
+        let few = Labelled { per_class: 5, unlabelled: 0.0 };
+        assert_eq!(few.and(TargetAccess::WHOLE), Labelled { per_class: 5, unlabelled: 1.0 });
+        assert_eq!(Nothing.and(Stream), Stream);
+        assert_eq!(few.and(Nothing).to_string(), "5 labelled per class");
+        assert_eq!(
+            TargetAccess::WHOLE.and(Unlabelled { fraction: 0.2 }).moabb(),
+            Some("train_unlabeled_full")
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Electrodes: names and places.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A place on the unit sphere: x to the right ear, y to the nose, z up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// To the right.
+    pub x: f64,
+    /// To the front.
+    pub y: f64,
+    /// Upwards.
+    pub z: f64,
+}
+
+impl Position {
+    /// Distance along a straight line, in radii.
+    pub fn distance(self, other: Position) -> f64 {
+        ((self.x - other.x).powi(2) + (self.y - other.y).powi(2) + (self.z - other.z).powi(2)).sqrt()
+    }
+}
+
+/// What a channel's numbers mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Microvolts.
+    #[default]
+    Microvolts,
+    /// Nothing known, as in arrays a user prepared.
+    Arbitrary,
+}
+
+/// One electrode or other signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// Its name, normalised: `C3`, `Cz`, `Fp1`.
+    pub name: String,
+    /// What its numbers mean.
+    #[serde(default)]
+    pub unit: Unit,
+    /// Where it is; none for signals that are not on the head or names nobody knows.
+    pub position: Option<Position>,
+}
+
+impl Channel {
+    /// An electrode of the 10-05 system by name; without a position where the name is not known.
+    pub fn named(name: &str) -> Channel {
+        let name = normalise(name);
+        Channel { position: position(&name), name, unit: Unit::Microvolts }
+    }
+}
+
+/// Names and unit-sphere positions of the electrodes used by the data sets this program knows.
+const TABLE: &str = include_str!("../data/electrode-positions.tsv");
+
+static POSITIONS: LazyLock<HashMap<&'static str, Position>> = LazyLock::new(|| {
+    TABLE
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut cells = line.split('\t');
+            let name = cells.next()?;
+            let mut number = || cells.next()?.trim().parse().ok();
+            Some((name, Position { x: number()?, y: number()?, z: number()? }))
+        })
+        .collect()
+});
+
+/// Where the 10-05 system puts an electrode.
+pub fn position(name: &str) -> Option<Position> {
+    POSITIONS.get(&*normalise(name)).copied()
+}
+
+/// A name as the 10-05 system spells it: dots and spaces dropped, `FCZ` to `FCz`, `FP1` to `Fp1`, old names to new ones
+/// (`T3` to `T7`).
+pub fn normalise(name: &str) -> String {
+    let bare = name.trim_matches(|c: char| c == '.' || c.is_whitespace());
+    let upper = bare.to_uppercase();
+    match &*upper {
+        "T3" => return "T7".into(),
+        "T4" => return "T8".into(),
+        "T5" => return "P7".into(),
+        "T6" => return "P8".into(),
+        _ => {}
+    }
+    let mut spelled = upper;
+    if spelled.starts_with("FP") {
+        spelled.replace_range(..2, "Fp");
+    }
+    if spelled.ends_with('Z') {
+        spelled.replace_range(spelled.len() - 1.., "z");
+    }
+    if spelled.ends_with('H') && spelled.chars().any(|c| c.is_ascii_digit()) {
+        spelled.replace_range(spelled.len() - 1.., "h");
+    }
+    // What the system does not know keeps the user's spelling.
+    if POSITIONS.contains_key(&*spelled) { spelled } else { bare.to_string() }
+}
+
+/// For each channel the one on the other side of the midline, itself where it lies on it: odd numbers are left, even ones
+/// right, `z` is the middle.
+pub fn mirror(channels: &[Channel]) -> Result<Vec<usize>> {
+    channels
+        .iter()
+        .map(|channel| {
+            let other = opposite(&channel.name).ok_or_else(|| {
+                Error::data(format!("channel `{}`", channel.name), "has no side that its name tells").with_hint(
+                    "mirroring needs names of the 10-05 system (`C3`, `Cz`); pick such channels or switch it off",
+                )
+            })?;
+            channels.iter().position(|c| c.name == other).ok_or_else(|| {
+                Error::data(
+                    format!("channel `{}`", channel.name),
+                    format!("has no partner `{other}` on the other side"),
+                )
+                .with_hint("mirroring needs both sides; pick channels in pairs or switch it off")
+            })
+        })
+        .collect()
+}
+
+fn opposite(name: &str) -> Option<String> {
+    let normal = normalise(name);
+    if normal.ends_with('z') {
+        return Some(normal);
+    }
+    let start = normal.find(|c: char| c.is_ascii_digit())?;
+    let rest = &normal[start..];
+    let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let number: u32 = rest[..length].parse().ok()?;
+    let other = if number % 2 == 1 { number + 1 } else { number.checked_sub(1)? };
+    Some(format!("{}{other}{}", &normal[..start], &rest[length..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelled_one_way() {
+        for (given, normal) in [
+            ("Fc5.", "FC5"),
+            ("FCZ", "FCz"),
+            ("FP1", "Fp1"),
+            ("C3..", "C3"),
+            ("T3", "T7"),
+            ("tpp9h", "TPP9h"),
+        ] {
+            assert_eq!(normalise(given), normal);
+            assert!(position(given).is_some(), "{given}");
+        }
+        assert_eq!(normalise("ECG 1"), "ECG 1");
+        assert_eq!(position("ECG 1"), None);
+    }
+
+    #[test]
+    fn sides_change_places() {
+        let channels = ["C3", "Cz", "C4", "FC10", "FC9"].map(Channel::named);
+        assert_eq!(mirror(&channels).unwrap(), [2, 1, 0, 4, 3]);
+        assert!(mirror(&channels[..2]).unwrap_err().to_string().contains("`C4`"));
+        assert!(mirror(&[Channel::named("status")]).is_err());
+    }
+
+    #[test]
+    fn positions_lie_on_the_sphere_left_to_the_left() {
+        for (name, p) in POSITIONS.iter() {
+            assert!((p.distance(Position { x: 0.0, y: 0.0, z: 0.0 }) - 1.0).abs() < 1e-4, "{name}");
+        }
+        assert!(POSITIONS["C3"].x < -0.5 && POSITIONS["C4"].x > 0.5 && POSITIONS["Oz"].y < -0.8);
+    }
+}

@@ -1,0 +1,139 @@
+//! From a recording to trials: one value that says all of it, stored with every model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::access::TargetAccess;
+
+/// Which channels to keep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// All of them.
+    #[default]
+    All,
+    /// These, in this order.
+    Names(Vec<String>),
+}
+
+/// What potentials are measured against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// As recorded.
+    #[default]
+    AsRecorded,
+    /// The mean of the picked channels.
+    Average,
+    /// The mean of these channels.
+    Channels(Vec<String>),
+}
+
+/// How a filter is made and applied.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FilterKind {
+    /// Butterworth, forwards and backwards over the recording: no delay, twice the order, not for live use.
+    ZeroPhase {
+        /// Order of the low-pass prototype.
+        order: usize,
+    },
+    /// Butterworth, forwards only: what a live decoder can do.
+    Causal {
+        /// Order of the low-pass prototype.
+        order: usize,
+    },
+    /// Windowed sinc (Hamming), its delay of half its length taken out.
+    Fir {
+        /// Number of coefficients, odd.
+        taps: usize,
+    },
+}
+
+/// A pass band. Without `low_hz` a low-pass, without `high_hz` a high-pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Lower edge.
+    pub low_hz: Option<f64>,
+    /// Upper edge.
+    pub high_hz: Option<f64>,
+    /// How.
+    pub kind: FilterKind,
+}
+
+/// What a trial is divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scaling {
+    /// Nothing: microvolts stay microvolts.
+    None,
+    /// A fixed number of microvolts.
+    By(f64),
+    /// The trial's own standard deviation over all its channels and samples: nothing is learnt from other trials.
+    #[default]
+    TrialDeviation,
+}
+
+/// Moving each person's trials to a common frame, from their own unlabelled trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alignment {
+    /// Not at all.
+    #[default]
+    None,
+    /// `R^-1/2 x`, R being the person's mean of `x x^T / T` per session (He and Wu 2020).
+    Euclidean,
+    /// The same with the Karcher mean (Zanini et al. 2018).
+    Riemannian,
+}
+
+impl Alignment {
+    /// Alignment looks at all trials of a person, without labels.
+    pub fn target_access(self) -> TargetAccess {
+        match self {
+            Alignment::None => TargetAccess::Nothing,
+            Alignment::Euclidean | Alignment::Riemannian => TargetAccess::WHOLE,
+        }
+    }
+}
+
+/// Everything between a recording and a decoder, in the order of its fields. The order is fixed: pick, reference, notch, band, resample,
+/// window, baseline, scaling, and alignment once all of a person's trials are there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pipeline {
+    /// Which channels.
+    pub pick: Pick,
+    /// Against what.
+    pub reference: Reference,
+    /// A frequency to take out (mains), by a second-order notch of quality 30, applied as the band is.
+    pub notch_hz: Option<f64>,
+    /// The band to keep.
+    pub band: Option<Band>,
+    /// The rate to resample to.
+    pub rate_hz: Option<f64>,
+    /// The window, in seconds after the cue; the end is not included.
+    pub window_s: [f64; 2],
+    /// A window, in seconds after the cue, whose mean is taken off each channel.
+    pub baseline_s: Option<[f64; 2]>,
+    /// What each trial is divided by.
+    pub scaling: Scaling,
+    /// The common frame.
+    pub alignment: Alignment,
+}
+
+impl Default for Pipeline {
+    fn default() -> Pipeline {
+        Pipeline {
+            pick: Pick::All,
+            reference: Reference::AsRecorded,
+            notch_hz: None,
+            band: None,
+            rate_hz: None,
+            window_s: [0.0, 4.0],
+            baseline_s: None,
+            scaling: Scaling::TrialDeviation,
+            alignment: Alignment::None,
+        }
+    }
+}

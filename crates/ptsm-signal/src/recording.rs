@@ -1,0 +1,66 @@
+//! A continuous recording. It has no room for names and dates of people.
+
+use crate::error::{Error, Result};
+use crate::montage::Channel;
+
+/// Something that happened while recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// First sample it belongs to.
+    pub sample: usize,
+    /// What it means: a class, `T1`.
+    pub code: String,
+    /// How long it lasts; 0 where only its beginning is known.
+    pub samples: usize,
+}
+
+/// Samples of some channels with the events among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Samples per second.
+    pub rate_hz: f64,
+    /// Electrodes and other signals.
+    pub channels: Vec<Channel>,
+    /// `[C, N]`, one channel after the other.
+    pub samples: Vec<f32>,
+    /// In time order.
+    pub events: Vec<Event>,
+}
+
+impl Recording {
+    /// Checks that the parts fit.
+    pub fn new(
+        rate_hz: f64,
+        channels: Vec<Channel>,
+        samples: Vec<f32>,
+        events: Vec<Event>,
+    ) -> Result<Recording> {
+        if !(rate_hz.is_finite() && rate_hz > 0.0) {
+            return Err(Error::data("recording", format!("a sampling rate of {rate_hz} Hz is not possible")));
+        }
+        if channels.is_empty() || !samples.len().is_multiple_of(channels.len()) {
+            let (n, c) = (samples.len(), channels.len());
+            return Err(Error::data("recording", format!("{n} samples cannot belong to {c} channels")));
+        }
+        let length = samples.len() / channels.len();
+        if let Some(event) = events.iter().find(|e| e.sample >= length) {
+            let (code, sample) = (&event.code, event.sample);
+            return Err(Error::data(
+                format!("event `{code}`"),
+                format!("begins at sample {sample} of {length}"),
+            ));
+        }
+        Ok(Recording { rate_hz, channels, samples, events })
+    }
+
+    /// Samples per channel, N.
+    pub fn length(&self) -> usize {
+        self.samples.len() / self.channels.len()
+    }
+
+    /// One channel's samples.
+    pub fn channel(&self, channel: usize) -> &[f32] {
+        let n = self.length();
+        &self.samples[channel * n..][..n]
+    }
+}

@@ -1,0 +1,316 @@
+//! Trials: equal windows of signal, each with a class and a person.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::montage::Channel;
+
+/// A person, known by a number and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SubjectId(pub u32);
+
+impl fmt::Display for SubjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("S{:02}", self.0))
+    }
+}
+
+/// Whose a trial is, when it was and what it means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// The class, an index into [`Layout::classes`].
+    pub label: u32,
+    /// The person.
+    pub subject: SubjectId,
+    /// The session, counted from 1.
+    pub session: u32,
+    /// The run inside the session, counted from 1.
+    pub run: u32,
+    /// When the trial's cue came, in seconds since the run began.
+    pub cue_s: f64,
+}
+
+/// What all trials of a set have in common, and what a decoder is made for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Channels, C of them.
+    pub channels: Vec<Channel>,
+    /// Samples T.
+    pub samples: usize,
+    /// Samples per second.
+    pub rate_hz: f64,
+    /// When the first sample is, in seconds after the cue.
+    pub start_s: f64,
+    /// Names of the classes, K of them.
+    pub classes: Vec<String>,
+}
+
+impl Layout {
+    /// When each sample is, in seconds after the cue.
+    pub fn times_s(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.samples).map(|t| self.start_s + t as f64 / self.rate_hz)
+    }
+
+    /// Refuses trials that are not like these: other channels, another length, rate or classes.
+    pub fn expect(&self, other: &Layout) -> Result<()> {
+        let names = |l: &Layout| l.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+        let (own, given) = (names(self), names(other));
+        let differ = |message: String| Err(Error::data("trials", message));
+        if own.len() != given.len() {
+            return differ(format!("{} channels are needed, these have {}", own.len(), given.len()));
+        }
+        if let Some(i) = (0..own.len()).find(|&i| own[i] != given[i]) {
+            return differ(format!("channel {i} must be `{}`, these have `{}`", own[i], given[i]));
+        }
+        if self.samples != other.samples {
+            return differ(format!("{} samples are needed, these have {}", self.samples, other.samples));
+        }
+        if (self.rate_hz - other.rate_hz).abs() > 1e-6 * self.rate_hz {
+            return differ(format!("{} Hz are needed, these have {} Hz", self.rate_hz, other.rate_hz));
+        }
+        if self.classes != other.classes {
+            return differ(format!("the classes must be {:?}, these have {:?}", self.classes, other.classes));
+        }
+        Ok(())
+    }
+}
+
+/// Trials of several people, `x` being `[n, C, T]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trials {
+    layout: Layout,
+    x: Vec<f32>,
+    trials: Vec<Trial>,
+}
+
+impl Trials {
+    /// Checks that the parts fit, that every sample is a number and every label a class.
+    pub fn new(layout: Layout, x: Vec<f32>, trials: Vec<Trial>) -> Result<Trials> {
+        let one = layout.channels.len() * layout.samples;
+        if one == 0 || layout.classes.is_empty() {
+            let (c, t, k) = (layout.channels.len(), layout.samples, layout.classes.len());
+            return Err(Error::data(
+                "trials",
+                format!("{c} channels, {t} samples and {k} classes make no trial"),
+            ));
+        }
+        if !(layout.rate_hz.is_finite() && layout.rate_hz > 0.0 && layout.start_s.is_finite()) {
+            let (rate, start) = (layout.rate_hz, layout.start_s);
+            return Err(Error::data("trials", format!("a rate of {rate} Hz from {start} s is not possible")));
+        }
+        if x.len() != one * trials.len() {
+            let (n, samples) = (trials.len(), x.len());
+            return Err(Error::data(
+                "trials",
+                format!("{n} trials of {one} samples are not {samples} samples"),
+            ));
+        }
+        if let Some(i) = x.iter().position(|v| !v.is_finite()) {
+            let (trial, channel, t) = (i / one, i % one / layout.samples, i % layout.samples);
+            let (subject, name) = (trials[trial].subject, &layout.channels[channel].name);
+            return Err(Error::data(
+                format!("trial {trial} ({subject})"),
+                format!("channel `{name}`, sample {t} is {}, not a number", x[i]),
+            )
+            .with_hint("leave such trials out or interpolate the channel before"));
+        }
+        if let Some(i) = trials.iter().position(|t| t.label as usize >= layout.classes.len()) {
+            let (label, k) = (trials[i].label, layout.classes.len());
+            return Err(Error::data(
+                format!("trial {i}"),
+                format!("has label {label}; there are {k} classes"),
+            ));
+        }
+        Ok(Trials { layout, x, trials })
+    }
+
+    /// What all trials have in common.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of trials.
+    pub fn len(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+
+    /// All samples, `[n, C, T]`.
+    pub fn x(&self) -> &[f32] {
+        &self.x
+    }
+
+    /// The samples of one trial, `[C, T]`.
+    pub fn signal(&self, trial: usize) -> &[f32] {
+        let one = self.layout.channels.len() * self.layout.samples;
+        &self.x[trial * one..][..one]
+    }
+
+    /// The same, to change them. Whoever does keeps them finite.
+    pub(crate) fn signal_mut(&mut self, trial: usize) -> &mut [f32] {
+        let one = self.layout.channels.len() * self.layout.samples;
+        &mut self.x[trial * one..][..one]
+    }
+
+    /// What is known of each trial.
+    pub fn info(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// Everybody in the set.
+    pub fn subjects(&self) -> BTreeSet<SubjectId> {
+        self.trials.iter().map(|t| t.subject).collect()
+    }
+
+    /// Adds trials of the same kind.
+    pub fn append(&mut self, more: &Trials) -> Result<()> {
+        self.layout.expect(&more.layout)?;
+        self.x.extend_from_slice(&more.x);
+        self.trials.extend_from_slice(&more.trials);
+        Ok(())
+    }
+
+    /// Every trial.
+    pub fn all(&self) -> Subset<'_> {
+        Subset { trials: self, rows: (0..self.len()).collect() }
+    }
+
+    /// The trials of some people.
+    pub fn of(&self, subjects: &BTreeSet<SubjectId>) -> Subset<'_> {
+        self.all().only(|t| subjects.contains(&t.subject))
+    }
+
+    /// The same trials with other labels, as a test of leakage needs. Labels are checked as in [`Trials::new`].
+    pub fn relabelled(&self, labels: &[u32]) -> Result<Trials> {
+        let trials = self.trials.iter().zip(labels).map(|(t, &label)| Trial { label, ..*t }).collect();
+        Trials::new(self.layout.clone(), self.x.clone(), trials)
+    }
+}
+
+/// Some of a set's trials, in a fixed order.
+#[derive(Clone, Debug)]
+pub struct Subset<'a> {
+    trials: &'a Trials,
+    rows: Vec<usize>,
+}
+
+impl<'a> Subset<'a> {
+    /// The set they come from.
+    pub fn set(&self) -> &'a Trials {
+        self.trials
+    }
+
+    /// What all trials have in common.
+    pub fn layout(&self) -> &'a Layout {
+        &self.trials.layout
+    }
+
+    /// Which rows of the set.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// Number of trials.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// What is known of each trial, in order.
+    pub fn info(&self) -> impl ExactSizeIterator<Item = &'a Trial> + '_ {
+        self.rows.iter().map(|&r| &self.trials.trials[r])
+    }
+
+    /// The class of each trial, in order.
+    pub fn labels(&self) -> Vec<u32> {
+        self.info().map(|t| t.label).collect()
+    }
+
+    /// The samples of each trial, in order.
+    pub fn signals(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + '_ {
+        self.rows.iter().map(|&r| self.trials.signal(r))
+    }
+
+    /// Everybody among them.
+    pub fn subjects(&self) -> BTreeSet<SubjectId> {
+        self.info().map(|t| t.subject).collect()
+    }
+
+    /// Trials per class.
+    pub fn class_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.trials.layout.classes.len()];
+        self.info().for_each(|t| counts[t.label as usize] += 1);
+        counts
+    }
+
+    /// Those that meet a condition.
+    pub fn only(&self, keep: impl Fn(&Trial) -> bool) -> Subset<'a> {
+        let rows = self.rows.iter().copied().filter(|&r| keep(&self.trials.trials[r])).collect();
+        Subset { trials: self.trials, rows }
+    }
+
+    /// Those at some places of this subset, in the order of the places.
+    pub fn at(&self, places: &[usize]) -> Subset<'a> {
+        Subset { trials: self.trials, rows: places.iter().map(|&p| self.rows[p]).collect() }
+    }
+
+    /// The same trials in time order: session, run, cue.
+    pub fn in_time(&self) -> Subset<'a> {
+        let mut rows = self.rows.clone();
+        let at = |r: usize| &self.trials.trials[r];
+        rows.sort_by(|&a, &b| {
+            let (a, b) = (at(a), at(b));
+            (a.session, a.run).cmp(&(b.session, b.run)).then(a.cue_s.total_cmp(&b.cue_s))
+        });
+        Subset { trials: self.trials, rows }
+    }
+
+    /// The same trials without their labels.
+    pub fn unlabelled(&self) -> Unlabelled<'a> {
+        Unlabelled(self.clone())
+    }
+}
+
+/// Trials whose labels cannot be read: what a method gets of the person it will be scored on.
+#[derive(Clone, Debug)]
+pub struct Unlabelled<'a>(Subset<'a>);
+
+impl<'a> Unlabelled<'a> {
+    /// What all trials have in common.
+    pub fn layout(&self) -> &'a Layout {
+        self.0.layout()
+    }
+
+    /// Number of trials.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The samples of each trial, in order.
+    pub fn signals(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + '_ {
+        self.0.signals()
+    }
+
+    /// Person and session of each trial, in order.
+    pub fn domains(&self) -> impl ExactSizeIterator<Item = (SubjectId, u32)> + '_ {
+        self.0.info().map(|t| (t.subject, t.session))
+    }
+}

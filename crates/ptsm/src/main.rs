@@ -1,0 +1,2 @@
+//! The program: arguments in, library calls, words out.
+fn main() {}
