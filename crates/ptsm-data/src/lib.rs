@@ -1,1 +1,11 @@
 //! Where trials come from: the simulated cohort, arrays of the user's own; splits by subject.
+
+mod error;
+mod protocol;
+mod split;
+mod subjects;
+
+pub use error::{Error, Result};
+pub use protocol::Protocol;
+pub use split::{Side, Sources, Split};
+pub use subjects::SubjectList;

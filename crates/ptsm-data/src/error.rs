@@ -1,0 +1,131 @@
+//! What can go wrong with data, and one thing to do about it.
+
+use std::path::PathBuf;
+
+use ptsm_signal::SubjectId;
+
+use crate::split::Side;
+use crate::subjects::SubjectList;
+
+/// Everything this crate refuses to do, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Text that names no subjects.
+    #[error("subjects `{text}`: {message}")]
+    Subjects {
+        /// What was given.
+        text: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// Subjects that were asked for and are not there.
+    #[error("there is no subject {missing}; the data have {present}")]
+    UnknownSubjects {
+        /// Those that are not there.
+        missing: SubjectList,
+        /// Those that are.
+        present: SubjectList,
+    },
+    /// A person on two sides of a split.
+    #[error("subject {subject} is in the {first} set and in the {second} set")]
+    TwoSides {
+        /// The person.
+        subject: SubjectId,
+        /// One side.
+        first: Side,
+        /// The other side.
+        second: Side,
+    },
+    /// A side of a split without anybody.
+    #[error("the {side} set has no subject")]
+    EmptySide {
+        /// Which side.
+        side: Side,
+    },
+    /// Fewer people than a protocol needs.
+    #[error("`{protocol}` needs at least {needed} subjects, the data have {found}")]
+    TooFewSubjects {
+        /// What was asked for.
+        protocol: String,
+        /// How many it takes.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Text that names no protocol.
+    #[error("protocol `{text}`: {message}")]
+    Protocol {
+        /// What was given.
+        text: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// A name or folder that is no source of data.
+    #[error("data `{id}`: {message}")]
+    Source {
+        /// What was given.
+        id: String,
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// A cohort that cannot be simulated.
+    #[error("cohort: {message}")]
+    Cohort {
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// A file whose contents are not what they should be.
+    #[error("{}: {message}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// A file that holds a signal this program refuses.
+    #[error("{}: {source}", path.display())]
+    Signal {
+        /// The file or data set.
+        path: PathBuf,
+        /// What is wrong with the signal.
+        source: ptsm_signal::Error,
+    },
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] ptsm_io::Error),
+}
+
+impl Error {
+    /// One thing to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Subjects { .. } => Some("give numbers and ranges, such as `1-30,35`"),
+            Error::UnknownSubjects { .. } => Some("choose among the subjects the data have"),
+            Error::TwoSides { .. } => {
+                Some("a person who is tested must not be trained on; give each subject one side")
+            }
+            Error::EmptySide { .. } => Some("give this side at least one subject"),
+            Error::TooFewSubjects { .. } => {
+                Some("add subjects; testing, validation and training each need people of their own")
+            }
+            Error::Protocol { .. } => Some(
+                "protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)",
+            ),
+            Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
+                hint.as_deref()
+            }
+            Error::Signal { source, .. } => source.hint(),
+            Error::File(error) => error.hint(),
+        }
+    }
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

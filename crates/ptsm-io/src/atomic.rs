@@ -1,0 +1,124 @@
+//! Files that are there whole or not at all: written beside, put on the disk, then renamed.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Writes a file through `fill`. Whoever reads `path` sees the old file or the new one, never a part; after an error the old one.
+pub fn write_atomically(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<()> {
+    let refuse = |error| Error::system(path, "write", error);
+    let mut beside = Beside::create(path).map_err(refuse)?;
+    beside.fill(fill).and_then(|()| beside.put(path)).map_err(refuse)
+}
+
+/// Replaces a file's contents.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically(path, |writer| writer.write_all(bytes))
+}
+
+/// An unfinished file in the same folder; taken away again unless it is put in its place.
+struct Beside {
+    path: PathBuf,
+    file: Option<File>,
+    done: bool,
+}
+
+impl Beside {
+    fn create(target: &Path) -> io::Result<Beside> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = target
+            .file_name()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file"))?;
+        let mut beside = OsString::from(".");
+        beside.push(name);
+        // Unlike any other: of this process, and of no other thread in it.
+        beside.push(format!(".{}-{}.partial", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let path = target.with_file_name(beside);
+        // A file of that name can only be left over from a process that was killed.
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        Ok(Beside { path, file: Some(file), done: false })
+    }
+
+    fn fill(&mut self, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let mut writer = BufWriter::new(file);
+        fill(&mut writer)?;
+        let file = writer.into_inner().map_err(|error| error.into_error())?;
+        // Without this a power cut could leave the new name on empty contents.
+        file.sync_all()
+    }
+
+    fn put(&mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.done = true;
+        // The folder's own entry. Some systems cannot sync a folder; the file is whole either way.
+        let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let Ok(folder) = File::open(folder) {
+            folder.sync_all().ok();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if !self.done {
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<OsString> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    }
+
+    #[test]
+    fn replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        replace(&path, b"old").unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn a_failed_write_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        replace(&path, b"old").unwrap();
+        let error = write_atomically(&path, |writer| {
+            writer.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        })
+        .unwrap_err();
+        assert!(error.to_string().contains("a.txt: cannot write"), "{error}");
+        assert_eq!(error.hint(), Some("make room on the disk"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(replace(&folder.path().join("missing/a.txt"), b"").is_err());
+        assert!(replace(Path::new("/"), b"").is_err());
+        assert!(replace(Path::new(""), b"").is_err());
+        // A folder is not replaced by a file.
+        fs::create_dir(folder.path().join("b")).unwrap();
+        assert!(replace(&folder.path().join("b"), b"").is_err());
+        assert_eq!(names(folder.path()), ["b"]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong with a file, and one thing to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Everything this crate refuses to do, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refuses to read or write.
+    #[error("{place}: cannot {action}: {source}")]
+    System {
+        /// Which file.
+        place: Place,
+        /// What was tried: `open`, `read`, `write`.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Bytes that are not what the format says.
+    #[error("{place}: {message}")]
+    Format {
+        /// Which file, and which array in it.
+        place: Place,
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+}
+
+impl Error {
+    /// One thing to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::System { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => {
+                    Some("check the path; a relative one starts at the working folder")
+                }
+                io::ErrorKind::PermissionDenied => Some("check who may read and write there"),
+                io::ErrorKind::StorageFull => Some("make room on the disk"),
+                _ => None,
+            },
+            Error::Format { hint, .. } => hint.as_deref(),
+        }
+    }
+
+    pub(crate) fn system(place: impl Into<Place>, action: &'static str, source: io::Error) -> Error {
+        Error::System { place: place.into(), action, source }
+    }
+
+    pub(crate) fn format(place: &Place, message: impl Into<String>) -> Error {
+        Error::Format { place: place.clone(), message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Error {
+        if let Error::Format { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+}
+
+/// A file, or one array in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The array in it.
+    pub member: Option<String>,
+}
+
+impl From<&Path> for Place {
+    fn from(path: &Path) -> Place {
+        Place { path: path.to_path_buf(), member: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.member {
+            Some(member) => write!(f, ", array `{member}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
