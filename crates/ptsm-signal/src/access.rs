@@ -51,9 +51,9 @@ impl TargetAccess {
     pub fn moabb(self) -> Option<&'static str> {
         match self {
             TargetAccess::Nothing => Some("train"),
-            TargetAccess::Unlabelled { fraction } if fraction == 1.0 => Some("train_unlabeled_full"),
-            TargetAccess::Unlabelled { fraction } if fraction == 0.5 => Some("train_unlabeled_50p"),
-            TargetAccess::Unlabelled { fraction } if fraction == 0.2 => Some("train_unlabeled_20p"),
+            TargetAccess::Unlabelled { fraction: 1.0 } => Some("train_unlabeled_full"),
+            TargetAccess::Unlabelled { fraction: 0.5 } => Some("train_unlabeled_50p"),
+            TargetAccess::Unlabelled { fraction: 0.2 } => Some("train_unlabeled_20p"),
             _ => None,
         }
     }

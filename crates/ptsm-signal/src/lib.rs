@@ -7,16 +7,24 @@
 //!
 //! Signals are in microvolts wherever a unit is not named.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod access;
+mod alignment;
+pub mod covariance;
 mod error;
+#[cfg(test)]
+mod golden;
 mod montage;
 mod pipeline;
 mod recording;
+pub mod spd;
 mod trials;
 
 pub use access::TargetAccess;
+pub use alignment::Alignment;
 pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
-pub use pipeline::{Alignment, Band, FilterKind, Pick, Pipeline, Reference, Scaling};
+pub use pipeline::{Band, FilterKind, Pick, Pipeline, Reference, Scaling};
 pub use recording::{Event, Recording};
 pub use trials::{Layout, SubjectId, Subset, Trial, Trials, Unlabelled};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::TargetAccess;
+use crate::alignment::Alignment;
 
 /// Which channels to keep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,29 +72,6 @@ pub enum Scaling {
     /// The trial's own standard deviation over all its channels and samples: nothing is learnt from other trials.
     #[default]
     TrialDeviation,
-}
-
-/// Moving each person's trials to a common frame, from their own unlabelled trials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Alignment {
-    /// Not at all.
-    #[default]
-    None,
-    /// `R^-1/2 x`, R being the person's mean of `x x^T / T` per session (He and Wu 2020).
-    Euclidean,
-    /// The same with the Karcher mean (Zanini et al. 2018).
-    Riemannian,
-}
-
-impl Alignment {
-    /// Alignment looks at all trials of a person, without labels.
-    pub fn target_access(self) -> TargetAccess {
-        match self {
-            Alignment::None => TargetAccess::Nothing,
-            Alignment::Euclidean | Alignment::Riemannian => TargetAccess::WHOLE,
-        }
-    }
 }
 
 /// Everything between a recording and a decoder, in the order of its fields. The order is fixed: pick, reference, notch, band, resample,

@@ -1,0 +1,189 @@
+//! Moving each person's trials to a common frame, from their own trials without labels.
+
+use std::collections::BTreeMap;
+
+use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
+
+use crate::access::TargetAccess;
+use crate::covariance::second_moment;
+use crate::error::{Error, Result};
+use crate::spd;
+use crate::trials::{SubjectId, Trials};
+
+/// Moving each person's trials to a common frame, from their own unlabelled trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alignment {
+    /// Not at all.
+    #[default]
+    None,
+    /// `R^-1/2 x`, R being the person's mean of `x x^T / T` per session (He and Wu 2020).
+    Euclidean,
+    /// The same with the Karcher mean (Zanini et al. 2018).
+    Riemannian,
+}
+
+impl Alignment {
+    /// Alignment looks at all trials of a person, without labels.
+    pub fn target_access(self) -> TargetAccess {
+        match self {
+            Alignment::None => TargetAccess::Nothing,
+            Alignment::Euclidean | Alignment::Riemannian => TargetAccess::WHOLE,
+        }
+    }
+
+    /// Aligns every person's trials, each session on its own. Labels are not read. The trials change only if all could be
+    /// aligned.
+    pub fn apply(self, trials: &mut Trials) -> Result<()> {
+        let channels = trials.layout().channels.len();
+        let mut frames = Vec::new();
+        for ((subject, session), rows) in domains(trials) {
+            let moments: Vec<_> = rows.iter().map(|&r| second_moment(trials.signal(r), channels)).collect();
+            let reference = match self {
+                Alignment::None => return Ok(()),
+                Alignment::Euclidean => spd::mean_euclid(&moments),
+                Alignment::Riemannian => spd::karcher_mean(&moments),
+            };
+            let frame = reference
+                .and_then(|reference| spd::inverse_sqrt(&reference))
+                .map_err(|error| within(error, subject, session))?;
+            frames.push((rows, frame));
+        }
+        for (rows, frame) in frames {
+            rows.iter().for_each(|&row| transform(&frame, trials.signal_mut(row)));
+        }
+        Ok(())
+    }
+}
+
+/// The trials of each person and session.
+fn domains(trials: &Trials) -> BTreeMap<(SubjectId, u32), Vec<usize>> {
+    let mut domains = BTreeMap::<_, Vec<usize>>::new();
+    for (row, trial) in trials.info().iter().enumerate() {
+        domains.entry((trial.subject, trial.session)).or_default().push(row);
+    }
+    domains
+}
+
+/// `signal <- frame signal`, the signal being `[C, T]`.
+fn transform(frame: &DMatrix<f64>, signal: &mut [f32]) {
+    let channels = frame.nrows();
+    let samples = signal.len() / channels;
+    // One channel is a column here, so that the product with the symmetric frame is taken from the right.
+    let columns = DMatrix::from_iterator(samples, channels, signal.iter().map(|&s| f64::from(s)));
+    for (to, from) in signal.iter_mut().zip((columns * frame).iter()) {
+        *to = *from as f32;
+    }
+}
+
+/// Says whose trials could not be aligned.
+fn within(error: Error, subject: SubjectId, session: u32) -> Error {
+    let told = Error::data(format!("alignment of {subject}, session {session}"), error.to_string());
+    match error.hint() {
+        Some(hint) => told.with_hint(hint),
+        None => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::{close, train};
+    use crate::montage::Channel;
+    use crate::trials::{Layout, Trial};
+
+    /// The golden trials as a set; `domain` gives person and session of each.
+    fn set(domain: impl Fn(usize) -> (u32, u32), gain: impl Fn(usize) -> f64) -> Trials {
+        let layout = Layout {
+            channels: ["C3", "Cz", "C4"].map(Channel::named).to_vec(),
+            samples: 60,
+            rate_hz: 100.0,
+            start_s: 0.0,
+            classes: vec!["left".into(), "right".into()],
+        };
+        let golden = train();
+        let x = golden.iter().enumerate().flat_map(|(m, t)| t.iter().map(move |&v| (m, v)));
+        let x = x.map(|(m, v)| (gain(m) * v) as f32).collect();
+        let info = |m: usize| {
+            let (subject, session) = domain(m);
+            Trial { label: m as u32 % 2, subject: SubjectId(subject), session, run: 1, cue_s: m as f64 }
+        };
+        Trials::new(layout, x, (0..golden.len()).map(info).collect()).unwrap()
+    }
+
+    fn moments(trials: &Trials, rows: &[usize]) -> Vec<DMatrix<f64>> {
+        rows.iter().map(|&r| second_moment(trials.signal(r), 3)).collect()
+    }
+
+    #[test]
+    fn euclidean_alignment_is_as_the_golden_numbers_say() {
+        let golden: Vec<_> = train().iter().map(|x| second_moment(x, 3)).collect();
+        let reference = spd::mean_euclid(&golden).unwrap();
+        close(reference.diagonal().as_slice(), &[0.90544963559, 0.84484607912, 0.67341203382], 1e-11);
+        close(
+            &[reference[(0, 1)], reference[(0, 2)], reference[(1, 2)]],
+            &[0.00523184149, -0.03687939289, 0.00423665317],
+            1e-11,
+        );
+        let frame = spd::inverse_sqrt(&reference).unwrap();
+        let trial = train().remove(0);
+        let first = [0, 1, 2].map(|t| (0..3).map(|c| frame[(0, c)] * trial[c * 60 + t]).sum::<f64>());
+        close(&first, &[1.46552903311, 1.45274945835, 1.35777657148], 1e-10);
+
+        let mut trials = set(|_| (1, 1), |_| 1.0);
+        Alignment::Euclidean.apply(&mut trials).unwrap();
+        let aligned = [0, 1, 2].map(|t| f64::from(trials.signal(0)[t]));
+        close(&aligned, &first, 2e-7); // trials are held in single precision
+    }
+
+    #[test]
+    fn everybody_has_mean_covariance_one_session_by_session() {
+        // Two people, one of them with two sessions, with different gains.
+        let domain = |m: usize| [(1, 1), (2, 1), (2, 2)][m / 4];
+        let mut trials = set(domain, |m| [1.0, 30.0, 0.2][m / 4]);
+        let mut other = trials.clone();
+        Alignment::Euclidean.apply(&mut trials).unwrap();
+        Alignment::Riemannian.apply(&mut other).unwrap();
+        for rows in [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]] {
+            let identity = DMatrix::<f64>::identity(3, 3);
+            let mean = spd::mean_euclid(&moments(&trials, &rows)).unwrap();
+            close(mean.as_slice(), identity.as_slice(), 1e-6);
+            let mean = spd::karcher_mean(&moments(&other, &rows)).unwrap();
+            close(mean.as_slice(), identity.as_slice(), 1e-6);
+        }
+    }
+
+    #[test]
+    fn twice_is_once_and_labels_are_not_read() {
+        for alignment in [Alignment::None, Alignment::Euclidean, Alignment::Riemannian] {
+            let mut once = set(|m| (m as u32 / 6, 1), |_| 12.0);
+            let mut other = once.relabelled(&[0; 12]).unwrap();
+            alignment.apply(&mut once).unwrap();
+            alignment.apply(&mut other).unwrap();
+            assert_eq!(once.x(), other.x());
+            let mut twice = once.clone();
+            alignment.apply(&mut twice).unwrap();
+            let wide = |t: &Trials| t.x().iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+            close(&wide(&twice), &wide(&once), 1e-5 * 3.0);
+        }
+    }
+
+    #[test]
+    fn lost_rank_says_whose_and_leaves_all_as_it_was() {
+        let mut trials = set(|m| (m as u32 / 6 + 1, 1), |_| 1.0);
+        for row in 6..12 {
+            let signal = trials.signal_mut(row);
+            signal.copy_within(0..60, 60); // two channels alike
+        }
+        let before = trials.clone();
+        for alignment in [Alignment::Euclidean, Alignment::Riemannian] {
+            let error = alignment.apply(&mut trials).unwrap_err();
+            assert!(
+                error.to_string().contains("S02, session 1") && error.to_string().contains("rank 2 of 3")
+            );
+            assert!(error.hint().unwrap().contains("average reference"));
+            assert_eq!(trials, before);
+        }
+    }
+}

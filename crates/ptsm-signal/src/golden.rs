@@ -1,0 +1,30 @@
+//! The small data set that the golden numbers of the classic methods were computed on, for tests.
+
+/// Trials m = 0..12 of 3 channels and 60 samples, `[C, T]` each; even trials are of one class, odd ones of the other.
+pub(crate) fn train() -> Vec<Vec<f64>> {
+    (0..12).map(trial).collect()
+}
+
+fn trial(m: u32) -> Vec<f64> {
+    let (q, side) = (f64::from(m), if m.is_multiple_of(2) { 0.6 } else { -0.6 });
+    let channel = |c: usize| {
+        let amplitude = [1.0 + side, 1.0 - side, 1.0][c];
+        let c = c as f64;
+        (1..=60).map(move |t| {
+            let t = f64::from(t);
+            amplitude * (0.4 * (c + 1.0) * t + 0.7 * q).sin()
+                + 0.5 * (0.23 * t * (c + 2.0) + 1.1 * q * (c + 1.0)).cos()
+                + 0.3 * (1.7 * t + q * q + c).sin()
+        })
+    };
+    (0..3).flat_map(channel).collect()
+}
+
+/// Fails unless all values are as wanted.
+#[track_caller]
+pub(crate) fn close(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len());
+    for (g, w) in got.iter().zip(want) {
+        assert!((g - w).abs() <= tolerance, "{got:?} is not {want:?}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Symmetric positive definite matrices with the affine-invariant geometry: functions, distance and means.
+//!
+//! Eigenvalues are taken as at least 1e-12 of the largest. Where an inverse or a logarithm is needed a smaller one means
+//! that the matrix has lost rank, and the matrix is refused.
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+use crate::error::{Error, Result};
+
+/// Share of the largest eigenvalue below which an eigenvalue counts as zero.
+const FLOOR: f64 = 1e-12;
+/// Norm of the mean tangent vector at which the Karcher mean is found.
+const TOLERANCE: f64 = 1e-8;
+/// Most steps towards the Karcher mean.
+const STEPS: usize = 50;
+
+/// The matrix to a real power. Negative powers need full rank.
+pub fn power(matrix: &DMatrix<f64>, exponent: f64) -> Result<DMatrix<f64>> {
+    let need = if exponent < 0.0 { Need::FullRank } else { Need::Nothing };
+    apply(matrix, need, |e| e.powf(exponent))
+}
+
+/// The symmetric square root.
+pub fn sqrt(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    apply(matrix, Need::Nothing, f64::sqrt)
+}
+
+/// The inverse of the symmetric square root. Needs full rank.
+pub fn inverse_sqrt(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    apply(matrix, Need::FullRank, |e| 1.0 / e.sqrt())
+}
+
+/// The matrix logarithm. Needs full rank.
+pub fn log(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    apply(matrix, Need::FullRank, f64::ln)
+}
+
+/// The exponential of any symmetric matrix.
+pub fn exp(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+    let eigen = decompose(matrix)?;
+    Ok(recompose(&eigen, f64::exp))
+}
+
+/// `outer inner outer`, exactly symmetric; with `outer` an inverse square root this whitens.
+pub fn congruence(outer: &DMatrix<f64>, inner: &DMatrix<f64>) -> DMatrix<f64> {
+    symmetric(&(outer * inner * outer))
+}
+
+/// Affine-invariant distance `||log(A^-1/2 B A^-1/2)||`.
+pub fn distance(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<f64> {
+    same_size(a, b)?;
+    Ok(log(&congruence(&inverse_sqrt(a)?, b))?.norm())
+}
+
+/// The arithmetic mean.
+pub fn mean_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
+    let (first, rest) = matrices.split_first().ok_or_else(|| Error::data("mean", "there is no matrix"))?;
+    let mut sum = first.clone();
+    for matrix in rest {
+        same_size(first, matrix)?;
+        sum += matrix;
+    }
+    Ok(sum / matrices.len() as f64)
+}
+
+/// The Karcher mean: the matrix with the least sum of squared distances to all. It starts at the arithmetic mean and follows
+/// pyRiemann's step rule, with its tolerance (1e-8) and its 50 steps; like there, the last step is the result where 50 were
+/// not enough. Every matrix needs full rank.
+pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
+    let mut mean = mean_euclid(matrices)?;
+    let (mut step, mut best) = (1.0, f64::MAX);
+    for _ in 0..STEPS {
+        let (root, inverse) = (sqrt(&mean)?, inverse_sqrt(&mean)?);
+        let mut tangent = DMatrix::zeros(mean.nrows(), mean.ncols());
+        for matrix in matrices {
+            tangent += log(&congruence(&inverse, matrix))?;
+        }
+        tangent /= matrices.len() as f64;
+        mean = congruence(&root, &exp(&(&tangent * step))?);
+        let norm = tangent.norm();
+        if step * norm < best {
+            best = step * norm;
+            step *= 0.95;
+        } else {
+            step *= 0.5;
+        }
+        if norm <= TOLERANCE || step <= TOLERANCE {
+            break;
+        }
+    }
+    Ok(mean)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Need {
+    Nothing,
+    FullRank,
+}
+
+/// A function of a positive matrix through its eigenvalues.
+fn apply(matrix: &DMatrix<f64>, need: Need, function: impl Fn(f64) -> f64) -> Result<DMatrix<f64>> {
+    let eigen = decompose(matrix)?;
+    let floor = FLOOR * eigen.eigenvalues.iter().copied().fold(0.0, f64::max);
+    let rank = eigen.eigenvalues.iter().filter(|&&e| e > floor).count();
+    if need == Need::FullRank && rank < matrix.nrows() {
+        let size = matrix.nrows();
+        return Err(Error::data("covariance", format!("has rank {rank} of {size}, so it cannot be inverted"))
+            .with_hint(
+                "an average reference, removed components, interpolated or flat channels and fewer samples than channels \
+                 all take rank away: keep the recorded reference, pick fewer channels, or use a shrinkage estimator",
+            ));
+    }
+    Ok(recompose(&eigen, |e| function(e.max(floor))))
+}
+
+fn decompose(matrix: &DMatrix<f64>) -> Result<SymmetricEigen<f64, nalgebra::Dyn>> {
+    if !matrix.is_square() {
+        let (rows, columns) = matrix.shape();
+        return Err(Error::data("covariance", format!("{rows} x {columns} is not square")));
+    }
+    if matrix.iter().any(|v| !v.is_finite()) {
+        return Err(Error::data("covariance", "holds a value that is not a number")
+            .with_hint("look for missing samples and for overflow in the signal"));
+    }
+    // A bound on the steps, so that no input can keep it going for ever; 30 per eigenvalue is what LAPACK allows.
+    SymmetricEigen::try_new(symmetric(matrix), f64::EPSILON, 30 * matrix.nrows().max(1))
+        .ok_or_else(|| Error::data("covariance", "its eigenvalues were not found"))
+}
+
+fn recompose(eigen: &SymmetricEigen<f64, nalgebra::Dyn>, function: impl Fn(f64) -> f64) -> DMatrix<f64> {
+    let mut scaled = eigen.eigenvectors.clone();
+    for (mut column, &value) in scaled.column_iter_mut().zip(eigen.eigenvalues.iter()) {
+        column *= function(value);
+    }
+    symmetric(&(scaled * eigen.eigenvectors.transpose()))
+}
+
+fn symmetric(matrix: &DMatrix<f64>) -> DMatrix<f64> {
+    (matrix + matrix.transpose()) * 0.5
+}
+
+fn same_size(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<()> {
+    if a.shape() == b.shape() {
+        return Ok(());
+    }
+    let (a, b) = (a.nrows(), b.nrows());
+    Err(Error::data("covariances", format!("of {a} and of {b} channels cannot be compared")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::covariance::{Estimator, estimate, second_moment};
+    use crate::golden::{close, train};
+
+    fn two(a: f64, b: f64, c: f64) -> DMatrix<f64> {
+        DMatrix::from_row_slice(2, 2, &[a, b, b, c])
+    }
+
+    #[test]
+    fn log_and_distance_are_as_geoopt_has_them() {
+        let l = log(&two(2.0, 1.0, 3.0)).unwrap();
+        close(l.as_slice(), &[0.5895144857, 0.430408941, 0.430408941, 1.019923427], 1e-9);
+        let (a, b) = (two(2.0, 0.5, 1.0), two(1.0, -0.3, 3.0));
+        close(&[distance(&a, &b).unwrap(), distance(&b, &a).unwrap()], &[1.542699509; 2], 1e-9);
+        let mean = karcher_mean(&[a, b, two(4.0, 1.0, 1.0)]).unwrap();
+        close(mean.as_slice(), &[1.9543429705, 0.3545351795, 0.3545351795, 1.3339637835], 1e-9);
+    }
+
+    #[test]
+    fn karcher_mean_is_as_pyriemann_has_it() {
+        let all: Vec<_> = train().iter().map(|x| estimate(x, 3, Estimator::Oas)).collect();
+        let mean = karcher_mean(&all).unwrap();
+        close(mean.diagonal().as_slice(), &[0.71180340117, 0.67397848684, 0.69447701371], 1e-10);
+        close(&[mean[(0, 2)]], &[-0.02872389956], 1e-10);
+        // The reference of Riemannian alignment: the same of what is not centred.
+        let all: Vec<_> = train().iter().map(|x| second_moment(x, 3)).collect();
+        let mean = karcher_mean(&all).unwrap();
+        close(mean.diagonal().as_slice(), &[0.63230205500, 0.59599825952, 0.67193586730], 1e-10);
+    }
+
+    #[test]
+    fn functions_undo_each_other() {
+        let a = two(2.0, 0.5, 1.0);
+        close(exp(&log(&a).unwrap()).unwrap().as_slice(), a.as_slice(), 1e-14);
+        let root = sqrt(&a).unwrap();
+        close((&root * &root).as_slice(), a.as_slice(), 1e-14);
+        close(congruence(&inverse_sqrt(&a).unwrap(), &a).as_slice(), two(1.0, 0.0, 1.0).as_slice(), 1e-14);
+        close(power(&a, 0.5).unwrap().as_slice(), root.as_slice(), 1e-14);
+        close(power(&power(&a, -3.0).unwrap(), -1.0 / 3.0).unwrap().as_slice(), a.as_slice(), 1e-13);
+    }
+
+    #[test]
+    fn lost_rank_is_refused_where_an_inverse_is_needed() {
+        let flat = two(1.0, 1.0, 1.0);
+        assert!(sqrt(&flat).is_ok());
+        let error = inverse_sqrt(&flat).unwrap_err();
+        assert!(error.to_string().contains("rank 1 of 2") && error.hint().unwrap().contains("average"));
+        assert!(log(&flat).is_err() && power(&flat, -1.0).is_err() && karcher_mean(&[flat]).is_err());
+        assert!(inverse_sqrt(&DMatrix::zeros(2, 2)).is_err());
+    }
+
+    #[test]
+    fn bad_matrices_are_refused() {
+        assert!(sqrt(&DMatrix::zeros(2, 3)).is_err());
+        assert!(exp(&two(f64::NAN, 0.0, 1.0)).is_err());
+        assert!(mean_euclid(&[]).is_err() && karcher_mean(&[]).is_err());
+        assert!(distance(&two(1.0, 0.0, 1.0), &DMatrix::identity(3, 3)).is_err());
+    }
+}
