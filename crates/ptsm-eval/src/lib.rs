@@ -1,1 +1,27 @@
 //! Scores by subject, their spread and chance; protocols and the benchmark runner.
+//!
+//! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
+//! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
+//! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
+//! spread over people and over seeds, interval, and how many people are above chance.
+//!
+//! An undefined number (the AUC where one class never came) is NaN in memory and `null` in files. It is counted and left out
+//! of means, never taken for 0.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod chance;
+mod error;
+mod metrics;
+mod record;
+mod scores;
+mod statistics;
+mod summary;
+
+pub use chance::{ALPHA, above_chance, chance_threshold};
+pub use error::{Error, Result};
+pub use metrics::{METRICS, Metric, metric};
+pub use record::{Adaptation, Record, Records};
+pub use scores::{Scores, positive_class};
+pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
+pub use summary::{Chance, Spread, SubjectSummary, Summary};

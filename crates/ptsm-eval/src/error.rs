@@ -1,0 +1,82 @@
+//! What can go wrong with scores and records.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Everything this crate refuses to do, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Labels and probabilities that cannot be scored.
+    #[error("scores: {message}")]
+    Scores {
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// Records that cannot be summed up.
+    #[error("summary of `{model}`: {message}")]
+    Summary {
+        /// Whose records.
+        model: String,
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// A file that could not be read or written.
+    #[error("`{path}` cannot be {doing}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `written`.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line of a results file that is no record.
+    #[error("`{path}`, line {line}: not a record: {source}", path = path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What does not fit.
+        source: serde_json::Error,
+    },
+}
+
+impl Error {
+    /// One thing to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Scores { hint, .. } | Error::Summary { hint, .. } => hint.as_deref(),
+            Error::File { .. } => None,
+            Error::Record { .. } => Some("delete that line; the run, started again, computes it again"),
+        }
+    }
+
+    pub(crate) fn scores(message: impl Into<String>) -> Error {
+        Error::Scores { message: message.into(), hint: None }
+    }
+
+    pub(crate) fn summary(model: &str, message: impl Into<String>) -> Error {
+        Error::Summary { model: model.into(), message: message.into(), hint: None }
+    }
+
+    pub(crate) fn file(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::File { path, doing, source }
+    }
+
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Error {
+        if let Error::Scores { hint, .. } | Error::Summary { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
