@@ -28,6 +28,14 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
+    /// A shape that does not hold the values given.
+    #[error("an array of shape {shape:?} does not hold {values} values")]
+    Shape {
+        /// The shape.
+        shape: Vec<usize>,
+        /// How many values there are.
+        values: usize,
+    },
 }
 
 impl Error {
@@ -43,11 +51,16 @@ impl Error {
                 _ => None,
             },
             Error::Format { hint, .. } => hint.as_deref(),
+            Error::Shape { .. } => None,
         }
     }
 
-    pub(crate) fn system(place: impl Into<Place>, action: &'static str, source: io::Error) -> Error {
-        Error::System { place: place.into(), action, source }
+    pub(crate) fn system(path: &Path, action: &'static str, source: io::Error) -> Error {
+        Error::system_at(&Place::from(path), action, source)
+    }
+
+    pub(crate) fn system_at(place: &Place, action: &'static str, source: io::Error) -> Error {
+        Error::System { place: place.clone(), action, source }
     }
 
     pub(crate) fn format(place: &Place, message: impl Into<String>) -> Error {

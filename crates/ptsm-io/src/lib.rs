@@ -8,5 +8,7 @@
 
 pub mod atomic;
 mod error;
+pub mod npy;
+pub mod npz;
 
 pub use error::{Error, Place, Result};
