@@ -2,6 +2,7 @@
 
 mod error;
 mod protocol;
+pub mod simulate;
 mod split;
 mod subjects;
 

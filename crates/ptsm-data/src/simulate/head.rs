@@ -129,7 +129,8 @@ mod tests {
         let d = apart.norm();
         let gradient =
             2.0 * apart / d.powi(3) + (electrode + apart / d) / (1.0 - electrode.dot(&dipole.place) + d);
-        1e-3 / (4.0 * std::f64::consts::PI * conductivity * HEAD_RADIUS_M.powi(2)) * dipole.moment.dot(&gradient)
+        1e-3 / (4.0 * std::f64::consts::PI * conductivity * HEAD_RADIUS_M.powi(2))
+            * dipole.moment.dot(&gradient)
     }
 
     #[test]
@@ -175,7 +176,9 @@ mod tests {
         assert!(head.potential(&tangential, &Vector3::z()).abs() < 1e-12);
         let side = Vector3::new(0.6, 0.0, 0.8);
         assert!(head.potential(&tangential, &side) > 0.0);
-        assert!((head.potential(&tangential, &side) + head.potential(&tangential, &flip(side))).abs() < 1e-12);
+        assert!(
+            (head.potential(&tangential, &side) + head.potential(&tangential, &flip(side))).abs() < 1e-12
+        );
     }
 
     #[test]

@@ -1,0 +1,214 @@
+//! The cohort a user asks for.
+
+use std::collections::HashSet;
+
+use nalgebra::Vector3;
+use ptsm_signal::{Band, Channel, FilterKind, Pipeline, Recording, Scaling, SubjectId, normalise, position};
+use serde::{Deserialize, Serialize};
+
+use super::error::SimulateError;
+use super::mix::record;
+use super::truth::{Truth, truth};
+
+/// What the people do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// They imagine moving the left or the right hand.
+    #[default]
+    Imagery,
+    /// They count rare targets in a fast train of stimuli.
+    Erp,
+    /// They listen to one of two talkers, left and right.
+    Attention,
+}
+
+impl Task {
+    /// The classes, in the order of their labels.
+    pub fn classes(self) -> [&'static str; 2] {
+        match self {
+            Task::Imagery => ["left_hand", "right_hand"],
+            Task::Erp => ["nontarget", "target"],
+            Task::Attention => ["left", "right"],
+        }
+    }
+}
+
+/// A simulated cohort: who, what, how many, how long, how hard.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cohort {
+    /// What the people do.
+    pub task: Task,
+    /// How many people; they are numbered from 1.
+    pub subjects: u32,
+    /// Sessions of each person, numbered from 1. The cap is put on anew for each.
+    pub sessions: u32,
+    /// Runs of each session, numbered from 1.
+    pub runs: u32,
+    /// Trials of each run.
+    pub trials: u32,
+    /// Electrodes by name.
+    pub channels: Vec<String>,
+    /// Samples per second.
+    pub rate_hz: f64,
+    /// The same seed makes the same cohort, byte for byte.
+    pub seed: u64,
+    /// Size of the effect; 1 is about what people show, 0 leaves no trace of the class.
+    pub strength: f64,
+    /// Share of people without the effect.
+    pub absent: f64,
+    /// How much people and sessions differ; 1 is about what is found, 0 gives everybody the same head and the same effect.
+    pub variability: f64,
+    /// Size of the background and of the rhythms that have nothing to do with the task; 1 is about what is found.
+    pub background: f64,
+    /// How often eyes, muscles and electrodes disturb; 1 is about what is found, 0 is never.
+    pub artifacts: f64,
+    /// Frequency of the mains.
+    pub line_hz: f64,
+    /// Size of the mains in the recording, in microvolts, on average over channels.
+    pub line_uv: f64,
+}
+
+/// A common cap of 32 electrodes, mirror-symmetric.
+const CAP: [&str; 32] = [
+    "Fp1", "Fp2", "F7", "F3", "Fz", "F4", "F8", "FC5", "FC1", "FCz", "FC2", "FC6", "T7", "C3", "C1", "Cz",
+    "C2", "C4", "T8", "CP5", "CP1", "CPz", "CP2", "CP6", "P7", "P3", "Pz", "P4", "P8", "O1", "Oz", "O2",
+];
+
+impl Default for Cohort {
+    fn default() -> Cohort {
+        Cohort {
+            task: Task::Imagery,
+            subjects: 20,
+            sessions: 2,
+            runs: 2,
+            trials: 20,
+            channels: CAP.map(String::from).to_vec(),
+            rate_hz: 128.0,
+            seed: 0,
+            strength: 1.0,
+            absent: 0.15,
+            variability: 1.0,
+            background: 1.0,
+            artifacts: 1.0,
+            line_hz: 50.0,
+            line_uv: 2.0,
+        }
+    }
+}
+
+impl Cohort {
+    /// The default cohort for a task. Stimuli of `Erp` are fast, so a run has more of them.
+    pub fn of(task: Task) -> Cohort {
+        let trials = if task == Task::Erp { 120 } else { 20 };
+        Cohort { task, trials, ..Cohort::default() }
+    }
+
+    /// Refuses what cannot be simulated.
+    pub fn check(&self) -> Result<(), SimulateError> {
+        let least = if self.task == Task::Erp { 6 } else { 2 };
+        within("subjects", self.subjects, 1, 100_000)?;
+        within("sessions", self.sessions, 1, 1000)?;
+        within("runs", self.runs, 1, 1000)?;
+        within("trials", self.trials, least, 10_000)?;
+        within("rate_hz", self.rate_hz, 64.0, 4096.0)?;
+        within("strength", self.strength, 0.0, 3.0)?;
+        within("absent", self.absent, 0.0, 1.0)?;
+        within("variability", self.variability, 0.0, 3.0)?;
+        within("background", self.background, 0.0, 10.0)?;
+        within("artifacts", self.artifacts, 0.0, 10.0)?;
+        within("line_hz", self.line_hz, 1.0, 1000.0)?;
+        within("line_uv", self.line_uv, 0.0, 1000.0)?;
+        if self.channels.is_empty() {
+            let (given, wanted) = ("empty".to_string(), "at least one electrode".to_string());
+            return Err(SimulateError::Setting { setting: "channels", given, wanted });
+        }
+        self.electrodes()?;
+        let mut seen = HashSet::new();
+        match self.channels.iter().find(|name| !seen.insert(normalise(name))) {
+            Some(name) => Err(SimulateError::RepeatedChannel { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// One run of one session of one person, continuous; its events are coded by the names of the classes.
+    pub fn recording(&self, subject: SubjectId, session: u32, run: u32) -> Result<Recording, SimulateError> {
+        self.check()?;
+        for (what, given, last) in [
+            ("subject", subject.0, self.subjects),
+            ("session", session, self.sessions),
+            ("run", run, self.runs),
+        ] {
+            if given < 1 || given > last {
+                return Err(SimulateError::Missing { what, given, last });
+            }
+        }
+        let (samples, events) = record(self, &self.electrodes()?, subject, session, run);
+        let channels = self.channels.iter().map(|name| Channel::named(name)).collect();
+        Recording::new(self.rate_hz, channels, samples, events)
+            .map_err(|error| SimulateError::Recording(error.to_string()))
+    }
+
+    /// Which event means which class, in the order of labels: pairs of code and class.
+    pub fn cues(&self) -> Vec<(String, String)> {
+        self.task.classes().map(|class| (class.to_string(), class.to_string())).to_vec()
+    }
+
+    /// A pipeline that suits the task.
+    pub fn pipeline(&self) -> Pipeline {
+        let band = |low, high| {
+            let kind = FilterKind::ZeroPhase { order: 4 };
+            Some(Band { low_hz: Some(low), high_hz: Some(high), kind })
+        };
+        let plain = Pipeline { window_s: self.window_s(), ..Pipeline::default() };
+        match self.task {
+            Task::Imagery => Pipeline { band: band(8.0, 30.0), ..plain },
+            // Amplitudes are the message here, so the trial is not divided by its own.
+            Task::Erp => Pipeline { band: band(0.5, 20.0), scaling: Scaling::By(10.0), ..plain },
+            Task::Attention => Pipeline { band: band(1.0, 30.0), ..plain },
+        }
+    }
+
+    /// Where and when the task can be seen, and in whom. Nothing is known of channels without a place.
+    pub fn truth(&self) -> Truth {
+        truth(self)
+    }
+
+    /// The window of a trial, in seconds after its cue.
+    pub(super) fn window_s(&self) -> [f64; 2] {
+        match self.task {
+            Task::Imagery => [0.0, 4.0],
+            Task::Erp => [0.0, 0.8],
+            Task::Attention => [0.0, 5.0],
+        }
+    }
+
+    /// Where the cap is meant to put the electrodes.
+    fn electrodes(&self) -> Result<Vec<Vector3<f64>>, SimulateError> {
+        self.channels
+            .iter()
+            .map(|name| match position(name) {
+                Some(p) => Ok(Vector3::new(p.x, p.y, p.z).normalize()),
+                None => Err(SimulateError::UnknownChannel { name: name.clone() }),
+            })
+            .collect()
+    }
+}
+
+/// Refuses numbers outside of a range, and those that are no numbers.
+fn within<T: PartialOrd + std::fmt::Display>(
+    setting: &'static str,
+    given: T,
+    least: T,
+    most: T,
+) -> Result<(), SimulateError> {
+    if given >= least && given <= most {
+        return Ok(());
+    }
+    Err(SimulateError::Setting {
+        setting,
+        given: given.to_string(),
+        wanted: format!("from {least} to {most}"),
+    })
+}

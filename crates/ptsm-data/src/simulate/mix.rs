@@ -1,0 +1,176 @@
+//! From what the cortex does to what the electrodes see.
+
+use nalgebra::Vector3;
+use ptsm_signal::{Event, SubjectId};
+
+use super::anatomy::{Rhythm, Site};
+use super::cohort::{Cohort, Task};
+use super::head::{Dipole, Head};
+use super::noise::{Coloured, rhythm};
+use super::person::{Person, Session};
+use super::random::{Purpose, Streams};
+use super::schedule::Schedule;
+use super::{artifact, attention, erp, imagery};
+
+/// The background's dipoles in nAm.
+const BACKGROUND_NAM: f64 = 45.0;
+
+/// Something that reaches the electrodes.
+pub(super) struct Source {
+    /// How it appears at each of them.
+    pub(super) topography: Vec<f32>,
+    /// What it does.
+    pub(super) course: Vec<f32>,
+}
+
+/// What the task makes of the sites: factors on their rhythms, and activity of its own in nAm.
+pub(super) struct Activity {
+    length: usize,
+    gains: Vec<Option<Vec<f32>>>,
+    evoked: Vec<Option<Vec<f32>>>,
+}
+
+impl Activity {
+    fn new(length: usize) -> Activity {
+        Activity { length, gains: vec![None; Site::ALL.len()], evoked: vec![None; Site::ALL.len()] }
+    }
+
+    /// The factor on a site's rhythm at each sample, 1 until changed.
+    pub(super) fn gain(&mut self, site: Site) -> &mut [f32] {
+        self.gains[site as usize].get_or_insert_with(|| vec![1.0; self.length])
+    }
+
+    /// What a site does besides its rhythm, 0 until changed.
+    pub(super) fn evoked(&mut self, site: Site) -> &mut [f32] {
+        self.evoked[site as usize].get_or_insert_with(|| vec![0.0; self.length])
+    }
+}
+
+/// How strong a rhythm is at its site, in nAm, and how wide, in Hz.
+pub(super) fn rhythm_size(site: Site, kind: Rhythm) -> (f64, f64) {
+    match (site, kind) {
+        (Site::OccipitalAlphaLeft | Site::OccipitalAlphaRight, _) => (190.0, 1.3),
+        (_, Rhythm::Alpha) => (110.0, 1.5),
+        (_, Rhythm::Mu) => (100.0, 1.8),
+        (_, Rhythm::Beta) => (50.0, 4.0),
+        (_, Rhythm::Theta) => (70.0, 2.0),
+    }
+}
+
+/// Whether a rhythm belongs to the task, and so is not made larger with the background.
+fn of_task(task: Task, site: Site) -> bool {
+    match task {
+        Task::Imagery => imagery::SITES.iter().any(|(s, _)| *s == site),
+        Task::Attention => attention::SITES.iter().any(|(s, _)| *s == site),
+        Task::Erp => false,
+    }
+}
+
+/// How a dipole appears at electrodes.
+pub(super) fn leadfield(head: &Head, dipole: &Dipole, electrodes: &[Vector3<f64>]) -> Vec<f64> {
+    electrodes.iter().map(|e| head.potential(dipole, e)).collect()
+}
+
+/// One run: samples `[C, N]` in microvolts, and events.
+pub(super) fn record(
+    cohort: &Cohort,
+    nominal: &[Vector3<f64>],
+    SubjectId(subject): SubjectId,
+    session: u32,
+    run: u32,
+) -> (Vec<f32>, Vec<Event>) {
+    let head = Head::adult();
+    let streams = Streams { seed: cohort.seed, subject, session, run };
+    let person = Person::new(cohort, subject, &head);
+    let state = Session::new(cohort, &person, nominal, subject, session);
+    let schedule = Schedule::new(cohort, &streams);
+    let length = schedule.length;
+    let rate = cohort.rate_hz;
+
+    let mut activity = Activity::new(length);
+    let effect = person.effect * state.effect;
+    match cohort.task {
+        Task::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
+        Task::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
+        Task::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
+    }
+
+    let mut sources = artifact::sources(cohort, &person, &state, &streams, length);
+    let appear = |dipole: &Dipole| -> Vec<f32> {
+        leadfield(&head, dipole, &state.electrodes).into_iter().map(|v| v as f32).collect()
+    };
+    for site in Site::ALL {
+        let s = site as usize;
+        let mut course = vec![0.0; length];
+        if let Some(kind) = site.rhythm() {
+            let (moment, bandwidth) = rhythm_size(site, kind);
+            let others = if of_task(cohort.task, site) { 1.0 } else { cohort.background };
+            let scale = (moment * person.amplitudes[s] * state.amplitudes[s] * others) as f32;
+            let random = &mut streams.stream(Purpose::Rhythm, s);
+            course = rhythm(length, rate, person.frequency_hz(kind), bandwidth, random);
+            course.iter_mut().for_each(|v| *v *= scale);
+            if let Some(gain) = &activity.gains[s] {
+                course.iter_mut().zip(gain).for_each(|(v, g)| *v *= g);
+            }
+        }
+        if let Some(evoked) = &activity.evoked[s] {
+            course.iter_mut().zip(evoked).for_each(|(v, e)| *v += e);
+        }
+        sources.push(Source { topography: appear(&person.sites[s]), course });
+    }
+    let coloured = Coloured::new(rate, person.exponent);
+    let scale = (BACKGROUND_NAM * person.background * cohort.background) as f32;
+    for (d, dipole) in person.scattered.iter().enumerate() {
+        let topography = appear(dipole).into_iter().map(|v| scale * v).collect();
+        let course = coloured.draw(length, &mut streams.stream(Purpose::Background, d));
+        sources.push(Source { topography, course });
+    }
+
+    let mut samples = mix(&sources, nominal.len(), length);
+    for (c, channel) in samples.chunks_exact_mut(length).enumerate() {
+        let gain = state.gains[c] as f32;
+        channel.iter_mut().for_each(|v| *v *= gain);
+        artifact::electrode(cohort, &state, &streams, c, channel);
+    }
+    let classes = cohort.task.classes();
+    let [_, trial_s] = cohort.window_s();
+    let lasts = (trial_s * rate) as usize;
+    let events = schedule
+        .cues
+        .iter()
+        .map(|cue| Event { sample: cue.sample, code: classes[cue.class].to_string(), samples: lasts })
+        .collect();
+    (samples, events)
+}
+
+/// The sum of all sources at each electrode. By hand and not by a library's product, whose rounding depends on the
+/// processor: the same seed gives the same bytes.
+fn mix(sources: &[Source], channels: usize, length: usize) -> Vec<f32> {
+    /// Samples at once, so that courses stay in the cache.
+    const BLOCK: usize = 256;
+    let mut samples = vec![0.0; channels * length];
+    for start in (0..length).step_by(BLOCK) {
+        let end = (start + BLOCK).min(length);
+        for (c, row) in samples.chunks_exact_mut(length).enumerate() {
+            let row = &mut row[start..end];
+            let mut four = sources.chunks_exact(4);
+            for s in four.by_ref() {
+                let [a, b, d, e] = [0, 1, 2, 3].map(|i| s[i].topography[c]);
+                let courses = s[0].course[start..end]
+                    .iter()
+                    .zip(&s[1].course[start..end])
+                    .zip(&s[2].course[start..end])
+                    .zip(&s[3].course[start..end]);
+                for (value, (((w, x), y), z)) in row.iter_mut().zip(courses) {
+                    *value += a * w + b * x + (d * y + e * z);
+                }
+            }
+            for s in four.remainder() {
+                for (value, x) in row.iter_mut().zip(&s.course[start..end]) {
+                    *value += s.topography[c] * x;
+                }
+            }
+        }
+    }
+    samples
+}

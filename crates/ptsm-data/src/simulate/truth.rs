@@ -1,0 +1,152 @@
+//! What is known because it was made: where, when and in whom the task can be seen.
+
+use nalgebra::Vector3;
+use ptsm_signal::{Position, SubjectId, position};
+use serde::Serialize;
+
+use super::anatomy::{Rhythm, Site};
+use super::cohort::{Cohort, Task};
+use super::head::{Dipole, Head};
+use super::mix::{leadfield, rhythm_size};
+use super::person::Person;
+use super::{attention, erp, imagery};
+
+/// Where, when and in whom the task can be seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Truth {
+    /// For each channel, how much the classes differ there in an average head, as a share of the largest: of power for
+    /// `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
+    pub channels: Vec<f64>,
+    /// From when to when, in seconds after the cue, the classes differ by at least half of their most.
+    pub window_s: [f64; 2],
+    /// For each sample of the default pipeline's window, how much of the effect is there, 0 to 1.
+    pub times: Vec<f64>,
+    /// Dipoles that carry the task, in an average head.
+    pub sources: Vec<SourceTruth>,
+    /// Each person.
+    pub subjects: Vec<SubjectTruth>,
+}
+
+/// One dipole that carries the task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceTruth {
+    /// Where, and what it does.
+    pub name: String,
+    /// Its place, in head radii.
+    pub position: Position,
+    /// Its direction, of length 1.
+    pub direction: Position,
+    /// How much it differs between the classes at effect 1: plus is more for the second class. Share of the rhythm's
+    /// amplitude (`Imagery`, `Attention`) or nAm (`Erp`).
+    pub effect: f64,
+}
+
+/// One person.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SubjectTruth {
+    /// Who.
+    pub subject: SubjectId,
+    /// Size of the effect: 0 where it is absent, below 0 where it goes the wrong way.
+    pub strength: f64,
+    /// Whether the effect is absent.
+    pub absent: bool,
+    /// Peak of the rhythm that carries the task; none for `Erp`.
+    pub frequency_hz: Option<f64>,
+    /// When the response to a target is highest; only for `Erp`.
+    pub latency_s: Option<f64>,
+    /// As [`Truth::channels`], through this person's own dipoles.
+    pub channels: Vec<f64>,
+}
+
+pub(super) fn truth(cohort: &Cohort) -> Truth {
+    let head = Head::adult();
+    let electrodes: Vec<Option<Vector3<f64>>> = cohort
+        .channels
+        .iter()
+        .map(|name| position(name).map(|p| Vector3::new(p.x, p.y, p.z).normalize()))
+        .collect();
+    let average = Site::ALL.map(Site::dipole);
+    let channels = if cohort.strength > 0.0 {
+        map(cohort.task, &head, &average, &[1.0; Site::ALL.len()], &electrodes)
+    } else {
+        vec![0.0; electrodes.len()]
+    };
+    let subjects = (1..=cohort.subjects)
+        .map(|subject| {
+            let person = Person::new(cohort, subject, &head);
+            let own = map(cohort.task, &head, &person.sites, &person.amplitudes, &electrodes);
+            let (frequency_hz, latency_s) = match cohort.task {
+                Task::Imagery => (Some(person.mu_hz), None),
+                Task::Erp => (None, Some(erp::latency_s(&person))),
+                Task::Attention => (Some(person.alpha_hz), None),
+            };
+            SubjectTruth {
+                subject: SubjectId(subject),
+                strength: person.effect,
+                absent: person.absent,
+                frequency_hz,
+                latency_s,
+                channels: if person.effect == 0.0 { vec![0.0; own.len()] } else { own },
+            }
+        })
+        .collect();
+    let profile = |t: f64| match cohort.task {
+        Task::Imagery => imagery::profile(t),
+        Task::Erp => erp::profile(t, 0.0),
+        Task::Attention => attention::profile(t),
+    };
+    let [start_s, end_s] = cohort.window_s();
+    let samples = ((end_s - start_s) * cohort.rate_hz).round() as usize;
+    let strong: Vec<f64> = (0..5000)
+        .map(|ms| start_s + ms as f64 / 1000.0)
+        .filter(|&t| t < end_s && profile(t) >= 0.5)
+        .collect();
+    let window_s = [strong.first().copied().unwrap_or(start_s), strong.last().copied().unwrap_or(end_s)];
+    Truth {
+        channels,
+        window_s,
+        times: (0..samples).map(|t| profile(start_s + t as f64 / cohort.rate_hz)).collect(),
+        sources: sites(cohort.task).into_iter().map(|(site, effect)| source(site, effect)).collect(),
+        subjects,
+    }
+}
+
+fn sites(task: Task) -> Vec<(Site, f64)> {
+    match task {
+        Task::Imagery => imagery::SITES.to_vec(),
+        Task::Erp => erp::SITES.to_vec(),
+        Task::Attention => attention::SITES.to_vec(),
+    }
+}
+
+fn source(site: Site, effect: f64) -> SourceTruth {
+    let Dipole { place, moment } = site.dipole();
+    let at = |v: Vector3<f64>| Position { x: v.x, y: v.y, z: v.z };
+    SourceTruth { name: site.name().to_string(), position: at(place), direction: at(moment), effect }
+}
+
+/// How much the classes differ at each electrode, as a share of the largest.
+fn map(
+    task: Task,
+    head: &Head,
+    dipoles: &[Dipole],
+    amplitudes: &[f64],
+    electrodes: &[Option<Vector3<f64>>],
+) -> Vec<f64> {
+    let known: Vec<Vector3<f64>> = electrodes.iter().map(|e| e.unwrap_or_else(Vector3::z)).collect();
+    let mut difference = vec![0.0; known.len()];
+    for (site, effect) in sites(task) {
+        let field = leadfield(head, &dipoles[site as usize], &known);
+        let size = rhythm_size(site, site.rhythm().unwrap_or(Rhythm::Mu)).0 * amplitudes[site as usize];
+        for (sum, v) in difference.iter_mut().zip(field) {
+            *sum += match task {
+                Task::Erp => effect * v,
+                Task::Imagery | Task::Attention => effect * (size * v).powi(2),
+            };
+        }
+    }
+    let known = |(d, e): (&f64, &Option<Vector3<f64>>)| if e.is_some() { d.abs() } else { 0.0 };
+    let sizes: Vec<f64> = difference.iter().zip(electrodes).map(known).collect();
+    let largest = sizes.iter().copied().fold(0.0, f64::max);
+    sizes.iter().map(|s| if largest > 0.0 { s / largest } else { 0.0 }).collect()
+}
