@@ -21,7 +21,7 @@ mod summary;
 pub use chance::{ALPHA, above_chance, chance_threshold};
 pub use error::{Error, Result};
 pub use metrics::{METRICS, Metric, metric};
-pub use record::{Adaptation, Record, Records};
+pub use record::{FewShot, Record, Records};
 pub use scores::{Scores, positive_class};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};

@@ -31,7 +31,7 @@ pub struct Record {
     pub seed: u64,
     /// Few-shot tuning; none where some was never a part of the protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adapt: Option<Adaptation>,
+    pub adapt: Option<FewShot>,
     /// The number of trials `n` and the scores, beside the other fields in JSON.
     #[serde(flatten)]
     pub scores: Scores,
@@ -40,7 +40,7 @@ pub struct Record {
 /// Few-shot tuning on labelled trials of the scored person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Adaptation {
+pub struct FewShot {
     /// Labelled trials per class that were used.
     pub shots: usize,
     /// Trials per class that were set aside and not scored: the same for all numbers of shots that are compared, 0 among them.
@@ -135,7 +135,7 @@ mod tests {
             session: None,
             fold: 3,
             seed: u64::MAX,
-            adapt: Some(Adaptation { shots: 0, set_aside: 20 }),
+            adapt: Some(FewShot { shots: 0, set_aside: 20 }),
             scores: Scores::of(&[0, 1, 1], &[0.9, 0.1, 0.4, 0.6, 0.7, 0.3], 2, 0).unwrap(),
         }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::chance::{ALPHA, above_chance, chance_threshold};
 use crate::error::{Error, Result};
 use crate::metrics::METRICS;
-use crate::record::{Adaptation, Record};
+use crate::record::{FewShot, Record};
 use crate::statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 
 /// The share of cases an interval covers.
@@ -31,7 +31,7 @@ pub struct Summary {
     /// What was seen of the scored person.
     pub target_access: TargetAccess,
     /// Few-shot tuning.
-    pub adapt: Option<Adaptation>,
+    pub adapt: Option<FewShot>,
     /// Number of classes, K.
     pub classes: usize,
     /// Number of seeds.
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn other_access_is_another_summary() {
         let aligned = Record { target_access: TargetAccess::WHOLE, ..record(1, 0, 20) };
-        let shots = Record { adapt: Some(Adaptation { shots: 0, set_aside: 5 }), ..record(1, 0, 20) };
+        let shots = Record { adapt: Some(FewShot { shots: 0, set_aside: 5 }), ..record(1, 0, 20) };
         assert_eq!(Summary::of(&[record(1, 0, 15), aligned, shots]).unwrap().len(), 3);
         assert!(Summary::of(&[]).unwrap().is_empty());
     }
