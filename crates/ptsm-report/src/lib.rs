@@ -1,1 +1,32 @@
-//! Figures as SVG and pages as one HTML file.
+//! Figures as SVG text and pages as one HTML file.
+//!
+//! A figure is a plain value ([`ScalpMap`], [`Curve`], [`Dots`]) that knows how to draw itself, which numbers it shows and how
+//! it can mislead: see [`Drawing`]. A [`Page`] holds figures, [`Table`]s, texts and facts in sections and becomes one HTML
+//! file that needs no network and no script. Values that are not finite are drawn as gaps and written as `no value`;
+//! nothing here fails.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod colour;
+pub mod scale;
+pub mod svg;
+pub mod terminal;
+
+mod curve;
+mod dots;
+mod drawing;
+mod field;
+mod head;
+mod layout;
+mod page;
+mod scalp;
+mod spline;
+mod table;
+
+pub use curve::{Curve, Point, Reference, Series, Window};
+pub use dots::{Chance, Dots, Estimate, Scores};
+pub use drawing::{Drawing, Figure};
+pub use page::{Fact, Page, Part, Section};
+pub use scalp::{Electrode, ScalpMap};
+pub use spline::SphericalSpline;
+pub use table::{Align, Column, Table};

@@ -1,0 +1,320 @@
+//! A line chart: values over time, trials or epochs.
+
+use crate::drawing::Drawing;
+use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
+use crate::scale::{Axis, Linear, cell, rounded, ticks};
+use crate::svg::{Anchor, Canvas, Path};
+use crate::table::{Column, Table};
+
+const HEIGHT: f64 = 210.0;
+const STRIP: f64 = 16.0;
+
+/// One point of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// The value; a gap where it is not finite.
+    pub y: f64,
+    /// Low and high end of its interval.
+    pub band: Option<[f64; 2]>,
+}
+
+/// A line and its band.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Its points, from left to right.
+    pub points: Vec<Point>,
+}
+
+impl Series {
+    /// A line without a band.
+    pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        let points = points.into_iter().map(|(x, y)| Point { x, y, band: None }).collect();
+        Series { name: name.into(), points }
+    }
+}
+
+/// A shaded stretch of the horizontal axis, such as the task window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Where it starts.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A line across the chart, such as chance or the cue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Where.
+    pub at: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A line chart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+    /// Shaded stretches.
+    pub windows: Vec<Window>,
+    /// Horizontal lines.
+    pub levels: Vec<Reference>,
+    /// Vertical lines.
+    pub marks: Vec<Reference>,
+}
+
+/// The chart's area and its axes.
+struct Plot {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Linear,
+    y: Linear,
+}
+
+impl Curve {
+    fn points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+
+    fn x_domain(&self) -> [f64; 2] {
+        let windows = self.windows.iter().flat_map(|window| [window.from, window.to]);
+        let marks = self.marks.iter().map(|mark| mark.at);
+        self.x.domain(self.points().map(|point| point.x).chain(windows).chain(marks))
+    }
+
+    fn y_domain(&self) -> [f64; 2] {
+        let bands = self.points().filter_map(|point| point.band).flatten();
+        let levels = self.levels.iter().map(|level| level.at);
+        let fitted = self.y.domain(self.points().map(|point| point.y).chain(bands).chain(levels));
+        if self.y.range.is_some() { fitted } else { rounded(fitted, 5) }
+    }
+
+    /// Labels over the plot, each above its place, in as few rows as they need.
+    fn strips(&self, x: Linear, right: f64) -> (Vec<(f64, usize, String)>, usize) {
+        let windows = self.windows.iter().map(|window| ((window.from + window.to) / 2.0, &window.label));
+        let marks = self.marks.iter().map(|mark| (mark.at, &mark.label));
+        let mut row_ends: Vec<f64> = Vec::new();
+        let mut wanted: Vec<(f64, &String)> = windows.chain(marks).filter(|(at, _)| at.is_finite()).collect();
+        wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut placed = Vec::new();
+        for (at, label) in wanted.into_iter().filter(|(_, label)| !label.is_empty()) {
+            let label = cut(label, 12.0, 200.0);
+            let half = width(&label, 12.0) / 2.0;
+            let centre = x.clamped(at).max(x.range[0].min(right) + half).min(right - half);
+            let row = row_ends.iter().position(|end| *end + 8.0 <= centre - half).unwrap_or(row_ends.len());
+            if row == row_ends.len() {
+                row_ends.push(0.0);
+            }
+            row_ends[row] = centre + half;
+            placed.push((centre, row, label));
+        }
+        (placed, row_ends.len())
+    }
+
+    fn draw_axes(&self, canvas: &mut Canvas, plot: &Plot) {
+        let lines = ticks(plot.y.domain, 5);
+        for value in &lines.values {
+            let y = plot.y.at(*value);
+            canvas.line("grid", (plot.left, y), (plot.right, y));
+            canvas.text("tick", plot.left - 7.0, y + 4.0, Anchor::End, &self.y.tick(*value, lines.step));
+        }
+        canvas.line("axis", (plot.left, plot.bottom), (plot.right, plot.bottom));
+        let places = ticks(plot.x.domain, 7);
+        for value in &places.values {
+            let x = plot.x.at(*value);
+            canvas.line("axis", (x, plot.bottom), (x, plot.bottom + 4.0));
+            canvas.text("tick", x, plot.bottom + 17.0, Anchor::Middle, &self.x.tick(*value, places.step));
+        }
+        let label = cut(&self.x.label, 12.0, WIDTH);
+        canvas.text("label", (plot.left + plot.right) / 2.0, plot.bottom + 34.0, Anchor::Middle, &label);
+    }
+
+    fn draw_references(&self, canvas: &mut Canvas, plot: &Plot) {
+        for mark in self.marks.iter().filter(|mark| inside(plot.x, mark.at)) {
+            let x = plot.x.at(mark.at);
+            canvas.line("reference", (x, plot.top), (x, plot.bottom));
+        }
+        for level in self.levels.iter().filter(|level| inside(plot.y, level.at)) {
+            let y = plot.y.at(level.at);
+            canvas.line("reference", (plot.left, y), (plot.right, y));
+        }
+    }
+
+    fn draw_band(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
+        let mut path = Path::default();
+        let known = |point: &Point| match point.band {
+            Some([low, high]) => point.x.is_finite() && low.is_finite() && high.is_finite(),
+            None => false,
+        };
+        for piece in series.points.split(|point| !known(point)).filter(|piece| piece.len() > 1) {
+            let ends = |point: &Point| point.band.unwrap_or_default();
+            for point in piece {
+                path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[1]));
+            }
+            for point in piece.iter().rev() {
+                path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[0]));
+            }
+            path.close();
+        }
+        canvas.path(&format!("band c{}", index % 6), &path);
+    }
+
+    fn draw_line(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
+        let mut path = Path::default();
+        let drawn = |point: &Point| inside(plot.x, point.x) && point.y.is_finite();
+        for point in &series.points {
+            if drawn(point) {
+                path.to(plot.x.at(point.x), plot.y.clamped(point.y));
+            } else {
+                path.gap();
+            }
+        }
+        canvas.path(&line_class(index), &path);
+        // Few points show where they are; one alone between gaps has no line and needs a marker.
+        let few = series.points.len() <= 40;
+        for (at, point) in series.points.iter().enumerate().filter(|(_, point)| drawn(point)) {
+            let alone = |other: Option<&Point>| other.is_none_or(|other| !drawn(other));
+            let before = at.checked_sub(1).and_then(|before| series.points.get(before));
+            if few || (alone(before) && alone(series.points.get(at + 1))) {
+                marker(canvas, index, plot.x.at(point.x), plot.y.clamped(point.y), 2.8);
+            }
+        }
+    }
+
+    fn description(&self) -> String {
+        let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
+        let [from, to] = self.x_domain();
+        let [low, high] = crate::scale::span(self.points().map(|point| point.y));
+        format!(
+            "Line chart of {} over {}, from {} to {}: {}. Values lie between {} and {}.",
+            self.y.label,
+            self.x.label,
+            self.x.say(from),
+            self.x.say(to),
+            if names.is_empty() { "no lines".into() } else { names.join(", ") },
+            self.y.say(low),
+            self.y.say(high)
+        )
+    }
+}
+
+fn inside(scale: Linear, value: f64) -> bool {
+    let [low, high] = scale.domain;
+    let slack = 1e-9 * (high - low);
+    value >= low - slack && value <= high + slack
+}
+
+impl Drawing for Curve {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn svg(&self, id: &str) -> String {
+        let mut canvas = Canvas::default();
+        let mut legend: Vec<(Key, String)> = Vec::new();
+        if self.series.len() > 1 {
+            legend.extend(
+                self.series.iter().enumerate().map(|(index, series)| (Key::Line(index), series.name.clone())),
+            );
+        }
+        legend.extend(
+            self.levels
+                .iter()
+                .map(|level| (Key::Reference, format!("{} {}", level.label, self.y.say(level.at)))),
+        );
+        let mut top = header(&mut canvas, &self.title, &legend, WIDTH);
+        let y_domain = self.y_domain();
+        let lines = ticks(y_domain, 5);
+        let texts = lines.values.iter().map(|value| width(&self.y.tick(*value, lines.step), 12.0));
+        let left = texts.fold(16.0, f64::max) + 9.0;
+        let right = WIDTH - 8.0;
+        if !self.y.label.is_empty() {
+            top += STRIP;
+            canvas.text("label", 0.0, top - 3.0, Anchor::Start, &cut(&self.y.label, 12.0, WIDTH));
+        }
+        let x = Linear { domain: self.x_domain(), range: [left, right] };
+        let (labels, rows) = self.strips(x, right);
+        let first_row = top;
+        top += rows as f64 * STRIP + 7.0;
+        let bottom = top + HEIGHT;
+        let plot = Plot { left, right, top, bottom, x, y: Linear { domain: y_domain, range: [bottom, top] } };
+        for window in &self.windows {
+            let (from, to) =
+                (plot.x.clamped(window.from.min(window.to)), plot.x.clamped(window.from.max(window.to)));
+            canvas.rectangle("shade", from, top, to - from, HEIGHT);
+        }
+        for (centre, row, label) in labels {
+            let baseline = first_row + (rows - row) as f64 * STRIP + 1.0;
+            canvas.text("label", centre, baseline, Anchor::Middle, &label);
+        }
+        self.draw_axes(&mut canvas, &plot);
+        for (index, series) in self.series.iter().enumerate() {
+            self.draw_band(&mut canvas, &plot, index, series);
+        }
+        self.draw_references(&mut canvas, &plot);
+        for (index, series) in self.series.iter().enumerate() {
+            self.draw_line(&mut canvas, &plot, index, series);
+        }
+        canvas.finish(id, &self.title, &self.description(), WIDTH, bottom + 40.0)
+    }
+
+    fn table(&self) -> Table {
+        let mut places: Vec<f64> = self.points().map(|point| point.x).filter(|x| x.is_finite()).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let x_header = if self.x.label.is_empty() { "x" } else { &self.x.label };
+        let mut columns = vec![Column::number(x_header)];
+        let mut rows: Vec<Vec<String>> = places.iter().map(|x| vec![cell(*x)]).collect();
+        for series in &self.series {
+            let banded = series.points.iter().any(|point| point.band.is_some());
+            columns.push(Column::number(&series.name));
+            if banded {
+                columns.push(Column::number(format!("{} low", series.name)));
+                columns.push(Column::number(format!("{} high", series.name)));
+            }
+            let mut points: Vec<&Point> = series.points.iter().filter(|point| point.x.is_finite()).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            for (row, x) in rows.iter_mut().zip(&places) {
+                let found =
+                    points.binary_search_by(|point| point.x.total_cmp(x)).ok().map(|index| points[index]);
+                row.push(found.map_or(String::new(), |point| cell(point.y)));
+                if banded {
+                    let [low, high] = found.and_then(|point| point.band).unwrap_or([f64::NAN; 2]);
+                    row.extend([cell(low), cell(high)]);
+                }
+            }
+        }
+        Table { columns, rows, note: String::new() }
+    }
+
+    fn reading(&self) -> String {
+        match self.points().any(|point| point.band.is_some()) {
+            true => "Follow each line from left to right; the band around it shows how sure it is.".into(),
+            false => "Follow each line from left to right; dashed lines are references.".into(),
+        }
+    }
+
+    fn caution(&self) -> String {
+        let [low, high] = self.y_domain();
+        if low > 0.0 || high < 0.0 {
+            "The vertical axis does not start at zero, so differences look larger than they are.".into()
+        } else {
+            "A line joins its points; what happens between them was not measured.".into()
+        }
+    }
+}

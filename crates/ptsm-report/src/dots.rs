@@ -1,0 +1,220 @@
+//! Scores per subject: one row each, one marker per model, chance behind them, means below.
+
+use crate::drawing::Drawing;
+use crate::layout::{Key, WIDTH, cut, header, marker, width};
+use crate::scale::{Axis, Linear, cell, rounded, ticks};
+use crate::svg::{Anchor, Canvas};
+use crate::table::{Column, Table};
+
+/// A value and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Low and high end.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// The scores of one model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scores {
+    /// The model's name.
+    pub name: String,
+    /// Each subject's name and score; not finite where there is none.
+    pub subjects: Vec<(String, f64)>,
+    /// Their mean.
+    pub mean: Option<Estimate>,
+}
+
+/// What guessing reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chance {
+    /// The expected score of guessing.
+    pub level: f64,
+    /// Scores up to here can be had by guessing.
+    pub threshold: Option<f64>,
+}
+
+/// Scores per subject. Subjects stand in the order of the first model's scores, best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dots {
+    /// What it shows.
+    pub title: String,
+    /// The scores' axis.
+    pub axis: Axis,
+    /// One entry for each model.
+    pub models: Vec<Scores>,
+    /// What guessing reaches.
+    pub chance: Option<Chance>,
+}
+
+impl Dots {
+    /// Every subject once with its score in each model, best first.
+    fn rows(&self) -> Vec<(&str, Vec<f64>)> {
+        let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+        let mut places = std::collections::HashMap::new();
+        for (model, scores) in self.models.iter().enumerate() {
+            for (subject, score) in &scores.subjects {
+                let place = *places.entry(subject.as_str()).or_insert_with(|| {
+                    rows.push((subject, vec![f64::NAN; self.models.len()]));
+                    rows.len() - 1
+                });
+                rows[place].1[model] = *score;
+            }
+        }
+        let key = |row: &(&str, Vec<f64>)| {
+            row.1.iter().copied().find(|score| score.is_finite()).unwrap_or(f64::NEG_INFINITY)
+        };
+        rows.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        rows
+    }
+
+    fn domain(&self) -> [f64; 2] {
+        let scores = self.models.iter().flat_map(|model| model.subjects.iter().map(|subject| subject.1));
+        let means = self.models.iter().filter_map(|model| model.mean).flat_map(|mean| {
+            let [low, high] = mean.interval.unwrap_or([mean.value; 2]);
+            [mean.value, low, high]
+        });
+        let chance = self
+            .chance
+            .into_iter()
+            .flat_map(|chance| [chance.level, chance.threshold.unwrap_or(chance.level)]);
+        let fitted = self.axis.domain(scores.chain(means).chain(chance));
+        if self.axis.range.is_some() { fitted } else { rounded(fitted, 6) }
+    }
+
+    fn legend(&self) -> Vec<(Key, String)> {
+        let mut legend = Vec::new();
+        if self.models.len() > 1 {
+            legend.extend(
+                self.models.iter().enumerate().map(|(index, model)| (Key::Marker(index), model.name.clone())),
+            );
+        }
+        if let Some(chance) = self.chance {
+            legend.push((Key::Reference, format!("chance {}", self.axis.say(chance.level))));
+            if let Some(threshold) = chance.threshold {
+                legend.push((Key::Shade, format!("guessing reaches up to {}", self.axis.say(threshold))));
+            }
+        }
+        legend
+    }
+
+    fn draw_means(&self, canvas: &mut Canvas, scale: Linear, left: f64, mut y: f64) -> f64 {
+        for (index, model) in self.models.iter().enumerate() {
+            let Some(mean) = model.mean.filter(|mean| mean.value.is_finite()) else { continue };
+            y += 20.0;
+            let name = if self.models.len() > 1 { format!("mean, {}", model.name) } else { "mean".into() };
+            canvas.text("strong", left - 9.0, y + 4.0, Anchor::End, &cut(&name, 12.0, left - 9.0));
+            if let Some([low, high]) = mean.interval.filter(|ends| ends.iter().all(|end| end.is_finite())) {
+                let class = format!("interval c{}", index % 6);
+                canvas.line(&class, (scale.clamped(low), y), (scale.clamped(high), y));
+            }
+            marker(canvas, index, scale.clamped(mean.value), y, 6.0);
+        }
+        y
+    }
+
+    fn description(&self, rows: &[(&str, Vec<f64>)]) -> String {
+        let means: Vec<String> = self
+            .models
+            .iter()
+            .filter_map(|model| Some(format!("{} {}", model.name, self.axis.say(model.mean?.value))))
+            .collect();
+        let mut text = format!("Scores of {} subjects ({}).", rows.len(), self.axis.label);
+        if !means.is_empty() {
+            text += &format!(" Means: {}.", means.join(", "));
+        }
+        if let Some(chance) = self.chance {
+            text += &format!(" Chance is {}.", self.axis.say(chance.level));
+        }
+        text
+    }
+}
+
+impl Drawing for Dots {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn svg(&self, id: &str) -> String {
+        let mut canvas = Canvas::default();
+        let rows = self.rows();
+        let top = header(&mut canvas, &self.title, &self.legend(), WIDTH) + 6.0;
+        // Hundreds of subjects still fit: rows get lower, and names skip rows.
+        let height = (1100.0 / rows.len().max(1) as f64).clamp(5.0, 20.0);
+        let size = (height * 0.27).clamp(2.2, 4.6);
+        let every = (13.0 / height).ceil() as usize;
+        let mean_name =
+            |model: &Scores| if self.models.len() > 1 { width(&model.name, 12.0) + 44.0 } else { 34.0 };
+        let names = rows.iter().map(|row| width(row.0, 12.0));
+        let means = self.models.iter().filter(|model| model.mean.is_some()).map(mean_name);
+        let left = names.chain(means).fold(20.0, f64::max).min(130.0) + 10.0;
+        let domain = self.domain();
+        let scale = Linear { domain, range: [left, WIDTH - 14.0] };
+        let bottom = top + height * rows.len() as f64;
+        let summaries = self.models.iter().filter(|model| model.mean.is_some()).count() as f64;
+        let end = bottom + if summaries > 0.0 { 20.0 * summaries + 16.0 } else { 4.0 };
+        if let Some(threshold) =
+            self.chance.and_then(|chance| chance.threshold).filter(|value| value.is_finite())
+        {
+            canvas.rectangle("shade", left, top, scale.clamped(threshold) - left, end - top);
+        }
+        let places = ticks(domain, 6);
+        for value in &places.values {
+            let x = scale.at(*value);
+            canvas.line("grid", (x, top), (x, end));
+            canvas.text("tick", x, end + 16.0, Anchor::Middle, &self.axis.tick(*value, places.step));
+        }
+        if let Some(chance) = self.chance.filter(|chance| chance.level.is_finite()) {
+            let x = scale.clamped(chance.level);
+            canvas.line("reference", (x, top), (x, end));
+        }
+        for (index, (subject, scores)) in rows.iter().enumerate() {
+            let y = top + (index as f64 + 0.5) * height;
+            if index % every == 0 {
+                canvas.text("tick", left - 9.0, y + 4.0, Anchor::End, &cut(subject, 12.0, left - 9.0));
+            }
+            canvas.line("row", (left, y), (scale.range[1], y));
+            // The first model lies on top.
+            for (model, score) in scores.iter().enumerate().rev().filter(|(_, score)| score.is_finite()) {
+                marker(&mut canvas, model, scale.clamped(*score), y, size);
+            }
+        }
+        if summaries > 0.0 {
+            canvas.line("axis", (left, bottom + 4.0), (scale.range[1], bottom + 4.0));
+            self.draw_means(&mut canvas, scale, left, bottom);
+        }
+        canvas.line("axis", (left, end), (scale.range[1], end));
+        let label = cut(&self.axis.label, 12.0, WIDTH);
+        canvas.text("label", (left + scale.range[1]) / 2.0, end + 33.0, Anchor::Middle, &label);
+        canvas.finish(id, &self.title, &self.description(&rows), WIDTH, end + 39.0)
+    }
+
+    fn table(&self) -> Table {
+        let mut columns = vec![Column::text("subject")];
+        columns.extend(self.models.iter().map(|model| Column::number(&model.name)));
+        let line = |name: &str, values: Vec<f64>| -> Vec<String> {
+            std::iter::once(name.to_string()).chain(values.into_iter().map(cell)).collect()
+        };
+        let mut rows: Vec<Vec<String>> =
+            self.rows().into_iter().map(|(name, scores)| line(name, scores)).collect();
+        if self.models.iter().any(|model| model.mean.is_some()) {
+            let mean = |model: &Scores| model.mean.map_or(f64::NAN, |mean| mean.value);
+            let end = |model: &Scores, side: usize| {
+                model.mean.and_then(|mean| mean.interval).map_or(f64::NAN, |interval| interval[side])
+            };
+            rows.push(line("mean", self.models.iter().map(mean).collect()));
+            rows.push(line("mean, low end", self.models.iter().map(|model| end(model, 0)).collect()));
+            rows.push(line("mean, high end", self.models.iter().map(|model| end(model, 1)).collect()));
+        }
+        Table { columns, rows, note: String::new() }
+    }
+
+    fn reading(&self) -> String {
+        "One row is one person, best first; further right is better, and the shaded area can be reached by guessing.".into()
+    }
+
+    fn caution(&self) -> String {
+        "Each score rests on a limited number of trials, so neighbours in this order may change places by luck.".into()
+    }
+}

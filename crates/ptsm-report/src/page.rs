@@ -1,0 +1,172 @@
+//! A page: sections of figures, tables, facts and text, as one HTML file.
+
+use crate::colour;
+use crate::drawing::Figure;
+use crate::svg::{FIGURE_RULES, escape};
+use crate::table::Table;
+
+const PAGE_RULES: &str = include_str!("page.css");
+
+/// One number worth reading first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fact {
+    /// What it is.
+    pub label: String,
+    /// The number, with its unit.
+    pub value: String,
+    /// What it means or how sure it is; may be empty.
+    pub note: String,
+}
+
+/// A piece of a section.
+pub enum Part {
+    /// A figure with its table.
+    Figure(Figure),
+    /// A table and its name.
+    Table(String, Table),
+    /// A paragraph.
+    Text(String),
+    /// Numbers to read first.
+    Facts(Vec<Fact>),
+}
+
+/// A part of a page under one heading.
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// One sentence on what it shows and how to read it.
+    pub lead: String,
+    /// Its content.
+    pub parts: Vec<Part>,
+}
+
+/// A page.
+#[derive(Default)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// One sentence under the title.
+    pub subtitle: String,
+    /// What a reader must know before any number, such as that people are simulated; may be empty.
+    pub notice: String,
+    /// Its content.
+    pub sections: Vec<Section>,
+    /// Where it comes from: command, version, date; may be empty.
+    pub footer: String,
+}
+
+impl Page {
+    /// The page as one HTML file, well-formed as XML too. It needs no network and no script, and forbids both.
+    pub fn html(&self) -> String {
+        let mut figures = 0;
+        let body: String = self
+            .sections
+            .iter()
+            .enumerate()
+            .map(|(index, section)| {
+                format!(
+                    "<section aria-labelledby=\"section-{index}\"><h2 id=\"section-{index}\">{}</h2>{}{}</section>",
+                    escape(&section.heading),
+                    paragraph("lead", &section.lead),
+                    parts(&section.parts, &mut figures)
+                )
+            })
+            .collect();
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
+             <meta name=\"color-scheme\" content=\"light dark\"/>\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\
+             <title>{title}</title><style>{}{FIGURE_RULES}{PAGE_RULES}</style></head>\n\
+             <body><header><h1>{title}</h1>{}{}{}</header>\n<main>{body}</main>\n{}</body></html>\n",
+            colour::rules(),
+            paragraph("subtitle", &self.subtitle),
+            paragraph("notice", &self.notice),
+            self.contents(),
+            if self.footer.is_empty() {
+                String::new()
+            } else {
+                format!("<footer>{}</footer>", escape(&self.footer))
+            },
+            title = escape(&self.title),
+        )
+    }
+
+    /// Links to the sections, where there are enough to get lost in.
+    fn contents(&self) -> String {
+        if self.sections.len() < 4 {
+            return String::new();
+        }
+        let links: String = self
+            .sections
+            .iter()
+            .enumerate()
+            .map(|(index, section)| {
+                format!("<li><a href=\"#section-{index}\">{}</a></li>", escape(&section.heading))
+            })
+            .collect();
+        format!("<nav aria-label=\"Sections\"><ul>{links}</ul></nav>")
+    }
+}
+
+fn paragraph(class: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("<p class=\"{class}\">{}</p>", escape(text)) }
+}
+
+/// Figures that follow each other stand side by side where the page is wide enough.
+fn parts(parts: &[Part], figures: &mut usize) -> String {
+    let mut html = String::new();
+    for group in parts.chunk_by(|one, next| matches!((one, next), (Part::Figure(_), Part::Figure(_)))) {
+        if matches!(group, [Part::Figure(_), ..]) {
+            html += if group.len() > 1 { "<div class=\"figures\">" } else { "<div class=\"figures one\">" };
+        }
+        for part in group {
+            match part {
+                Part::Figure(drawn) => {
+                    *figures += 1;
+                    html += &figure(drawn, *figures);
+                }
+                Part::Table(name, table) => {
+                    html +=
+                        &format!("<div class=\"card\">{}{}</div>", table.html(name), table.csv_link(name));
+                }
+                Part::Text(text) => html += &paragraph("text", text),
+                Part::Facts(list) => html += &facts(list),
+            }
+        }
+        if matches!(group, [Part::Figure(_), ..]) {
+            html += "</div>";
+        }
+    }
+    html
+}
+
+fn figure(figure: &Figure, number: usize) -> String {
+    let title = figure.drawing.title();
+    let table = figure.drawing.table();
+    format!(
+        "<figure class=\"card\">{}<figcaption><p>{}</p><p class=\"caution\"><b>Careful:</b> {}</p></figcaption>\
+         <details><summary>Show the numbers<span class=\"unseen\">: {}</span></summary>{}{}</details></figure>",
+        figure.drawing.svg(&format!("figure-{number}")),
+        escape(&figure.reading),
+        escape(&figure.caution),
+        escape(title),
+        table.html(title),
+        table.csv_link(title)
+    )
+}
+
+fn facts(facts: &[Fact]) -> String {
+    let list: String = facts
+        .iter()
+        .map(|fact| {
+            let note = if fact.note.is_empty() {
+                String::new()
+            } else {
+                format!("<dd class=\"note\">{}</dd>", escape(&fact.note))
+            };
+            format!("<div><dt>{}</dt><dd>{}</dd>{note}</div>", escape(&fact.label), escape(&fact.value))
+        })
+        .collect();
+    if list.is_empty() { list } else { format!("<dl class=\"facts\">{list}</dl>") }
+}
