@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
+use crate::simulate::SimulateError;
 use crate::split::Side;
 use crate::subjects::SubjectList;
 
@@ -72,7 +73,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// A cohort that cannot be simulated.
-    #[error("cohort: {message}")]
+    #[error("{message}")]
     Cohort {
         /// What does not fit.
         message: String,
@@ -124,6 +125,12 @@ impl Error {
             Error::Signal { source, .. } => source.hint(),
             Error::File(error) => error.hint(),
         }
+    }
+}
+
+impl From<SimulateError> for Error {
+    fn from(error: SimulateError) -> Error {
+        Error::Cohort { message: error.to_string(), hint: error.hint() }
     }
 }
 

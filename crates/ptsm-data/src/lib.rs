@@ -1,5 +1,6 @@
 //! Where trials come from: the simulated cohort, arrays of the user's own; splits by subject.
 
+pub mod arrays;
 mod error;
 mod protocol;
 pub mod simulate;

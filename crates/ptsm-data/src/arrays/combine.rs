@@ -1,0 +1,174 @@
+//! Several files as one set of trials: names become numbers.
+
+use std::path::Path;
+
+use ptsm_signal::{Layout, SubjectId, Trial, Trials};
+
+use super::Arrays;
+use super::file::File;
+use super::names::{Name, Names, distinct};
+use crate::error::{Error, Result};
+
+/// Joins files. There is at least one.
+pub(super) fn combine(files: Vec<File>) -> Result<Arrays> {
+    alike(&files, "y", |f| Some(&f.y))?;
+    alike(&files, "subject", |f| Some(&f.subject))?;
+    alike(&files, "session", |f| f.session.as_ref())?;
+    alike(&files, "run", |f| f.run.as_ref())?;
+    let classes = Classes::of(&files)?;
+    let subjects = distinct(files.iter().map(|f| &f.subject));
+    let sessions = distinct(files.iter().filter_map(|f| f.session.as_ref()));
+    let runs = distinct(files.iter().filter_map(|f| f.run.as_ref()));
+    let notes = notes(&files);
+
+    let mut all: Option<Trials> = None;
+    for file in files {
+        let labels = classes.labels(&file)?;
+        let subject = numbered(&file.path, "subject", Some(&file.subject), &subjects, file.trials())?;
+        let session = numbered(&file.path, "session", file.session.as_ref(), &sessions, file.trials())?;
+        let run = numbered(&file.path, "run", file.run.as_ref(), &runs, file.trials())?;
+        let rate_hz = file.rate_hz.unwrap_or(1.0);
+        let length_s = file.samples as f64 / rate_hz;
+        let trials = (0..file.trials())
+            .map(|i| Trial {
+                label: labels[i],
+                subject: SubjectId(subject[i]),
+                session: session[i],
+                run: run[i],
+                // Not known, but in order.
+                cue_s: file.cue_s.as_ref().map_or(i as f64 * length_s, |cues| cues[i]),
+            })
+            .collect();
+        let layout = Layout {
+            channels: file.channels,
+            samples: file.samples,
+            rate_hz,
+            start_s: file.start_s,
+            classes: classes.names.clone(),
+        };
+        let path = file.path;
+        let refuse = |source| Error::Signal { path: path.clone(), source };
+        let trials = Trials::new(layout, file.x, trials).map_err(refuse)?;
+        match &mut all {
+            None => all = Some(trials),
+            Some(all) => all.append(&trials).map_err(refuse)?,
+        }
+    }
+    let trials = all.ok_or_else(|| Error::Source {
+        id: String::new(),
+        message: "no file was given".into(),
+        hint: None,
+    })?;
+    Ok(Arrays { trials, notes })
+}
+
+/// Refuses columns that are text in one file and numbers in another: they cannot be compared.
+fn alike(files: &[File], key: &str, column: impl Fn(&File) -> Option<&Names>) -> Result<()> {
+    let mut kinds = files.iter().filter_map(|f| Some((f, column(f)?.kind())));
+    let Some((first, kind)) = kinds.next() else { return Ok(()) };
+    match kinds.find(|(_, other)| *other != kind) {
+        None => Ok(()),
+        Some((file, other)) => Err(Error::Content {
+            path: file.path.clone(),
+            message: format!("`{key}` is {other}, but {kind} in {}", first.path.display()),
+            hint: Some("save the same kind in every file".into()),
+        }),
+    }
+}
+
+/// Numbers for names: integers stay as they are, text counts from 1 in sorted order, and nothing at all is 1.
+fn numbered(path: &Path, key: &str, names: Option<&Names>, all: &[Name], n: usize) -> Result<Vec<u32>> {
+    let Some(names) = names else { return Ok(vec![1; n]) };
+    let number = |(trial, name): (usize, Name)| match name {
+        Name::Number(number) => u32::try_from(number).map_err(|_| Error::Content {
+            path: path.to_path_buf(),
+            message: format!(
+                "`{key}` of trial {trial} is {number}; numbers from 0 to {} are possible",
+                u32::MAX
+            ),
+            hint: Some("number them from 1".into()),
+        }),
+        Name::Flag(_) | Name::Text(_) => {
+            let place = all.iter().position(|other| *other == name).unwrap_or(0);
+            Ok(place as u32 + 1)
+        }
+    };
+    names.iter().enumerate().map(number).collect()
+}
+
+/// Names of the classes, and how `y` names them.
+struct Classes {
+    names: Vec<String>,
+    /// The values of `y`, in the order of the names; none where `y` are indices.
+    values: Option<Vec<Name>>,
+}
+
+impl Classes {
+    fn of(files: &[File]) -> Result<Classes> {
+        let differ = |a: &File, b: &File| {
+            let said =
+                |f: &File| f.classes.as_ref().map_or("no `classes`".into(), |c| format!("`classes` {c:?}"));
+            Error::Content {
+                path: b.path.clone(),
+                message: format!("has {}, {} has {}", said(b), a.path.display(), said(a)),
+                hint: Some("save the same `classes` in every file, or leave them out of all".into()),
+            }
+        };
+        if let Some(pair) = files.windows(2).find(|pair| pair[0].classes != pair[1].classes) {
+            return Err(differ(&pair[0], &pair[1]));
+        }
+        let values = distinct(files.iter().map(|f| &f.y));
+        Ok(match files.first().and_then(|f| f.classes.clone()) {
+            None => Classes { names: values.iter().map(Name::words).collect(), values: Some(values) },
+            Some(names) => {
+                let textual = values.iter().any(|v| matches!(v, Name::Text(_)));
+                let values = textual.then(|| names.iter().cloned().map(Name::Text).collect());
+                Classes { names, values }
+            }
+        })
+    }
+
+    fn labels(&self, file: &File) -> Result<Vec<u32>> {
+        let label = |(trial, name): (usize, Name)| {
+            let index = match (&self.values, &name) {
+                (Some(values), name) => values.iter().position(|value| value == name),
+                (None, Name::Number(number)) => usize::try_from(*number).ok(),
+                (None, Name::Flag(flag)) => Some(usize::from(*flag)),
+                (None, Name::Text(_)) => None,
+            };
+            match index {
+                Some(index) if index < self.names.len() => Ok(index as u32),
+                _ => Err(Error::Content {
+                    path: file.path.clone(),
+                    message: format!(
+                        "`y` of trial {trial} is `{}`; the classes are {:?}",
+                        name.words(),
+                        self.names
+                    ),
+                    hint: Some("`y` counts `classes` from 0; or leave `classes` out".into()),
+                }),
+            }
+        };
+        file.y.iter().enumerate().map(label).collect()
+    }
+}
+
+/// What the files do not say.
+fn notes(files: &[File]) -> Vec<String> {
+    let about = |key: &str, lacks: &dyn Fn(&File) -> bool, so: &str| {
+        let mut lacking = files.iter().filter(|f| lacks(f));
+        let first = lacking.next()?.path.display().to_string();
+        let others = match lacking.count() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        Some(format!("no `{key}` in {first}{others}: {so}"))
+    };
+    let rate = about("rate_hz", &|f| f.rate_hz.is_none(), "times are counted in samples at 1 Hz");
+    let channels = about(
+        "channels",
+        &|f| !f.named,
+        "channels are called `ch1`, `ch2`, .., and their places on the head are not known",
+    );
+    [rate, channels].into_iter().flatten().collect()
+}

@@ -1,0 +1,300 @@
+//! One `.npz` file, its arrays checked against each other.
+
+use std::path::{Path, PathBuf};
+
+use ptsm_io::npy::{Array, Data};
+use ptsm_io::npz::{self, Archive};
+use ptsm_signal::{Channel, Position, Unit};
+
+use super::names::Names;
+use crate::error::{Error, Result};
+
+/// What a file holds. Names are still names: they are numbered once all files of a set are read.
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    /// `[n, C, T]`.
+    pub(super) x: Vec<f32>,
+    pub(super) samples: usize,
+    pub(super) y: Names,
+    pub(super) subject: Names,
+    pub(super) session: Option<Names>,
+    pub(super) run: Option<Names>,
+    pub(super) cue_s: Option<Vec<f64>>,
+    pub(super) channels: Vec<Channel>,
+    /// Whether the file says how its channels are called.
+    pub(super) named: bool,
+    pub(super) rate_hz: Option<f64>,
+    pub(super) start_s: f64,
+    pub(super) classes: Option<Vec<String>>,
+}
+
+impl File {
+    pub(super) fn read(path: &Path) -> Result<File> {
+        let mut keys = Keys { archive: npz::read(path)? };
+        // Small arrays first: most mistakes are found before the large one is read.
+        let subject = keys.names("subject")?.ok_or_else(|| keys.missing("subject"))?;
+        let y = keys.names("y")?.ok_or_else(|| keys.missing("y"))?;
+        let (session, run) = (keys.names("session")?, keys.names("run")?);
+        let cue_s = keys.numbers("cue_s")?;
+        let names = keys.texts(&["channels", "ch_names"])?;
+        let classes = keys.texts(&["classes"])?;
+        let rate_hz = keys.number(&["rate_hz", "sfreq", "fs"])?;
+        let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
+        let unit = keys.unit()?;
+        let positions = keys.array("positions")?;
+
+        let x = keys.array("X")?.ok_or_else(|| keys.missing("X"))?;
+        let [n, c, t] = keys.three(&x)?;
+        let lengths = [
+            ("y", Some(y.len())),
+            ("subject", Some(subject.len())),
+            ("session", session.as_ref().map(Names::len)),
+            ("run", run.as_ref().map(Names::len)),
+            ("cue_s", cue_s.as_ref().map(Vec::len)),
+        ];
+        for (key, length) in lengths {
+            if let Some(length) = length.filter(|&length| length != n) {
+                return Err(keys.refuse(
+                    format!("`{key}` has {length} values, `X` has {n} trials"),
+                    "give one value per trial",
+                ));
+            }
+        }
+        let named = names.is_some();
+        let channels = keys.channels(names, c, unit, positions)?;
+        let x = keys.signal(x.into_data(), t, &channels)?;
+        let path = path.to_path_buf();
+        let file = File {
+            path,
+            x,
+            samples: t,
+            y,
+            subject,
+            session,
+            run,
+            cue_s,
+            channels,
+            named,
+            rate_hz,
+            start_s,
+            classes,
+        };
+        Ok(file)
+    }
+
+    /// Trials, n.
+    pub(super) fn trials(&self) -> usize {
+        self.y.len()
+    }
+}
+
+/// An archive, asked by key.
+struct Keys {
+    archive: Archive,
+}
+
+impl Keys {
+    fn refuse(&self, message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Content {
+            path: self.archive.path().to_path_buf(),
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// A key that must be there and is not; the nearest one may be what was meant.
+    fn missing(&self, key: &str) -> Error {
+        let present = self.archive.names();
+        let near = present
+            .iter()
+            .map(|name| {
+                (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &key.to_lowercase()), name)
+            })
+            .filter(|(likeness, _)| *likeness >= 0.5)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = match near {
+            Some((_, name)) => format!("is `{name}` meant? save it as `{key}`"),
+            None => format!(
+                "add it: `numpy.savez(path, X=.., y=.., subject=..)`; the file has {}",
+                listed(&present)
+            ),
+        };
+        self.refuse(format!("has no array `{key}`"), hint)
+    }
+
+    fn array(&mut self, key: &str) -> Result<Option<Array>> {
+        if !self.archive.has(key) {
+            return Ok(None);
+        }
+        Ok(Some(self.archive.array(key)?))
+    }
+
+    fn first(&mut self, keys: &[&'static str]) -> Result<Option<(&'static str, Array)>> {
+        for key in keys {
+            if let Some(array) = self.array(key)? {
+                return Ok(Some((key, array)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn vector(&self, key: &str, array: &Array) -> Result<()> {
+        if array.shape().len() == 1 {
+            return Ok(());
+        }
+        let message = format!("`{key}` has the shape {:?}; one dimension is needed", array.shape());
+        Err(self.refuse(message, format!("save `{key}.ravel()`")))
+    }
+
+    fn names(&mut self, key: &str) -> Result<Option<Names>> {
+        let Some(array) = self.array(key)? else { return Ok(None) };
+        self.vector(key, &array)?;
+        let kind = array.data().dtype();
+        match Names::from(array.into_data()) {
+            Some(names) => Ok(Some(names)),
+            None => Err(self.refuse(
+                format!("`{key}` is {kind}; integers or text are needed"),
+                format!("save `{key}.astype(int)`"),
+            )),
+        }
+    }
+
+    fn numbers(&mut self, key: &str) -> Result<Option<Vec<f64>>> {
+        let Some(array) = self.array(key)? else { return Ok(None) };
+        self.vector(key, &array)?;
+        match array.data().to_f64() {
+            Some(values) if values.iter().all(|v| v.is_finite()) => Ok(Some(values)),
+            Some(_) => Err(self.refuse(
+                format!("`{key}` has a value that is not a number"),
+                "leave such trials out, or leave the whole array out",
+            )),
+            None => Err(self.refuse(format!("`{key}` is text; numbers are needed"), "save it as floats")),
+        }
+    }
+
+    fn texts(&mut self, keys: &[&'static str]) -> Result<Option<Vec<String>>> {
+        let Some((key, array)) = self.first(keys)? else { return Ok(None) };
+        self.vector(key, &array)?;
+        let texts = match array.into_data() {
+            Data::Text(texts) => texts,
+            other => {
+                let message = format!("`{key}` is {}; text is needed", other.dtype());
+                return Err(self.refuse(message, format!("save `np.array({key}, dtype=str)`")));
+            }
+        };
+        let mut sorted: Vec<&String> = texts.iter().collect();
+        sorted.sort();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(
+                self.refuse(format!("`{key}` has `{}` twice", pair[0]), "give each a name of its own")
+            );
+        }
+        Ok(Some(texts))
+    }
+
+    fn number(&mut self, keys: &[&'static str]) -> Result<Option<f64>> {
+        let Some((key, array)) = self.first(keys)? else { return Ok(None) };
+        match array.data().to_f64().as_deref() {
+            Some(&[value]) if value.is_finite() && (key == "start_s" || value > 0.0) => Ok(Some(value)),
+            Some(&[value]) => {
+                Err(self.refuse(format!("`{key}` is {value}"), "give a number that is possible"))
+            }
+            _ => {
+                let message = format!(
+                    "`{key}` is {} of shape {:?}; one number is needed",
+                    array.data().dtype(),
+                    array.shape()
+                );
+                Err(self.refuse(message, format!("save it as a scalar, such as `{key}=128.0`")))
+            }
+        }
+    }
+
+    fn unit(&mut self) -> Result<Unit> {
+        match self.array("unit")?.map(Array::into_data) {
+            None => Ok(Unit::Arbitrary),
+            Some(Data::Text(text)) if text == ["uV"] => Ok(Unit::Microvolts),
+            Some(Data::Text(text)) if text == ["arbitrary"] => Ok(Unit::Arbitrary),
+            Some(other) => {
+                Err(self.refuse(format!("`unit` is {other:?}"), "give `uV` or `arbitrary`, or leave it out"))
+            }
+        }
+    }
+
+    fn three(&self, x: &Array) -> Result<[usize; 3]> {
+        match *x.shape() {
+            [0, _, _] => Err(self.refuse("`X` has no trials", "save at least one trial")),
+            [n, c, t] if c > 0 && t > 0 => Ok([n, c, t]),
+            ref shape => {
+                let hint = match shape.len() {
+                    2 => "for one channel save `X[:, None, :]`",
+                    4 => "for a dimension of size 1 save `X.squeeze(axis)`",
+                    _ => "arrange it as trials, channels, samples",
+                };
+                let message = format!("`X` has the shape {shape:?}; (trials, channels, samples) is needed");
+                Err(self.refuse(message, hint))
+            }
+        }
+    }
+
+    fn channels(
+        &self,
+        names: Option<Vec<String>>,
+        count: usize,
+        unit: Unit,
+        positions: Option<Array>,
+    ) -> Result<Vec<Channel>> {
+        let names = names.unwrap_or_else(|| (1..=count).map(|i| format!("ch{i}")).collect());
+        if names.len() != count {
+            let message = format!("`channels` has {} names, `X` has {count} channels", names.len());
+            return Err(self.refuse(message, "give one name per channel; `X` is (trials, channels, samples)"));
+        }
+        let mut channels: Vec<Channel> =
+            names.iter().map(|name| Channel { unit, ..Channel::named(name) }).collect();
+        if let Some(array) = positions {
+            let places = array.data().to_f64().filter(|_| array.shape() == [count, 3]).ok_or_else(|| {
+                let message = format!(
+                    "`positions` is {} of shape {:?}, not numbers of shape [{count}, 3]",
+                    array.data().dtype(),
+                    array.shape()
+                );
+                self.refuse(message, "give x, y, z of each channel, or leave it out")
+            })?;
+            for (channel, &[x, y, z]) in channels.iter_mut().zip(places.as_chunks().0) {
+                let known = x.is_finite() && y.is_finite() && z.is_finite();
+                channel.position = known.then_some(Position { x, y, z });
+            }
+        }
+        Ok(channels)
+    }
+
+    fn signal(&self, data: Data, samples: usize, channels: &[Channel]) -> Result<Vec<f32>> {
+        let kind = data.dtype();
+        // Asked of the values as stored: 1e300 is a number, but none of single precision.
+        let bad = match &data {
+            Data::F32(values) => {
+                values.iter().position(|v| !v.is_finite()).map(|i| (i, f64::from(values[i])))
+            }
+            Data::F64(values) => values.iter().position(|v| !(*v as f32).is_finite()).map(|i| (i, values[i])),
+            _ => None,
+        };
+        if let Some((i, value)) = bad {
+            let one = channels.len() * samples;
+            let (trial, channel, t) = (i / one, &channels[i % one / samples].name, i % samples);
+            let what = if value.is_finite() { "too large for single precision" } else { "not a number" };
+            return Err(self.refuse(
+                format!("trial {trial}, channel `{channel}`, sample {t} of `X` is {value:e}, {what}"),
+                "leave such trials out or interpolate the channel before",
+            ));
+        }
+        data.into_f32()
+            .ok_or_else(|| self.refuse(format!("`X` is {kind}; numbers are needed"), "save it as `float32`"))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "no arrays".into(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    }
+}

@@ -1,0 +1,74 @@
+//! Arrays of the user's own: `.npz` files to trials and back.
+//!
+//! | key | shape | values | without it |
+//! | --- | --- | --- | --- |
+//! | `X` | trials, channels, samples | numbers | error |
+//! | `y` | trials | integers, booleans or text; with `classes` indices into it, or its names | error |
+//! | `subject` | trials | integers, or text, which is replaced by numbers and never kept | error |
+//! | `session`, `run` | trials | integers or text | 1 |
+//! | `cue_s` | trials | seconds since the run began | trials follow one another |
+//! | `channels` (`ch_names`) | channels | text | `ch1`, `ch2`, ..; a note |
+//! | `rate_hz` (`sfreq`, `fs`) | one number | samples per second | 1; a note |
+//! | `start_s` | one number | first sample, in seconds after the cue | 0 |
+//! | `classes` | classes | text | the distinct values of `y`, sorted |
+//! | `unit` | one text | `uV` | not known |
+//! | `positions` | channels, 3 | places on the unit sphere; NaN where not known | by the channels' names |
+
+mod combine;
+mod file;
+mod names;
+mod write;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptsm_signal::Trials;
+
+pub use write::write_trials;
+
+use crate::error::{Error, Result};
+
+/// Trials from files, with what the user should know about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrays {
+    /// The trials.
+    pub trials: Trials,
+    /// What was missing and what is assumed instead.
+    pub notes: Vec<String>,
+}
+
+/// Reads one `.npz` file.
+pub fn read_trials(path: &Path) -> Result<Arrays> {
+    combine::combine(vec![file::File::read(path)?])
+}
+
+/// Reads all `.npz` files of a folder, in the order of their names, as one set. Names of subjects, sessions and classes are
+/// numbered over all files together: the same name is the same person in every file.
+pub fn read_folder(folder: &Path) -> Result<Arrays> {
+    let files = files(folder)?.iter().map(|path| file::File::read(path)).collect::<Result<Vec<_>>>()?;
+    combine::combine(files)
+}
+
+/// The `.npz` files of a folder, in the order of their names.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let refuse = |message: String| Error::Content {
+        path: folder.to_path_buf(),
+        message,
+        hint: Some("give a folder with one `.npz` file per subject, or a single `.npz` file".into()),
+    };
+    let entries =
+        fs::read_dir(folder).map_err(|error| refuse(format!("cannot list this folder: {error}")))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| refuse(format!("cannot list this folder: {error}")))?.path();
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if !hidden && path.extension().is_some_and(|e| e == "npz") && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(refuse("has no `.npz` file".into()));
+    }
+    files.sort();
+    Ok(files)
+}

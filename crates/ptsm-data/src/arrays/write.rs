@@ -1,0 +1,46 @@
+//! Trials to a `.npz` file.
+
+use std::path::Path;
+
+use ptsm_io::npy::Array;
+use ptsm_io::npz::{self, Compression};
+use ptsm_signal::{Channel, Trial, Trials, Unit};
+
+use crate::error::{Error, Result};
+
+/// Writes trials so that [`read_trials`](super::read_trials) gives the same ones back, and NumPy can read them too.
+pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
+    let layout = trials.layout();
+    let shape = vec![trials.len(), layout.channels.len(), layout.samples];
+    let info = trials.info();
+    let column = |value: fn(&Trial) -> u32| Array::vector(info.iter().map(value).collect::<Vec<u32>>());
+    let microvolts = layout.channels.iter().all(|c| c.unit == Unit::Microvolts);
+    if !microvolts && layout.channels.iter().any(|c| c.unit == Unit::Microvolts) {
+        return Err(Error::Content {
+            path: path.to_path_buf(),
+            message: "channels of different units cannot be kept in one array".into(),
+            hint: Some("pick the channels measured in microvolts".into()),
+        });
+    }
+    let unit = if microvolts { "uV" } else { "arbitrary" };
+    let mut arrays = vec![
+        ("X", Array::new(shape, trials.x().to_vec())?),
+        ("y", column(|t| t.label)),
+        ("subject", column(|t| t.subject.0)),
+        ("session", column(|t| t.session)),
+        ("run", column(|t| t.run)),
+        ("cue_s", Array::vector(info.iter().map(|t| t.cue_s).collect::<Vec<f64>>())),
+        ("channels", Array::vector(layout.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>())),
+        ("rate_hz", Array::scalar(layout.rate_hz)),
+        ("start_s", Array::scalar(layout.start_s)),
+        ("classes", Array::vector(layout.classes.clone())),
+        ("unit", Array::new(Vec::new(), vec![unit.to_string()])?),
+    ];
+    if layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position) {
+        let unknown = [f64::NAN; 3];
+        let places = layout.channels.iter().flat_map(|c| c.position.map_or(unknown, |p| [p.x, p.y, p.z]));
+        arrays.push(("positions", Array::new(vec![layout.channels.len(), 3], places.collect::<Vec<f64>>())?));
+    }
+    let members: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    Ok(npz::write(path, &members, Compression::Stored)?)
+}
