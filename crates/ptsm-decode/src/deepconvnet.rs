@@ -18,7 +18,8 @@ use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::eegnet::parameter;
-use crate::network::{Error, Network, Result, TrialShape, positive, probability};
+use crate::error::{Error, Result};
+use crate::network::{Network, TrialShape, positive, probability};
 
 /// Configuration of DeepConvNet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

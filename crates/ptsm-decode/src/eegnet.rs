@@ -17,7 +17,8 @@
 use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
-use crate::network::{Error, Network, Result, TrialShape, positive, probability};
+use crate::error::{Error, Result};
+use crate::network::{Network, TrialShape, positive, probability};
 
 /// Configuration of EEGNet; the default is EEGNet-8,2 at 128 Hz, trained across subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

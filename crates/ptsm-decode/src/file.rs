@@ -1,61 +1,103 @@
-//! Model files: one safetensors file whose metadata holds the configuration.
+//! Model files: one safetensors file whose metadata says everything that decoding needs.
+//!
+//! The metadata has one entry, `ptsm`, so that the same model is the same bytes. It is JSON:
 //!
 //! | key | value |
 //! | --- | --- |
-//! | `ptsm.format` | `1` |
-//! | `ptsm.model` | JSON: the decoder's name and configuration |
-//! | `ptsm.shape` | JSON: channels, time, classes, subjects |
+//! | `format` | `2` |
+//! | `known_subjects` | training subjects the file can tell apart: 0 unless asked for |
+//! | `card` | decoder, settings, layout (channels, samples, rate, classes), pipeline, target access, provenance |
+//!
+//! Nobody's identity is in it: provenance counts people, it does not name them.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Parameters, Real, metadata};
+use ptsm_engine::{Cpu, metadata};
+use ptsm_signal::{Layout, Pipeline, TargetAccess};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::network::{Error, Model, Result, TrialShape};
+use crate::decoder::Fitted;
+use crate::error::{Error, Result};
+use crate::registry;
 
-const FORMAT: &str = "1";
+const FORMAT: u32 = 2;
+const ENTRY: &str = "ptsm";
 
-/// Writes one replica of a model.
-pub fn save<T: Real>(
-    path: &Path,
-    model: &Model,
-    shape: TrialShape,
-    parameters: &Parameters<T>,
-    replica: usize,
-) -> Result<()> {
-    let json = |what: &str, value: serde_json::Result<String>| {
-        value.map_err(|e| Error::File {
-            path: path.into(),
-            message: format!("the {what} cannot be written: {e}"),
-        })
-    };
-    let header = HashMap::from([
-        ("ptsm.format".to_string(), FORMAT.to_string()),
-        ("ptsm.model".to_string(), json("configuration", serde_json::to_string(model))?),
-        ("ptsm.shape".to_string(), json("shape", serde_json::to_string(&shape))?),
-    ]);
-    Ok(parameters.save(replica, path, header)?)
+/// What a model file says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    /// The decoder's name in the registry.
+    pub decoder: String,
+    /// Its settings, all of them.
+    pub settings: Value,
+    /// The trials it is for.
+    pub layout: Layout,
+    /// How they are made from recordings.
+    pub pipeline: Pipeline,
+    /// What it has seen, or must see, of the person it decodes.
+    pub target_access: TargetAccess,
+    /// Where it comes from.
+    pub provenance: Provenance,
 }
 
-/// Reads a model back: its configuration, its trials' shape and its parameters as the one replica, with a seed for what
-/// may follow.
-pub fn load<T: Real>(path: &Path, seed: u64) -> Result<(Model, TrialShape, Parameters<T>)> {
-    let header = metadata(path)?;
-    let wrong = |message: String| Error::File { path: path.into(), message };
-    let entry = |key: &str| {
-        header
-            .get(key)
-            .ok_or_else(|| wrong(format!("is a safetensors file but not a ptsm model: it lacks `{key}`")))
-    };
-    match entry("ptsm.format")?.as_str() {
-        FORMAT => {}
-        other => return Err(wrong(format!("has format {other}, this program reads format {FORMAT}"))),
+/// How a decoder came to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Provenance {
+    /// Version of this program.
+    pub version: String,
+    /// Name of the data.
+    pub data: String,
+    /// Fingerprint of the data and its preparation.
+    pub fingerprint: String,
+    /// How many people it learnt from.
+    pub subjects: usize,
+    /// How many people it was stopped by.
+    pub validation_subjects: usize,
+    /// From how many trials it learnt.
+    pub trials: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The epoch that was kept.
+    pub best_epoch: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    known_subjects: usize,
+    card: Card,
+}
+
+/// Writes a decoder with its card.
+pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
+    let header = Header { format: FORMAT, known_subjects: fitted.known_subjects(), card: card.clone() };
+    let header = serde_json::to_string(&header)
+        .map_err(|e| Error::file(path, format!("cannot be written: its card: {e}")))?;
+    fitted.save(path, HashMap::from([(ENTRY.to_string(), header)]))
+}
+
+/// Reads a decoder and its card.
+pub fn load(path: &Path, cpu: &Cpu) -> Result<(Box<dyn Fitted>, Card)> {
+    let metadata = metadata(path)?;
+    let wrong = |message: String| Error::file(path, message);
+    let text = metadata
+        .get(ENTRY)
+        .ok_or_else(|| wrong(format!("is a safetensors file but not a ptsm model: it lacks `{ENTRY}`")))?;
+    let not_understood = |e: serde_json::Error| wrong(format!("`{ENTRY}` is not understood: {e}"));
+    let Version { format } = serde_json::from_str(text).map_err(not_understood)?;
+    if format != FORMAT {
+        return Err(wrong(format!("has format {format}, this program reads format {FORMAT}")));
     }
-    let model: Model = serde_json::from_str(entry("ptsm.model")?)
-        .map_err(|e| wrong(format!("`ptsm.model` is not understood: {e}")))?;
-    let shape: TrialShape = serde_json::from_str(entry("ptsm.shape")?)
-        .map_err(|e| wrong(format!("`ptsm.shape` is not understood: {e}")))?;
-    // Parameters do not depend on the batch size; 2 is the least with all losses.
-    let network = model.build(shape, 2)?;
-    Ok((model, shape, Parameters::from_file(&network.graph, seed, path)?))
+    let Header { known_subjects, card, .. } = serde_json::from_str(text).map_err(not_understood)?;
+    let fitted = registry::find(&card.decoder)?.load(path, &card, known_subjects, cpu)?;
+    Ok((fitted, card))
 }

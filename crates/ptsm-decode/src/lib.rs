@@ -31,11 +31,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod augment;
+pub mod classic;
+mod decoder;
+mod deep;
 pub mod deepconvnet;
 pub mod eegnet;
+mod error;
+mod few_shot;
 pub mod file;
 pub mod losses;
 mod network;
 pub mod ptsm;
+mod random;
+pub mod registry;
+pub mod settings;
+mod training;
 
-pub use network::{Error, Model, Network, Result, TrialShape};
+pub use decoder::{Decoder, EpochRecord, Fit, Fitted, Lesson, Progress, Run, Unwatched, Watch};
+pub use deep::{Deep, FittedNetwork};
+pub use error::{Error, Result};
+pub use few_shot::{Adaptation, Adapted, Guard, calibration};
+pub use network::{Model, Network, TrialShape};
+pub use training::{Select, Training};

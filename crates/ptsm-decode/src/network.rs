@@ -3,30 +3,8 @@
 use ptsm_engine::{Adam, Graph, Id, Mode, Objective, StepSpec};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Ptsm};
-
-/// What can go wrong between a configuration and a network.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A value that no network can be built from.
-    #[error("configuration: {0}")]
-    Configuration(String),
-    /// A shape that does not fit, named by the engine.
-    #[error(transparent)]
-    Engine(#[from] ptsm_engine::Error),
-    /// A model file of another making.
-    #[error("{}: {message}", .path.display())]
-    File {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What does not fit.
-        message: String,
-    },
-}
-
-/// This crate's result.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The trials a decoder is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +16,7 @@ pub struct TrialShape {
     pub time: usize,
     /// Classes K.
     pub classes: usize,
-    /// Training subjects S.
+    /// Training subjects S; 0 for a network that decodes and no longer knows whom it learnt from.
     pub subjects: usize,
 }
 

@@ -28,8 +28,9 @@
 use ptsm_engine::{Adam, Graph, Id, Init, Mode, Objective, Padding, Pooling, StepSpec};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::losses::{self, Mask};
-use crate::network::{Error, Network, Result, TrialShape, positive, probability};
+use crate::network::{Network, TrialShape, positive, probability};
 
 /// Where the encoder pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,16 +225,23 @@ impl Default for Ptsm {
     }
 }
 
+/// The part of the network that knows the training subjects.
+#[derive(Clone, Copy)]
+struct SubjectPart {
+    labels: Id,
+    features: Id,
+    logits: Id,
+}
+
 const NORM_EPS: f64 = 1e-5;
 const NORM_MOMENTUM: f64 = 0.1;
 
 impl Ptsm {
-    fn check(&self, shape: TrialShape) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Configuration(message));
         probability("dropout", self.dropout)?;
         probability("label_smoothing", self.label_smoothing)?;
         for (name, n) in [
-            ("subjects", shape.subjects),
             ("spatial_width", self.spatial_width),
             ("temporal_width", self.temporal_width),
             ("temporal_kernel", self.temporal_kernel),
@@ -292,11 +300,13 @@ impl Ptsm {
 
     /// The network for a batch size.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        self.check(shape)?;
+        self.check()?;
         let mut g = Graph::new();
         let x = g.input("x", &[batch, shape.channels, shape.time])?;
         let task = g.labels("task", &[batch], shape.classes)?;
-        let subject = g.labels("subject", &[batch], shape.subjects)?;
+        // Without training subjects it is the network as released: what could tell them apart is not there.
+        let subjects = (shape.subjects > 0).then_some(shape.subjects);
+        let subject = subjects.map(|n| g.labels("subject", &[batch], n)).transpose()?;
 
         let kinds: &[&str] = match self.masks {
             Masks::Both => &["personal", "common"],
@@ -307,7 +317,8 @@ impl Ptsm {
         let over_time = self.temporal_logits(&mut g, x, kinds)?;
         let mut masks = vec![];
         for (&kind, time) in kinds.iter().zip(over_time) {
-            let table = (self.subject_table && kind == "personal").then_some((subject, shape.subjects));
+            let table =
+                (self.subject_table && kind == "personal").then_some((subject, shape.subjects.max(1)));
             masks.push(g.scoped(kind, |g| self.mask(g, x, time, table))?);
         }
         let made = |kind: &str| kinds.iter().position(|k| *k == kind).map(|i| masks[i]);
@@ -330,15 +341,16 @@ impl Ptsm {
         })?;
         let task_features = g.scoped("task", |g| self.features(g, shared))?;
         let task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
-        let subject_features = g.scoped("subject", |g| self.features(g, shared))?;
-        let subject_logits = g.scoped("subject_head", |g| self.head(g, subject_features, shape.subjects))?;
-
-        let mut values = vec![
-            ("masked", masked),
-            ("task_features", task_features),
-            ("subject_features", subject_features),
-            ("subject_logits", subject_logits),
-        ];
+        let mut values = vec![("masked", masked), ("task_features", task_features)];
+        let subject = match (subject, subjects) {
+            (Some(labels), Some(n)) => {
+                let features = g.scoped("subject", |g| self.features(g, shared))?;
+                let logits = g.scoped("subject_head", |g| self.head(g, features, n))?;
+                values.extend([("subject_features", features), ("subject_logits", logits)]);
+                Some(SubjectPart { labels, features, logits })
+            }
+            _ => None,
+        };
         for (names, mask) in [
             (["mask.personal.space", "mask.personal.time"], personal),
             (["mask.common.space", "mask.common.time"], common),
@@ -354,7 +366,7 @@ impl Ptsm {
             objectives: vec![],
             graph: g,
         };
-        self.losses(&mut network, [personal, common], [task, subject])?;
+        self.losses(&mut network, [personal, common], task, (task_features, subject))?;
         Ok(network)
     }
 
@@ -399,7 +411,7 @@ impl Ptsm {
     }
 
     /// A pair of masks: the spatial one from log-variances, the temporal one from its logits.
-    fn mask(&self, g: &mut Graph, x: Id, time: Id, table: Option<(Id, usize)>) -> Result<Mask> {
+    fn mask(&self, g: &mut Graph, x: Id, time: Id, table: Option<(Option<Id>, usize)>) -> Result<Mask> {
         let (batch, channels) = (g.shape(x)[0], g.shape(x)[1]);
         let mut space = g.scoped("spatial", |g| -> Result<Id> {
             let variance = g.variance(x)?;
@@ -417,10 +429,15 @@ impl Ptsm {
             g.scoped("table", |g| -> Result<()> {
                 for (name, width, logits) in [("space", channels, &mut space), ("time", 1, &mut over_time)] {
                     let table = g.parameter(name, &[subjects, width], Init::Constant(0.0))?;
-                    let own = g.gather(table, subject)?;
                     let mean = g.mean_axes(table, &[0])?;
                     let mean = g.repeat(mean, 0, batch)?;
-                    let bias = g.by_mode(own, mean)?;
+                    let bias = match subject {
+                        Some(subject) => {
+                            let own = g.gather(table, subject)?;
+                            g.by_mode(own, mean)?
+                        }
+                        None => mean,
+                    };
                     *logits = g.add(*logits, bias)?;
                 }
                 Ok(())
@@ -481,19 +498,22 @@ impl Ptsm {
     }
 
     /// The ten losses, those with weight 0 too (nobody computes what nobody reads), and what they move.
-    fn losses(&self, network: &mut Network, masks: [Option<Mask>; 2], labels: [Id; 2]) -> Result<()> {
+    fn losses(
+        &self,
+        network: &mut Network,
+        masks: [Option<Mask>; 2],
+        task: Id,
+        (t, subject): (Id, Option<SubjectPart>),
+    ) -> Result<()> {
         let w = &self.weights;
-        let [task_features, subject_features, subject_logits] =
-            ["task_features", "subject_features", "subject_logits"].map(|n| network.value(n));
-        let (Some(t), Some(s), Some(subject_logits)) = (task_features, subject_features, subject_logits)
-        else {
-            unreachable!("`build` names these values")
-        };
         let g = &mut network.graph;
         let task_loss =
-            g.scoped("loss.task", |g| g.cross_entropy(network.logits, labels[0], self.label_smoothing))?;
-        let subject_loss = g.scoped("loss.subject", |g| g.cross_entropy(subject_logits, labels[1], 0.0))?;
-        let mut named = vec![("task", task_loss), ("subject", subject_loss)];
+            g.scoped("loss.task", |g| g.cross_entropy(network.logits, task, self.label_smoothing))?;
+        let subject_loss = subject
+            .map(|s| g.scoped("loss.subject", |g| g.cross_entropy(s.logits, s.labels, 0.0)))
+            .transpose()?;
+        let mut named = vec![("task", task_loss)];
+        named.extend(subject_loss.map(|l| ("subject", l)));
         let mut rest: Vec<(f64, Id)> = vec![];
         if let [Some(personal), Some(common)] = masks {
             let l = g.scoped("loss.mask", |g| losses::similarity(g, personal, common))?;
@@ -510,7 +530,9 @@ impl Ptsm {
             rest.extend([(w.mask * w.mask_sparsity, sparse), (w.mask * w.mask_size, size)]);
         }
         // Covariances and contrasts need company; a network that only decodes may have a batch of 1.
-        if g.shape(t)[0] > 1 {
+        if let Some(SubjectPart { labels, features: s, .. }) = subject
+            && g.shape(t)[0] > 1
+        {
             let literal = self.literal;
             let (orth, cov, info, sparse) = g.scoped("loss.decouple", |g| -> Result<_> {
                 Ok((
@@ -529,7 +551,7 @@ impl Ptsm {
             ];
             rest.extend(parts.map(|(weight, l)| (w.decouple * weight, l)));
             let (by_task, by_subject) = g.scoped("loss.contrast", |g| -> Result<_> {
-                Ok((g.nt_xent(t, labels[0], self.temperature)?, g.nt_xent(s, labels[1], self.temperature)?))
+                Ok((g.nt_xent(t, task, self.temperature)?, g.nt_xent(s, labels, self.temperature)?))
             })?;
             named.extend([("contrast_task", by_task), ("contrast_subject", by_subject)]);
             rest.extend([
@@ -537,7 +559,8 @@ impl Ptsm {
                 (w.contrast * w.contrast_subject, by_subject),
             ]);
         }
-        let mut all = vec![(1.0, task_loss), (w.subject, subject_loss)];
+        let mut all = vec![(1.0, task_loss)];
+        all.extend(subject_loss.map(|l| (w.subject, l)));
         all.extend(&rest);
         let (total, rest) =
             g.scoped("loss", |g| -> Result<_> { Ok((weighted(g, &all)?, weighted(g, &rest)?)) })?;
@@ -547,8 +570,8 @@ impl Ptsm {
         let g = &network.graph;
         network.objectives = if self.routed {
             let mut objectives = vec![Objective::new(g, task_loss, |name| !name.starts_with("personal."))];
-            if w.subject != 0.0 {
-                let scaled = network.graph.scale(subject_loss, w.subject)?;
+            if let Some(loss) = subject_loss.filter(|_| w.subject != 0.0) {
+                let scaled = network.graph.scale(loss, w.subject)?;
                 objectives.push(Objective::new(&network.graph, scaled, |name| !name.starts_with("common.")));
             }
             objectives.extend(rest.map(|rest| Objective::new(&network.graph, rest, |_| true)));

@@ -7,7 +7,7 @@ use common::{golden_ptsm, input, ptsm_parameters};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Fusion, Masks, Pool, Ptsm, Weights, few_shot};
-use ptsm_decode::{Model, Network, TrialShape, file};
+use ptsm_decode::{Model, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 
 const SHAPE: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subjects: 2 };
@@ -235,40 +235,6 @@ fn batch_size_does_not_change_decoding() {
 }
 
 #[test]
-fn a_model_file_carries_its_configuration() {
-    let folder = std::env::temp_dir().join(format!("ptsm-file-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("model.safetensors");
-    let model =
-        Model::Ptsm(Ptsm { fusion: Fusion::Fixed { time: 0.25, space: 1.0 }, ..golden_ptsm(Pool::Each) });
-    let network = model.build(SHAPE, 4).unwrap();
-    let parameters = Parameters::<f32>::new(&network.graph, &[1, 9]).unwrap();
-    file::save(&path, &model, SHAPE, &parameters, 1).unwrap();
-    let (read, shape, loaded) = file::load::<f32>(&path, 0).unwrap();
-    assert_eq!((&read, shape), (&model, SHAPE));
-    for tensor in network.graph.tensors() {
-        assert_eq!(parameters.get(1, &tensor.name).unwrap(), loaded.get(0, &tensor.name).unwrap());
-    }
-    let message = |e: ptsm_decode::Error| e.to_string();
-    // The wrong precision, a file of somebody else's, no file at all.
-    let wide = message(file::load::<f64>(&path, 0).unwrap_err());
-    assert!(wide.contains("F32") && wide.contains("F64"), "{wide}");
-    parameters.save(0, &path, std::collections::HashMap::new()).unwrap();
-    let foreign = message(file::load::<f32>(&path, 0).unwrap_err());
-    assert!(foreign.contains("not a ptsm model") && foreign.contains("ptsm.format"), "{foreign}");
-    std::fs::write(&path, b"nothing of the kind").unwrap();
-    let garbage = message(file::load::<f32>(&path, 0).unwrap_err());
-    assert!(garbage.contains("not a whole safetensors file"), "{garbage}");
-    let missing = message(file::load::<f32>(&folder.join("none"), 0).unwrap_err());
-    assert!(missing.contains("cannot be read"), "{missing}");
-    let newer = std::collections::HashMap::from([("ptsm.format".to_string(), "9".to_string())]);
-    parameters.save(0, &path, newer).unwrap();
-    let newer = message(file::load::<f32>(&path, 0).unwrap_err());
-    assert!(newer.contains("format 9") && newer.contains("format 1"), "{newer}");
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
 fn configurations_that_cannot_work_are_refused() {
     let shape = SHAPE;
     let ptsm = |f: fn(&mut Ptsm)| {
@@ -284,7 +250,6 @@ fn configurations_that_cannot_work_are_refused() {
     let cases: Vec<(Model, TrialShape, usize, &[&str])> = vec![
         (ptsm(|_| ()), TrialShape { time: 8, ..shape }, 4, &["8 samples", "16"]),
         (ptsm(|_| ()), TrialShape { channels: 0, ..shape }, 4, &["channels"]),
-        (ptsm(|_| ()), TrialShape { subjects: 0, ..shape }, 4, &["subjects"]),
         (ptsm(|_| ()), shape, 0, &["batch"]),
         (ptsm(|c| c.dropout = 1.0), shape, 4, &["dropout", "1"]),
         (ptsm(|c| c.dropout = f64::NAN), shape, 4, &["dropout", "NaN"]),

@@ -1,0 +1,184 @@
+//! The one trait of all decoders, deep and classic.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use ptsm_engine::Cpu;
+use ptsm_signal::{Layout, Subset, Unlabelled};
+
+use crate::error::{Error, Result};
+use crate::few_shot::{Adaptation, Adapted};
+
+/// A decoder with its settings, ready to learn.
+pub trait Decoder: Send + Sync {
+    /// Learns from people, once per seed. A decoder without randomness learns once and answers the same for every seed.
+    fn fit(&self, lesson: &Lesson<'_>, run: &Run<'_>, watch: &mut dyn Watch) -> Result<Vec<Fit>>;
+}
+
+/// What a decoder has learnt.
+pub trait Fitted: Send + Sync {
+    /// The trials it is for.
+    fn layout(&self) -> &Layout;
+
+    /// Class probabilities `[n, K]`, each trial by itself.
+    fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
+
+    /// Numbers it has learnt.
+    fn parameters(&self) -> usize;
+
+    /// Training subjects it can still tell apart.
+    fn known_subjects(&self) -> usize {
+        0
+    }
+
+    /// Writes it as one safetensors file with this header.
+    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()>;
+
+    /// Tunes a copy to one person by a few labelled trials of theirs.
+    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
+        let _ = (calibration, how);
+        Err(Error::Configuration("this decoder has nothing to adapt; `ptsm` and `ptsm-paper` have".into()))
+    }
+
+    /// Values inside the decoder by name (masks, features), one `[n, ..]` per name in order; none where it has no such value.
+    fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+        let _ = (trials, names);
+        Ok(None)
+    }
+}
+
+/// What a decoder learns from: some people's trials, and other people's to stop by.
+pub struct Lesson<'a> {
+    train: Subset<'a>,
+    validation: Subset<'a>,
+    target: Option<Unlabelled<'a>>,
+}
+
+impl<'a> Lesson<'a> {
+    /// Checks that something can be learnt: two classes, enough trials, nobody on both sides.
+    pub fn new(train: Subset<'a>, validation: Subset<'a>) -> Result<Lesson<'a>> {
+        let classes = &train.layout().classes;
+        let counts = train.class_counts();
+        if train.len() < 4 {
+            return Err(Error::trials(
+                format!("{} trials are too few to learn from", train.len()),
+                "at least 4 are needed, of at least 2 classes",
+            ));
+        }
+        if let Some(absent) = counts.iter().position(|&n| n == 0) {
+            return Err(Error::trials(
+                format!("no training trial is of class `{}`; the counts are {counts:?}", classes[absent]),
+                "give subjects whose trials have all classes, or data with fewer classes",
+            ));
+        }
+        if classes.len() < 2 {
+            return Err(Error::trials(
+                format!("all trials are of class `{}`", classes[0]),
+                "a decoder needs at least 2 classes to tell apart",
+            ));
+        }
+        if let Some(both) = train.subjects().intersection(&validation.subjects()).next() {
+            return Err(Error::trials(
+                format!("{both} is both in training and in validation"),
+                "validation is whole subjects that training never sees",
+            ));
+        }
+        Ok(Lesson { train, validation, target: None })
+    }
+
+    /// The same with the unlabelled trials of the person to be decoded.
+    pub fn with_target(self, target: Unlabelled<'a>) -> Lesson<'a> {
+        Lesson { target: Some(target), ..self }
+    }
+
+    /// Trials to learn from.
+    pub fn train(&self) -> &Subset<'a> {
+        &self.train
+    }
+
+    /// Trials of other people, to stop by.
+    pub fn validation(&self) -> &Subset<'a> {
+        &self.validation
+    }
+
+    /// The person's trials without labels, where the decoder asked for them.
+    pub fn target(&self) -> Option<&Unlabelled<'a>> {
+        self.target.as_ref()
+    }
+}
+
+/// How a decoder is fitted: everything that is not what it learns from.
+pub struct Run<'a> {
+    /// One fit per seed.
+    pub seeds: &'a [u64],
+    /// Where to work.
+    pub cpu: &'a Cpu,
+    /// A file to continue from and to write what has been done to.
+    pub checkpoint: Option<PathBuf>,
+    /// What the checkpoint belongs to, besides the settings: a fingerprint of the data.
+    pub identity: &'a str,
+}
+
+/// One decoder fitted, and how that went.
+pub struct Fit {
+    /// The decoder.
+    pub fitted: Box<dyn Fitted>,
+    /// The seed it was fitted with.
+    pub seed: u64,
+    /// Every epoch in order; none for decoders without.
+    pub history: Vec<EpochRecord>,
+    /// The epoch that was kept, counted from 1.
+    pub best_epoch: Option<usize>,
+}
+
+/// One epoch of one seed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EpochRecord {
+    /// Counted from 1.
+    pub epoch: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Mean over the epoch's steps of the total loss and of its parts, by name.
+    pub losses: Vec<(String, f64)>,
+    /// Balanced accuracy on the validation subjects; none without such.
+    pub validation_accuracy: Option<f64>,
+    /// Cross-entropy on the validation subjects; none without such.
+    pub validation_loss: Option<f64>,
+    /// The learning rate at the epoch's end.
+    pub rate: f64,
+}
+
+/// How far a fit has come.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// Steps done in this fit, over all epochs.
+    pub step: usize,
+    /// Steps if no seed stops early.
+    pub steps: usize,
+    /// Epochs finished.
+    pub epoch: usize,
+    /// Epochs at most.
+    pub epochs: usize,
+    /// Trials per second, over all seeds, since this process began.
+    pub trials_per_second: f64,
+    /// The last epoch of every seed that is still learning, when one has just ended.
+    pub ended: &'a [EpochRecord],
+}
+
+/// Someone who watches a fit and may stop it.
+pub trait Watch {
+    /// After every step; [`Progress::ended`] is filled after the last of an epoch.
+    fn progress(&mut self, progress: &Progress<'_>) {
+        let _ = progress;
+    }
+
+    /// Whether to stop now. The fit then writes its checkpoint and ends with [`Error::Stopped`].
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+pub struct Unwatched;
+
+impl Watch for Unwatched {}

@@ -1,0 +1,83 @@
+//! What can go wrong between trials and a decoder.
+
+use std::path::PathBuf;
+
+/// Everything this crate refuses to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value that no decoder can be built from.
+    #[error("configuration: {0}")]
+    Configuration(String),
+    /// A configuration key nobody knows.
+    #[error("configuration: there is no key `{key}`")]
+    Key {
+        /// Where it stands, `training.epoch`.
+        key: String,
+        /// The nearest key there is.
+        nearest: Option<String>,
+        /// All keys at that place.
+        known: Vec<String>,
+    },
+    /// A decoder nobody knows.
+    #[error("there is no model `{name}`")]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
+    /// Trials that cannot be learnt from or decoded.
+    #[error("{message}")]
+    Trials {
+        /// What is wrong with them.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
+    /// A shape that does not fit, named by the engine.
+    #[error(transparent)]
+    Engine(#[from] ptsm_engine::Error),
+    /// A signal that does not fit.
+    #[error(transparent)]
+    Signal(#[from] ptsm_signal::Error),
+    /// A file that cannot be read, written or understood.
+    #[error("{}: {message}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        message: String,
+    },
+    /// Someone asked to stop. What was done is in the checkpoint.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl Error {
+    /// One thing to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::Key { nearest: Some(nearest), .. } => Some(format!("did you mean `{nearest}`?")),
+            Error::Key { nearest: None, known, .. } => Some(format!("known here: {}", known.join(", "))),
+            Error::Name { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean `{nearest}`? `ptsm models` lists them all"))
+            }
+            Error::Name { nearest: None, .. } => Some("`ptsm models` lists them all".into()),
+            Error::Trials { hint, .. } => Some(hint.clone()),
+            Error::Signal(e) => e.hint().map(str::to_string),
+            Error::Configuration(_) | Error::Engine(_) | Error::File { .. } | Error::Stopped => None,
+        }
+    }
+
+    pub(crate) fn trials(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Trials { message: message.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>, message: impl Into<String>) -> Error {
+        Error::File { path: path.into(), message: message.into() }
+    }
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,171 @@
+//! Every decoder a user can name. A new one is its file and its line here.
+
+use std::path::Path;
+
+use ptsm_engine::Cpu;
+use ptsm_signal::{Layout, TargetAccess};
+use serde_json::Value;
+
+use crate::augment::Augment;
+use crate::decoder::{Decoder, Fitted};
+use crate::deep::{Deep, FittedNetwork};
+use crate::deepconvnet::DeepConvNet;
+use crate::eegnet::EegNet;
+use crate::error::{Error, Result};
+use crate::file::Card;
+use crate::network::Model;
+use crate::ptsm::{Pool, Ptsm};
+use crate::settings::{merge, nearest};
+use crate::training::Training;
+
+/// A decoder by name.
+pub struct Method {
+    /// What a user types.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The paper.
+    pub paper: &'static str,
+    /// Where the paper is; empty where it has no such number.
+    pub doi: &'static str,
+    /// What it sees of the person it decodes, before any alignment.
+    pub target_access: TargetAccess,
+    /// Whether a few labelled trials of a person can tune it.
+    pub adapts: bool,
+    kind: Kind,
+}
+
+/// How settings become a decoder.
+enum Kind {
+    /// A network of this name, with its settings for a layout.
+    Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
+}
+
+/// Every decoder, in the order users see them.
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "ptsm",
+        about: "PTSM, this project's reading: pooled after each layer, trained on mirrored trials too",
+        paper: "Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::Nothing,
+        adapts: true,
+        kind: Kind::Deep { network: "ptsm", defaults: ptsm },
+    },
+    Method {
+        name: "ptsm-paper",
+        about: "PTSM to the letter where the paper is definite: literal losses, pooled once, no augmentation",
+        paper: "Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::Nothing,
+        adapts: true,
+        kind: Kind::Deep { network: "ptsm", defaults: ptsm_paper },
+    },
+    Method {
+        name: "eegnet",
+        about: "compact depthwise-separable network",
+        paper: "Lawhern et al. 2018",
+        doi: "10.1088/1741-2552/aace8c",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "eegnet", defaults: eegnet },
+    },
+    Method {
+        name: "deepconvnet",
+        about: "four blocks of convolution and max pooling",
+        paper: "Schirrmeister et al. 2017",
+        doi: "10.1002/hbm.23730",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet },
+    },
+];
+
+/// A decoder by name; a mistyped one names the nearest.
+pub fn find(name: &str) -> Result<&'static Method> {
+    METHODS.iter().find(|m| m.name == name).ok_or_else(|| Error::Name {
+        name: name.into(),
+        nearest: nearest(name, METHODS.iter().map(|m| m.name)),
+    })
+}
+
+impl Method {
+    /// All settings with the values they have when nobody changes them.
+    pub fn defaults(&self, layout: &Layout) -> Result<Value> {
+        match &self.kind {
+            Kind::Deep { defaults, .. } => defaults(layout).settings(),
+        }
+    }
+
+    /// The defaults with some changes laid over them.
+    pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
+        merge(&self.defaults(layout)?, changes)
+    }
+
+    /// A decoder from settings that have all keys.
+    pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+        Ok(match &self.kind {
+            Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
+        })
+    }
+
+    /// A fitted decoder from its file.
+    pub(crate) fn load(
+        &self,
+        path: &Path,
+        card: &Card,
+        subjects: usize,
+        cpu: &Cpu,
+    ) -> Result<Box<dyn Fitted>> {
+        Ok(match &self.kind {
+            Kind::Deep { network, .. } => {
+                let deep = Deep::from_settings(network, card.settings.clone())?;
+                Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, cpu)?)
+            }
+        })
+    }
+}
+
+fn plain(model: Model) -> Deep {
+    Deep { model, training: Training::default(), augment: Augment::default() }
+}
+
+fn ptsm(layout: &Layout) -> Deep {
+    let model = Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() });
+    // Only where the body's symmetry says what the mirror image means.
+    let mirrors = ptsm_signal::mirror(&layout.channels).is_ok();
+    let augment = if mirrors { Augment::only("mirror", 0.5) } else { Augment::default() };
+    Deep { augment, ..plain(model) }
+}
+
+fn ptsm_paper(layout: &Layout) -> Deep {
+    let training = Training::default();
+    let mut ptsm = Ptsm { literal: true, ..Ptsm::default() };
+    // The paper's sums, weighed so that they do not grow with the size of the trial and of the batch.
+    let entries = layout.channels.len() * layout.samples;
+    let batch = training.batch_subjects * training.batch_trials;
+    ptsm.weights.mask_sparsity /= entries as f64;
+    ptsm.weights.feature_sparsity /= (ptsm.features * batch) as f64;
+    Deep { training, ..plain(Model::Ptsm(ptsm)) }
+}
+
+fn eegnet(layout: &Layout) -> Deep {
+    let mut config = EegNet::default();
+    // Half and an eighth of a second; the defaults are for 128 Hz. Below 32 Hz the rate is not one of EEG.
+    if layout.rate_hz >= 32.0 {
+        let times = (layout.rate_hz / 128.0).round().max(1.0) as usize;
+        config.kernel = (layout.rate_hz / 2.0).round() as usize;
+        config.separable_kernel = (layout.rate_hz / 8.0).round() as usize;
+        config.pools = [4 * times, 8 * times];
+    }
+    plain(Model::EegNet(config))
+}
+
+fn deepconvnet(layout: &Layout) -> Deep {
+    let mut config = DeepConvNet::default();
+    // The form of Lawhern et al. for 128 Hz where the original does not fit.
+    if layout.samples < config.least_time() {
+        (config.kernel, config.pool) = (5, 2);
+    }
+    plain(Model::DeepConvNet(config))
+}

@@ -1,0 +1,75 @@
+//! Settings as data: defaults that a file and flags change key by key, and a key nobody knows is an error.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+/// Puts changes over defaults. Every key must be one that the defaults have; a key that is not names the nearest.
+///
+/// Where the default is a table, the change descends into it; everything else is replaced whole.
+pub fn merge(defaults: &Value, changes: &Value) -> Result<Value> {
+    at("", defaults, changes)
+}
+
+fn at(place: &str, defaults: &Value, changes: &Value) -> Result<Value> {
+    let (Value::Object(known), Value::Object(given)) = (defaults, changes) else {
+        return Ok(changes.clone());
+    };
+    let mut merged = known.clone();
+    for (key, value) in given {
+        let full = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+        let Some(default) = known.get(key) else { return Err(unknown(full, key, known)) };
+        merged.insert(key.clone(), at(&full, default, value)?);
+    }
+    Ok(Value::Object(merged))
+}
+
+fn unknown(full: String, key: &str, known: &Map<String, Value>) -> Error {
+    let known: Vec<String> = known.keys().cloned().collect();
+    Error::Key { key: full, nearest: nearest(key, known.iter().map(String::as_str)), known }
+}
+
+/// The name that a mistyped one most likely meant; none where nothing is near.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|k| (strsim::jaro_winkler(name, k), k))
+        .filter(|(near, _)| *near > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k.to_string())
+}
+
+/// A value as data.
+pub(crate) fn to_value(what: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(what).map_err(|e| Error::Configuration(e.to_string()))
+}
+
+/// Data as a value; what does not fit is named.
+pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
+    serde_json::from_value(value).map_err(|e| Error::Configuration(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn changes_are_laid_over_defaults() {
+        let defaults = json!({"network": {"pool": "last", "shared": [1, 2]}, "epochs": 60, "clip": null});
+        let merged = merge(&defaults, &json!({"network": {"pool": "each"}, "clip": 5.0})).unwrap();
+        assert_eq!(merged, json!({"network": {"pool": "each", "shared": [1, 2]}, "epochs": 60, "clip": 5.0}));
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let defaults = json!({"training": {"epochs": 60, "patience": 15}});
+        let error = merge(&defaults, &json!({"training": {"epoch": 3}})).unwrap_err();
+        assert_eq!(error.to_string(), "configuration: there is no key `training.epoch`");
+        assert_eq!(error.hint().unwrap(), "did you mean `epochs`?");
+        let error = merge(&defaults, &json!({"zzz": 1})).unwrap_err();
+        assert_eq!(error.hint().unwrap(), "known here: training");
+    }
+}

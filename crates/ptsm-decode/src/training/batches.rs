@@ -1,0 +1,154 @@
+//! Which trials meet in a batch: as many from each of some subjects, classes in turn.
+
+use ptsm_signal::Subset;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::random::{Purpose, stream};
+
+/// The trials of each training subject by class, as rows of the set.
+pub(super) struct Pool {
+    /// `[subject][class][..]`; classes a subject lacks are left out.
+    subjects: Vec<Vec<Vec<u32>>>,
+    /// Subjects in a batch.
+    pub(super) together: usize,
+    /// Trials of each of them in a batch.
+    pub(super) each: usize,
+    /// Batches in an epoch: about as many trials as there are.
+    pub(super) steps: usize,
+}
+
+impl Pool {
+    /// `subjects` x `trials` in a batch; with fewer people than that, more trials of each.
+    pub(super) fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> Pool {
+        let classes = train.layout().classes.len();
+        let by_subject = train.subjects().into_iter().map(|subject| {
+            let mut rows = vec![vec![]; classes];
+            for (&row, info) in train.rows().iter().zip(train.info()) {
+                if info.subject == subject {
+                    rows[info.label as usize].push(row as u32);
+                }
+            }
+            rows.retain(|of_class| !of_class.is_empty());
+            rows
+        });
+        let by_subject: Vec<_> = by_subject.collect();
+        let together = subjects.min(by_subject.len());
+        let each = (subjects * trials).div_ceil(together);
+        // No more than there are: a small set is one batch.
+        let each = each.min(train.len().div_ceil(together)).max(1);
+        let steps = train.len().div_ceil(together * each);
+        Pool { subjects: by_subject, together, each, steps }
+    }
+
+    /// Trials in a batch.
+    pub(super) fn batch(&self) -> usize {
+        self.together * self.each
+    }
+
+    /// All rows of an epoch, batch after batch, of one seed.
+    pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
+        let mut rng = stream(seed, Purpose::Batches, epoch, 0);
+        let mut people = Deck::new((0..self.subjects.len()).collect(), &mut rng);
+        let mut trials: Vec<Vec<Deck<u32>>> = self
+            .subjects
+            .iter()
+            .map(|classes| classes.iter().map(|rows| Deck::new(rows.clone(), &mut rng)).collect())
+            .collect();
+        let mut turn = vec![0; self.subjects.len()];
+        let mut rows = Vec::with_capacity(self.steps * self.batch());
+        for _ in 0..self.steps {
+            for _ in 0..self.together {
+                let person = people.next(&mut rng);
+                for _ in 0..self.each {
+                    let classes = &mut trials[person];
+                    let class = turn[person] % classes.len();
+                    turn[person] += 1;
+                    rows.push(classes[class].next(&mut rng));
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// Cards drawn in random order, shuffled again when all have been.
+struct Deck<T> {
+    cards: Vec<T>,
+    drawn: usize,
+}
+
+impl<T: Copy> Deck<T> {
+    fn new(mut cards: Vec<T>, rng: &mut ChaCha8Rng) -> Deck<T> {
+        cards.shuffle(rng);
+        Deck { cards, drawn: 0 }
+    }
+
+    fn next(&mut self, rng: &mut ChaCha8Rng) -> T {
+        if self.drawn == self.cards.len() {
+            self.cards.shuffle(rng);
+            self.drawn = 0;
+        }
+        self.drawn += 1;
+        self.cards[self.drawn - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+
+    use super::*;
+
+    fn trials(subjects: u32, each: u32) -> Trials {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 1,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+        };
+        let info = (0..subjects * each).map(|i| Trial {
+            label: i % 2,
+            subject: SubjectId(i / each),
+            session: 1,
+            run: 1,
+            cue_s: f64::from(i),
+        });
+        Trials::new(layout, vec![0.0; (subjects * each) as usize], info.collect()).unwrap()
+    }
+
+    #[test]
+    fn batches_are_balanced_over_subjects_and_classes() {
+        let trials = trials(20, 40);
+        let pool = Pool::new(&trials.all(), 8, 8);
+        assert_eq!((pool.batch(), pool.steps), (64, 13));
+        let rows = pool.epoch(1, 0);
+        assert_eq!(rows.len(), 13 * 64);
+        for batch in rows.chunks(64) {
+            let info: Vec<_> = batch.iter().map(|&r| trials.info()[r as usize]).collect();
+            let mut people: Vec<_> = info.iter().map(|t| t.subject).collect();
+            people.dedup();
+            assert_eq!(people.len(), 8);
+            assert_eq!(info.iter().filter(|t| t.label == 0).count(), 32);
+        }
+        // Nearly every trial is seen once.
+        let mut seen = rows.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        assert!(seen.len() > 700, "{}", seen.len());
+        assert_eq!(rows, pool.epoch(1, 0));
+        assert_ne!(rows, pool.epoch(1, 1));
+        assert_ne!(rows, pool.epoch(2, 0));
+    }
+
+    #[test]
+    fn few_people_give_more_trials_each() {
+        let small = trials(3, 40);
+        let pool = Pool::new(&small.all(), 8, 8);
+        assert_eq!((pool.together, pool.each, pool.steps), (3, 22, 2));
+        let tiny = trials(2, 4);
+        let pool = Pool::new(&tiny.all(), 8, 8);
+        assert_eq!((pool.together, pool.each, pool.steps), (2, 4, 1));
+    }
+}

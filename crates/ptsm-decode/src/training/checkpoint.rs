@@ -1,0 +1,173 @@
+//! Where a run stands, on disk: one safetensors file, written beside and renamed.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use ptsm_engine::{Checkpoint, Parameters, Step};
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde::{Deserialize, Serialize};
+
+use super::Select;
+use crate::decoder::EpochRecord;
+use crate::error::{Error, Result};
+
+/// Where one seed stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Standing {
+    pub(super) seed: u64,
+    pub(super) learning: bool,
+    /// Counted from 1; 0 before the first.
+    pub(super) best_epoch: usize,
+    pub(super) history: Vec<EpochRecord>,
+}
+
+impl Standing {
+    pub(super) fn new(seed: u64) -> Standing {
+        Standing { seed, learning: true, best_epoch: 0, history: vec![] }
+    }
+
+    pub(super) fn improves(&self, new: &EpochRecord, select: Select) -> bool {
+        let Some(best) = self.best_epoch.checked_sub(1).and_then(|i| self.history.get(i)) else {
+            return true;
+        };
+        match select {
+            Select::Last => true,
+            Select::Loss => new.validation_loss < best.validation_loss,
+            Select::Accuracy => {
+                new.validation_accuracy > best.validation_accuracy
+                    || (new.validation_accuracy == best.validation_accuracy
+                        && new.validation_loss < best.validation_loss)
+            }
+        }
+    }
+}
+
+/// Everything of a checkpoint that is not a tensor.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Mark {
+    /// What the run is: settings, seeds, data.
+    pub(super) identity: String,
+    /// Epochs finished.
+    pub(super) epoch: usize,
+    pub(super) standings: Vec<Standing>,
+}
+
+/// Numbers of steps and runs of one optimizer.
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    steps: u64,
+    runs: u32,
+}
+
+const MARK: &str = "ptsm.checkpoint";
+const COUNTS: &str = "ptsm.counts";
+
+/// Writes the state of all replicas.
+pub(super) fn write(
+    path: &Path,
+    mark: &Mark,
+    now: &Parameters<f32>,
+    best: &[Parameters<f32>],
+    steps: &[Checkpoint<f32>],
+) -> Result<()> {
+    let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
+    let mut views = vec![];
+    for (r, step) in steps.iter().enumerate() {
+        for tensor in now.tensors() {
+            let name = &tensor.name;
+            for (state, values) in [("now", now.get(r, name)?), ("best", best[r].get(0, name)?)] {
+                views.push((format!("{r}.{state}.{name}"), tensor.shape.clone(), values));
+            }
+        }
+        for (i, moments) in step.moments.iter().enumerate() {
+            for (which, values) in moments.iter().enumerate() {
+                views.push((format!("{r}.moment{which}.{i}"), vec![values.len()], values));
+            }
+        }
+    }
+    let views = views
+        .into_iter()
+        .map(|(name, shape, values)| {
+            TensorView::new(Dtype::F32, shape, bytemuck::cast_slice(values)).map(|view| (name, view))
+        })
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| wrong(e.to_string()))?;
+    let counts: Vec<Counts> = steps.iter().map(|s| Counts { steps: s.steps, runs: s.runs }).collect();
+    let json = |value: serde_json::Result<String>| value.map_err(|e| wrong(e.to_string()));
+    let header = HashMap::from([
+        (MARK.to_string(), json(serde_json::to_string(mark))?),
+        (COUNTS.to_string(), json(serde_json::to_string(&counts))?),
+    ]);
+    let bytes = safetensors::serialize(views, Some(header)).map_err(|e| wrong(e.to_string()))?;
+    replace(path, &bytes).map_err(|e| wrong(e.to_string()))
+}
+
+/// Puts bytes in the place of a file, or leaves it as it was.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_os_string();
+    beside.push(format!(".{}.part", std::process::id()));
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    });
+    if written.is_err() {
+        // The part is worthless; the first error is the one to report.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Brings all replicas to where the file says the run stood.
+pub(super) fn read(
+    path: &Path,
+    identity: &str,
+    now: &mut Parameters<f32>,
+    best: &mut [Parameters<f32>],
+    step: &mut Step<f32>,
+) -> Result<Mark> {
+    let damaged = |message: String| {
+        Error::file(path, format!("cannot be continued from: {message}; delete it to begin anew"))
+    };
+    let bytes = std::fs::read(path).map_err(|e| Error::file(path, format!("cannot be read: {e}")))?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
+    let header = header.metadata().clone().unwrap_or_default();
+    let entry = |key: &str| header.get(key).ok_or_else(|| damaged(format!("it lacks `{key}`")));
+    let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
+    let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
+    if mark.identity != identity {
+        return Err(Error::file(
+            path,
+            "belongs to another run: other settings, seeds or data; delete it to begin anew",
+        ));
+    }
+    let values = |name: &str| -> Result<Vec<f32>> {
+        let view = file.tensor(name).map_err(|e| damaged(format!("`{name}`: {e}")))?;
+        if view.dtype() != Dtype::F32 {
+            return Err(damaged(format!("`{name}` is {}, not F32", view.dtype())));
+        }
+        // The file's bytes need not be aligned.
+        Ok(view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+    };
+    let names: Vec<String> = now.tensors().iter().map(|t| t.name.clone()).collect();
+    if counts.len() != best.len() || mark.standings.len() != best.len() {
+        return Err(damaged(format!("it has {} seeds, not {}", counts.len(), best.len())));
+    }
+    for (r, (counts, best)) in counts.iter().zip(best).enumerate() {
+        for name in &names {
+            now.set(r, name, &values(&format!("{r}.now.{name}"))?)?;
+            best.set(0, name, &values(&format!("{r}.best.{name}"))?)?;
+        }
+        let mut state = step.checkpoint(r)?;
+        for (i, moments) in state.moments.iter_mut().enumerate() {
+            for (which, moment) in moments.iter_mut().enumerate() {
+                *moment = values(&format!("{r}.moment{which}.{i}"))?;
+            }
+        }
+        (state.steps, state.runs) = (counts.steps, counts.runs);
+        step.restore(r, &state)?;
+    }
+    Ok(mark)
+}

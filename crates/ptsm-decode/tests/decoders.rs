@@ -1,0 +1,318 @@
+//! What every decoder in the registry must do, and what the trainer promises.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::registry::{METHODS, Method, find};
+use ptsm_decode::{Adaptation, Error, Fit, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_engine::Cpu;
+use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, Trial, Trials};
+use rand::RngExt;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+/// People whose rhythm over one hand area is weaker than over the other, one way for each class.
+fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+    let layout = Layout {
+        channels: ["C3", "Cz", "C4", "P3", "P4"].map(Channel::named).to_vec(),
+        samples: 128,
+        rate_hz: 64.0,
+        start_s: 0.0,
+        classes: vec!["left_hand".into(), "right_hand".into()],
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut x, mut info) = (vec![], vec![]);
+    for i in 0..subjects * each {
+        let label = i % 2;
+        for channel in 0..5 {
+            let amplitude = match (channel, label) {
+                (0, 0) | (2, 1) => 1.0 + effect,
+                (0, 1) | (2, 0) => 1.0 - effect,
+                _ => 1.0,
+            };
+            let phase: f32 = rng.random_range(0.0..6.28);
+            x.extend(
+                (0..128).map(|t| amplitude * (1.1 * t as f32 + phase).sin() + rng.random_range(-0.8..0.8f32)),
+            );
+        }
+        let subject = SubjectId(i / each + 1);
+        info.push(Trial { label, subject, session: 1, run: 1, cue_s: f64::from(i) });
+    }
+    Trials::new(layout, x, info).unwrap()
+}
+
+fn set(ids: impl IntoIterator<Item = u32>) -> BTreeSet<SubjectId> {
+    ids.into_iter().map(SubjectId).collect()
+}
+
+/// Small enough to learn in a second or so.
+fn changes(method: &Method, epochs: usize) -> Value {
+    if method.name == "csp-lda" {
+        return json!({ "band_hz": null });
+    }
+    let mut changes = json!({ "training": { "epochs": epochs, "rate": 3e-3 } });
+    if method.name.starts_with("ptsm") {
+        changes["network"] =
+            json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
+    }
+    changes
+}
+
+fn fit(
+    method: &Method,
+    trials: &Trials,
+    train: BTreeSet<SubjectId>,
+    seeds: &[u64],
+    epochs: usize,
+) -> Vec<Fit> {
+    fit_with(&changes(method, epochs), method, trials, train, seeds, None, &mut Unwatched).unwrap()
+}
+
+fn fit_with(
+    changes: &Value,
+    method: &Method,
+    trials: &Trials,
+    train: BTreeSet<SubjectId>,
+    seeds: &[u64],
+    checkpoint: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Vec<Fit>, Error> {
+    let cpu = Cpu::new().unwrap();
+    let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
+    let settings = method.settings(trials.layout(), changes)?;
+    let run = Run { seeds, cpu: &cpu, checkpoint: checkpoint.map(Path::to_path_buf), identity: "toy" };
+    method.build(settings)?.fit(&lesson, &run, watch)
+}
+
+fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
+    let p = fit.fitted.probabilities(trials).unwrap();
+    let right =
+        p.chunks(2).zip(trials.labels()).filter(|(p, label)| u32::from(p[1] > p[0]) == *label).count();
+    right as f64 / trials.len() as f64
+}
+
+fn card(method: &Method, trials: &Trials, epochs: usize) -> Card {
+    Card {
+        decoder: method.name.into(),
+        settings: method.settings(trials.layout(), &changes(method, epochs)).unwrap(),
+        layout: trials.layout().clone(),
+        pipeline: Pipeline::default(),
+        target_access: method.target_access,
+        provenance: Provenance::default(),
+    }
+}
+
+/// A separable problem is learnt, on people never seen; decoding is the same alone, together, and after a file.
+#[test]
+fn every_decoder_keeps_the_contract() {
+    let trials = people(10, 24, 0.7, 1);
+    let stranger = trials.of(&set([10]));
+    let folder = tempfile::tempdir().unwrap();
+    for method in METHODS {
+        let fits = fit(method, &trials, set(1..=7), &[1, 2], 30);
+        assert_eq!(fits.iter().map(|f| f.seed).collect::<Vec<_>>(), [1, 2]);
+        for fit in &fits {
+            let score = accuracy(fit, &stranger);
+            assert!(score >= 0.95, "{} reaches {score}", method.name);
+        }
+        let p = fits[0].fitted.probabilities(&stranger).unwrap();
+        assert_eq!(p.len(), 2 * stranger.len());
+        for p in p.chunks(2) {
+            assert!(p.iter().all(|p| (0.0..=1.0).contains(p)) && (p[0] + p[1] - 1.0).abs() < 1e-5);
+        }
+        // Each trial by itself: zero-shot means that the others do not matter.
+        for i in 0..stranger.len() {
+            let alone = fits[0].fitted.probabilities(&stranger.at(&[i])).unwrap();
+            assert_eq!(alone, p[2 * i..2 * i + 2], "{}", method.name);
+        }
+        let path = folder.path().join(format!("{}.safetensors", method.name));
+        let card = card(method, &trials, 30);
+        file::save(&path, &*fits[0].fitted, &card).unwrap();
+        let (loaded, read) = file::load(&path, &Cpu::new().unwrap()).unwrap();
+        assert_eq!(read, card);
+        assert_eq!(loaded.probabilities(&stranger).unwrap(), p);
+        assert_eq!(loaded.parameters(), fits[0].fitted.parameters());
+        let again = folder.path().join("again.safetensors");
+        file::save(&again, &*loaded, &card).unwrap();
+        let same = std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap();
+        assert!(same, "{} is written differently the second time", method.name);
+
+        let other = people(2, 4, 0.5, 1);
+        let layout = Layout { samples: 64, ..other.layout().clone() };
+        let short = Trials::new(layout, other.x()[..8 * 5 * 64].to_vec(), other.info().to_vec()).unwrap();
+        let refused = loaded.probabilities(&short.all()).unwrap_err().to_string();
+        assert!(refused.contains("128") && refused.contains("64"), "{refused}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers() {
+    let trials = people(10, 8, 0.4, 2);
+    for method in METHODS {
+        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        let (first, again) =
+            (fit(method, &trials, set(1..=7), &[5], 4), fit(method, &trials, set(1..=7), &[5], 4));
+        assert_eq!(of(&first[0]), of(&again[0]), "{}", method.name);
+        assert_eq!(first[0].history, again[0].history);
+        // Seeds trained together are seeds trained alone.
+        let both = fit(method, &trials, set(1..=7), &[4, 5], 4);
+        assert_eq!(of(&first[0]), of(&both[1]), "{}", method.name);
+        if method.name != "csp-lda" {
+            assert_ne!(of(&both[0]), of(&both[1]), "{}", method.name);
+        }
+    }
+}
+
+/// Labels without meaning must not be decodable in people who were not trained on: anything above the band is a leak.
+#[test]
+fn shuffled_labels_give_chance() {
+    let trials = people(30, 20, 0.7, 3);
+    let mut labels: Vec<u32> = trials.info().iter().map(|t| t.label).collect();
+    labels.shuffle(&mut ChaCha8Rng::seed_from_u64(4));
+    let shuffled = trials.relabelled(&labels).unwrap();
+    let strangers = shuffled.of(&set(10..=30));
+    for method in METHODS {
+        let fits = fit(method, &shuffled, set(1..=7), &[1], 15);
+        let score = accuracy(&fits[0], &strangers);
+        // 420 trials: four standard errors.
+        assert!((score - 0.5).abs() < 4.0 * 0.5 / 420f64.sqrt(), "{} reaches {score}", method.name);
+    }
+}
+
+/// Stops after so many steps.
+struct Impatient {
+    left: usize,
+    epochs: usize,
+}
+
+impl Watch for Impatient {
+    fn progress(&mut self, progress: &Progress<'_>) {
+        self.left = self.left.saturating_sub(1);
+        self.epochs = progress.epoch;
+    }
+
+    fn stop(&self) -> bool {
+        self.left == 0
+    }
+}
+
+#[test]
+fn a_stopped_run_continues_to_the_same_end() {
+    let trials = people(10, 40, 0.3, 5);
+    let method = find("ptsm").unwrap();
+    let mut changes = changes(method, 8);
+    changes["training"]["patience"] = json!(3);
+    changes["augment"] = json!({ "noise": 0.1, "time_shift": 0.05 });
+    let through = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], None, &mut Unwatched).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint");
+    let mut stops = 0;
+    let fits = loop {
+        // The first stop falls on an epoch's end, where the checkpoint is written at once; later ones anywhere.
+        let mut watch = Impatient { left: if stops % 2 == 0 { 4 } else { 7 }, epochs: 0 };
+        match fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut watch) {
+            Err(Error::Stopped) => stops += 1,
+            other => break other.unwrap(),
+        }
+        assert!(stops < 40);
+    };
+    assert!(stops >= 3, "{stops}");
+    for (a, b) in through.iter().zip(&fits) {
+        assert_eq!((&a.history, a.best_epoch), (&b.history, b.best_epoch));
+        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        assert_eq!(of(a), of(b));
+    }
+    // Another run's checkpoint is not continued.
+    changes["training"]["rate"] = json!(1e-4);
+    let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
+    let message = other.err().unwrap().to_string();
+    assert!(message.contains("another run"), "{message}");
+    std::fs::write(&path, b"cut").unwrap();
+    let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
+    assert!(other.err().unwrap().to_string().contains("delete it to begin anew"));
+}
+
+fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<u8>)> {
+    let bytes = std::fs::read(path).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    file.tensors().into_iter().map(|(n, v)| (n, (v.shape().to_vec(), v.data().to_vec()))).collect()
+}
+
+#[test]
+fn adapting_moves_the_personal_masks_and_nothing_else() {
+    let trials = people(10, 24, 0.2, 6);
+    let folder = tempfile::tempdir().unwrap();
+    let method = find("ptsm-paper").unwrap();
+    let fits = fit(method, &trials, set(1..=6), &[1], 3);
+    let (shots, later) = calibration(&trials.of(&set([10])), 3).unwrap();
+    assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 18));
+    let how = Adaptation { guard: false, ..Adaptation::default() };
+    let adapted = fits[0].fitted.adapt(&shots, &how).unwrap();
+    let card = card(method, &trials, 3);
+    let [before, after] = ["before", "after"].map(|n| folder.path().join(n));
+    file::save(&before, &*fits[0].fitted, &card).unwrap();
+    file::save(&after, &*adapted.fitted, &card).unwrap();
+    let (before, after) = (tensors(&before), tensors(&after));
+    assert_eq!(before.len(), after.len());
+    for (name, values) in &before {
+        let same = values == &after[name];
+        assert_eq!(same, !name.starts_with("personal."), "{name}");
+    }
+    // Nothing in the file has one entry for each of the six training subjects.
+    for (name, (shape, _)) in &before {
+        assert!(!shape.contains(&6), "{name} {shape:?}");
+        assert!(!name.contains("subject"), "{name}");
+    }
+    // Guarded, the result is either the tuned one or the one that was.
+    let guarded = fits[0].fitted.adapt(&shots, &Adaptation::default()).unwrap();
+    let p = |f: &dyn ptsm_decode::Fitted| f.probabilities(&later).unwrap();
+    let guard = guarded.guard.unwrap();
+    let expected = if guard.kept { p(&*adapted.fitted) } else { p(&*fits[0].fitted) };
+    assert_eq!(p(&*guarded.fitted), expected);
+    assert_eq!(
+        guard.kept,
+        guard.tuned_accuracy > guard.before_accuracy
+            || (guard.tuned_accuracy == guard.before_accuracy && guard.tuned_loss < guard.before_loss)
+    );
+    // Others have nothing to adapt.
+    let eegnet = fit(find("eegnet").unwrap(), &trials, set(1..=7), &[1], 1);
+    assert!(eegnet[0].fitted.adapt(&shots, &how).is_err());
+}
+
+#[test]
+fn a_subject_table_leaves_its_mean_behind() {
+    let trials = people(10, 8, 0.5, 7);
+    let method = find("ptsm").unwrap();
+    let mut changes = changes(method, 3);
+    changes["network"]["subject_table"] = json!(true);
+    let released = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
+    changes["training"]["keep_subjects"] = json!(true);
+    let kept = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
+    assert!(kept[0].fitted.parameters() > released[0].fitted.parameters());
+    let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+    for (a, b) in of(&released[0]).iter().zip(of(&kept[0])) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn lessons_that_teach_nothing_are_refused() {
+    let trials = people(4, 6, 0.5, 8);
+    let message = |train: Subset<'_>, validation: Subset<'_>| {
+        let error = Lesson::new(train, validation).err().unwrap();
+        format!("{error}; {}", error.hint().unwrap())
+    };
+    let one = trials.of(&set([1]));
+    let lefts = trials.all().only(|t| t.label == 0);
+    assert!(message(one.at(&[0, 1]), trials.of(&set([2]))).contains("too few"));
+    assert!(message(lefts, trials.of(&set([9]))).contains("right_hand"));
+    assert!(message(trials.of(&set([1, 2])), trials.of(&set([2, 3]))).contains("S02"));
+    let none =
+        fit_with(&json!({}), find("eegnet").unwrap(), &trials, set([1, 2]), &[1], None, &mut Unwatched);
+    assert!(none.err().unwrap().to_string().contains("no validation subject"));
+    assert!(find("egnet").err().unwrap().hint().unwrap().contains("eegnet"));
+}
