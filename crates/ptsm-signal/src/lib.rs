@@ -13,6 +13,7 @@ mod access;
 mod alignment;
 pub mod covariance;
 mod error;
+pub mod filter;
 #[cfg(test)]
 mod golden;
 mod montage;
