@@ -90,13 +90,13 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
-    /// A file that holds a signal this program refuses.
-    #[error("{}: {source}", path.display())]
+    /// A signal that is refused.
+    #[error("{place}: {error}")]
     Signal {
         /// The file or data set.
-        path: PathBuf,
+        place: String,
         /// What is wrong with the signal.
-        source: ptsm_signal::Error,
+        error: ptsm_signal::Error,
     },
     /// A file that cannot be read or written.
     #[error(transparent)]
@@ -122,7 +122,7 @@ impl Error {
             Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
                 hint.as_deref()
             }
-            Error::Signal { source, .. } => source.hint(),
+            Error::Signal { error, .. } => error.hint(),
             Error::File(error) => error.hint(),
         }
     }

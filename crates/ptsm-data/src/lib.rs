@@ -1,4 +1,6 @@
-//! Where trials come from: the simulated cohort, arrays of the user's own; splits by subject.
+//! Where trials come from, and who is learnt from and who is tested.
+//!
+//! Trials come from the simulated cohort ([`simulate`]) or [`arrays`] of the user's own. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
 
 pub mod arrays;
 mod error;

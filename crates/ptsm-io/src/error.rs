@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// The system refuses to read or write.
-    #[error("{place}: cannot {action}: {source}")]
+    #[error("{place}: cannot {action}: {error}")]
     System {
         /// Which file.
         place: Place,
         /// What was tried: `open`, `read`, `write`.
         action: &'static str,
         /// What the system says.
-        source: io::Error,
+        error: io::Error,
     },
     /// Bytes that are not what the format says.
     #[error("{place}: {message}")]
@@ -42,7 +42,7 @@ impl Error {
     /// One thing to do about it.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Error::System { source, .. } => match source.kind() {
+            Error::System { error, .. } => match error.kind() {
                 io::ErrorKind::NotFound => {
                     Some("check the path; a relative one starts at the working folder")
                 }
@@ -55,12 +55,12 @@ impl Error {
         }
     }
 
-    pub(crate) fn system(path: &Path, action: &'static str, source: io::Error) -> Error {
-        Error::system_at(&Place::from(path), action, source)
+    pub(crate) fn system(path: &Path, action: &'static str, error: io::Error) -> Error {
+        Error::system_at(&Place::from(path), action, error)
     }
 
-    pub(crate) fn system_at(place: &Place, action: &'static str, source: io::Error) -> Error {
-        Error::System { place: place.clone(), action, source }
+    pub(crate) fn system_at(place: &Place, action: &'static str, error: io::Error) -> Error {
+        Error::System { place: place.clone(), action, error }
     }
 
     pub(crate) fn format(place: &Place, message: impl Into<String>) -> Error {

@@ -46,8 +46,8 @@ pub(super) fn combine(files: Vec<File>) -> Result<Arrays> {
             start_s: file.start_s,
             classes: classes.names.clone(),
         };
-        let path = file.path;
-        let refuse = |source| Error::Signal { path: path.clone(), source };
+        let place = file.path.display().to_string();
+        let refuse = |error| Error::Signal { place: place.clone(), error };
         let trials = Trials::new(layout, file.x, trials).map_err(refuse)?;
         match &mut all {
             None => all = Some(trials),
