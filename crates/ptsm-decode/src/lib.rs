@@ -33,6 +33,7 @@
 
 pub mod augment;
 pub mod classic;
+pub mod csp_lda;
 mod decoder;
 mod deep;
 pub mod deepconvnet;

@@ -7,6 +7,7 @@ use ptsm_signal::{Layout, TargetAccess};
 use serde_json::Value;
 
 use crate::augment::Augment;
+use crate::csp_lda::{CspLda, FittedCspLda};
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
@@ -39,6 +40,8 @@ pub struct Method {
 enum Kind {
     /// A network of this name, with its settings for a layout.
     Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
+    /// CSP and LDA.
+    CspLda,
 }
 
 /// Every decoder, in the order users see them.
@@ -79,6 +82,15 @@ pub const METHODS: &[Method] = &[
         adapts: false,
         kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet },
     },
+    Method {
+        name: "csp-lda",
+        about: "log power of common spatial patterns, linear discriminant",
+        paper: "Blankertz et al. 2008",
+        doi: "10.1109/MSP.2008.4408441",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::CspLda,
+    },
 ];
 
 /// A decoder by name; a mistyped one names the nearest.
@@ -94,6 +106,10 @@ impl Method {
     pub fn defaults(&self, layout: &Layout) -> Result<Value> {
         match &self.kind {
             Kind::Deep { defaults, .. } => defaults(layout).settings(),
+            Kind::CspLda => {
+                let filters = CspLda::default().filters.min(layout.channels.len());
+                crate::settings::to_value(&CspLda { filters, ..CspLda::default() })
+            }
         }
     }
 
@@ -106,6 +122,7 @@ impl Method {
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         Ok(match &self.kind {
             Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
+            Kind::CspLda => Box::new(crate::settings::from_value::<CspLda>(settings)?),
         })
     }
 
@@ -121,6 +138,10 @@ impl Method {
             Kind::Deep { network, .. } => {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
                 Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, cpu)?)
+            }
+            Kind::CspLda => {
+                let settings = crate::settings::from_value(card.settings.clone())?;
+                Box::new(FittedCspLda::load(path, settings, &card.layout)?)
             }
         })
     }

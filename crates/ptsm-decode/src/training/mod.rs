@@ -20,6 +20,7 @@ use crate::decoder::{EpochRecord, Lesson, Progress, Run, Watch};
 use crate::error::{Error, Result};
 use crate::network::{Model, TrialShape};
 use batches::Pool;
+pub(crate) use checkpoint::replace;
 use checkpoint::{Mark, Standing};
 
 /// What decides which epoch is kept.
