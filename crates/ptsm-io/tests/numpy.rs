@@ -106,3 +106,18 @@ fn what_is_written_is_read_back() {
         }
     }
 }
+
+#[test]
+fn the_fixtures_of_the_readers_agree() {
+    let expected: Vec<f64> = (0..24).map(f64::from).collect();
+    for name in ["c.npy", "fortran.npy", "be.npy"] {
+        let array = npy::read(&fixture("reader").join(name)).unwrap();
+        assert_eq!(array.shape(), [2, 3, 4], "{name}");
+        assert_eq!(array.data().to_f64().unwrap(), expected, "{name}");
+    }
+    for name in ["stored.npz", "deflated.npz"] {
+        let array = npz::read(&fixture("reader").join(name)).unwrap().array("X").unwrap();
+        assert_eq!(array.shape(), [2, 3, 4], "{name}");
+        assert_eq!(array.data().to_f64().unwrap(), expected, "{name}");
+    }
+}
