@@ -2,7 +2,7 @@
 
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
-use crate::scale::{Axis, Linear, cell, rounded, ticks};
+use crate::scale::{Axis, Linear, cells, span, ticks};
 use crate::svg::{Anchor, Canvas, Path};
 use crate::table::{Column, Table};
 
@@ -94,14 +94,22 @@ impl Curve {
     fn x_domain(&self) -> [f64; 2] {
         let windows = self.windows.iter().flat_map(|window| [window.from, window.to]);
         let marks = self.marks.iter().map(|mark| mark.at);
-        self.x.domain(self.points().map(|point| point.x).chain(windows).chain(marks))
+        let values = self.points().map(|point| point.x).chain(windows).chain(marks);
+        // Time starts where the data start: a round start would show an empty stretch.
+        span(values.chain(self.x.range.into_iter().flatten()))
     }
 
     fn y_domain(&self) -> [f64; 2] {
         let bands = self.points().filter_map(|point| point.band).flatten();
-        let levels = self.levels.iter().map(|level| level.at);
-        let fitted = self.y.domain(self.points().map(|point| point.y).chain(bands).chain(levels));
-        if self.y.range.is_some() { fitted } else { rounded(fitted, 5) }
+        let levels = || self.levels.iter().map(|level| level.at);
+        let values = self.points().map(|point| point.y).chain(bands).chain(levels());
+        let [low, high] = self.y.domain(values, 5);
+        // A level on the frame would not be seen.
+        let step = ticks([low, high], 5).step;
+        let on = |end: f64| {
+            self.y.range.is_none() && levels().any(|at| at != 0.0 && (at - end).abs() < 1e-6 * step)
+        };
+        [if on(low) { low - step } else { low }, if on(high) { high + step } else { high }]
     }
 
     /// Labels over the plot, each above its place, in as few rows as they need.
@@ -199,7 +207,7 @@ impl Curve {
     fn description(&self) -> String {
         let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
         let [from, to] = self.x_domain();
-        let [low, high] = crate::scale::span(self.points().map(|point| point.y));
+        let [low, high] = span(self.points().map(|point| point.y));
         format!(
             "Line chart of {} over {}, from {} to {}: {}. Values lie between {} and {}.",
             self.y.label,
@@ -242,12 +250,15 @@ impl Drawing for Curve {
         let lines = ticks(y_domain, 5);
         let texts = lines.values.iter().map(|value| width(&self.y.tick(*value, lines.step), 12.0));
         let left = texts.fold(16.0, f64::max) + 9.0;
-        let right = WIDTH - 8.0;
+        let x_domain = self.x_domain();
+        let places = ticks(x_domain, 7);
+        let last = places.values.last().map_or(0.0, |value| width(&self.x.tick(*value, places.step), 12.0));
+        let right = WIDTH - (last / 2.0).max(8.0);
         if !self.y.label.is_empty() {
             top += STRIP;
             canvas.text("label", 0.0, top - 3.0, Anchor::Start, &cut(&self.y.label, 12.0, WIDTH));
         }
-        let x = Linear { domain: self.x_domain(), range: [left, right] };
+        let x = Linear { domain: x_domain, range: [left, right] };
         let (labels, rows) = self.strips(x, right);
         let first_row = top;
         top += rows as f64 * STRIP + 7.0;
@@ -279,24 +290,29 @@ impl Drawing for Curve {
         places.dedup();
         let x_header = if self.x.label.is_empty() { "x" } else { &self.x.label };
         let mut columns = vec![Column::number(x_header)];
-        let mut rows: Vec<Vec<String>> = places.iter().map(|x| vec![cell(*x)]).collect();
-        for series in &self.series {
-            let banded = series.points.iter().any(|point| point.band.is_some());
-            columns.push(Column::number(&series.name));
-            if banded {
-                columns.push(Column::number(format!("{} low", series.name)));
-                columns.push(Column::number(format!("{} high", series.name)));
+        let mut rows: Vec<Vec<String>> = cells(&places).into_iter().map(|text| vec![text]).collect();
+        let mut add = |header: String, values: Vec<f64>| {
+            columns.push(Column::number(header));
+            for (row, text) in rows.iter_mut().zip(cells(&values)) {
+                row.push(text);
             }
+        };
+        for series in &self.series {
             let mut points: Vec<&Point> = series.points.iter().filter(|point| point.x.is_finite()).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            for (row, x) in rows.iter_mut().zip(&places) {
-                let found =
-                    points.binary_search_by(|point| point.x.total_cmp(x)).ok().map(|index| points[index]);
-                row.push(found.map_or(String::new(), |point| cell(point.y)));
-                if banded {
-                    let [low, high] = found.and_then(|point| point.band).unwrap_or([f64::NAN; 2]);
-                    row.extend([cell(low), cell(high)]);
-                }
+            let at = |x: &f64| {
+                points.binary_search_by(|point| point.x.total_cmp(x)).ok().map(|index| points[index])
+            };
+            add(
+                series.name.clone(),
+                places.iter().map(|x| at(x).map_or(f64::NAN, |point| point.y)).collect(),
+            );
+            if points.iter().any(|point| point.band.is_some()) {
+                let end = |x: &f64, side: usize| {
+                    at(x).and_then(|point| point.band).map_or(f64::NAN, |band| band[side])
+                };
+                add(format!("{} low", series.name), places.iter().map(|x| end(x, 0)).collect());
+                add(format!("{} high", series.name), places.iter().map(|x| end(x, 1)).collect());
             }
         }
         Table { columns, rows, note: String::new() }
@@ -304,7 +320,7 @@ impl Drawing for Curve {
 
     fn reading(&self) -> String {
         match self.points().any(|point| point.band.is_some()) {
-            true => "Follow each line from left to right; the band around it shows how sure it is.".into(),
+            true => "Follow each line from left to right; the band is the interval around it.".into(),
             false => "Follow each line from left to right; dashed lines are references.".into(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, marker, width};
-use crate::scale::{Axis, Linear, cell, rounded, ticks};
+use crate::scale::{Axis, Linear, cells, ticks};
 use crate::svg::{Anchor, Canvas};
 use crate::table::{Column, Table};
 
@@ -79,8 +79,7 @@ impl Dots {
             .chance
             .into_iter()
             .flat_map(|chance| [chance.level, chance.threshold.unwrap_or(chance.level)]);
-        let fitted = self.axis.domain(scores.chain(means).chain(chance));
-        if self.axis.range.is_some() { fitted } else { rounded(fitted, 6) }
+        self.axis.domain(scores.chain(means).chain(chance), 6)
     }
 
     fn legend(&self) -> Vec<(Key, String)> {
@@ -145,12 +144,12 @@ impl Drawing for Dots {
         let size = (height * 0.27).clamp(2.2, 4.6);
         let every = (13.0 / height).ceil() as usize;
         let mean_name =
-            |model: &Scores| if self.models.len() > 1 { width(&model.name, 12.0) + 44.0 } else { 34.0 };
+            |model: &Scores| if self.models.len() > 1 { width(&model.name, 12.0) + 46.0 } else { 36.0 };
         let names = rows.iter().map(|row| width(row.0, 12.0));
         let means = self.models.iter().filter(|model| model.mean.is_some()).map(mean_name);
         let left = names.chain(means).fold(20.0, f64::max).min(130.0) + 10.0;
         let domain = self.domain();
-        let scale = Linear { domain, range: [left, WIDTH - 14.0] };
+        let scale = Linear { domain, range: [left, WIDTH - 22.0] };
         let bottom = top + height * rows.len() as f64;
         let summaries = self.models.iter().filter(|model| model.mean.is_some()).count() as f64;
         let end = bottom + if summaries > 0.0 { 20.0 * summaries + 16.0 } else { 4.0 };
@@ -191,21 +190,23 @@ impl Drawing for Dots {
     }
 
     fn table(&self) -> Table {
+        let sorted = self.rows();
+        let summary = self.models.iter().any(|model| model.mean.is_some());
         let mut columns = vec![Column::text("subject")];
-        columns.extend(self.models.iter().map(|model| Column::number(&model.name)));
-        let line = |name: &str, values: Vec<f64>| -> Vec<String> {
-            std::iter::once(name.to_string()).chain(values.into_iter().map(cell)).collect()
-        };
-        let mut rows: Vec<Vec<String>> =
-            self.rows().into_iter().map(|(name, scores)| line(name, scores)).collect();
-        if self.models.iter().any(|model| model.mean.is_some()) {
-            let mean = |model: &Scores| model.mean.map_or(f64::NAN, |mean| mean.value);
-            let end = |model: &Scores, side: usize| {
-                model.mean.and_then(|mean| mean.interval).map_or(f64::NAN, |interval| interval[side])
-            };
-            rows.push(line("mean", self.models.iter().map(mean).collect()));
-            rows.push(line("mean, low end", self.models.iter().map(|model| end(model, 0)).collect()));
-            rows.push(line("mean, high end", self.models.iter().map(|model| end(model, 1)).collect()));
+        let mut rows: Vec<Vec<String>> = sorted.iter().map(|row| vec![row.0.to_string()]).collect();
+        if summary {
+            rows.extend(["mean", "mean, low end", "mean, high end"].map(|name| vec![name.to_string()]));
+        }
+        for (index, model) in self.models.iter().enumerate() {
+            columns.push(Column::number(&model.name));
+            let mut values: Vec<f64> = sorted.iter().map(|row| row.1[index]).collect();
+            if summary {
+                let [low, high] = model.mean.and_then(|mean| mean.interval).unwrap_or([f64::NAN; 2]);
+                values.extend([model.mean.map_or(f64::NAN, |mean| mean.value), low, high]);
+            }
+            for (row, text) in rows.iter_mut().zip(cells(&values)) {
+                row.push(text);
+            }
         }
         Table { columns, rows, note: String::new() }
     }

@@ -12,9 +12,11 @@ use crate::svg::{Canvas, Path};
 const GRID: usize = 65;
 /// Half the side of the grid; a little more than the head, so that contours end outside the outline.
 const REACH: f64 = OUTLINE * 1.04;
-/// Further from every electrode than this (in radians, 40 degrees) nothing is drawn: a guess would look like a measurement.
-/// Neighbours of the 10-20 system are 36 degrees apart.
-const BLIND: f64 = 0.7;
+/// Further from every electrode than this (in radians, 34 degrees) nothing is drawn: a guess would look like a measurement.
+/// Between neighbours of the 10-20 system, 36 degrees apart, no hole opens.
+const BLIND: f64 = 0.6;
+/// How sharply the area around electrodes follows the nearest one; lower is rounder.
+const SHARPNESS: f64 = 12.0;
 
 /// Draws the surface clipped to the head and to the surroundings of the electrodes.
 pub(crate) fn draw(
@@ -54,8 +56,11 @@ fn grid() -> impl Iterator<Item = Position> {
     (0..GRID).flat_map(move |row| (0..GRID).map(move |column| unproject(coordinate(column), coordinate(row))))
 }
 
+/// The angle to the nearest electrode, with the corners between electrodes rounded off.
 fn nearest(at: Position, electrodes: &[Position]) -> f64 {
-    electrodes.iter().map(|electrode| cosine(at, *electrode)).fold(-1.0, f64::max).acos()
+    let sum: f64 =
+        electrodes.iter().map(|electrode| (-SHARPNESS * cosine(at, *electrode).acos()).exp()).sum();
+    if sum > 0.0 { -sum.ln() / SHARPNESS } else { std::f64::consts::PI }
 }
 
 /// The border of where the values reach a threshold, as closed rings.

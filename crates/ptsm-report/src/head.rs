@@ -5,11 +5,11 @@ use std::f64::consts::FRAC_PI_2;
 use ptsm_signal::Position;
 
 use crate::spline::on_sphere;
-use crate::svg::{Canvas, Path};
+use crate::svg::{Canvas, coordinate};
 
-/// Radius of the outline, where 1 is the height of the ears' upper edge (90 degrees from the top). The lowest ring of the 10-20
-/// system (Fp1, T7, O1) lies just inside.
-pub(crate) const OUTLINE: f64 = 1.12;
+/// Radius of the outline, where 1 is the equator, 90 degrees from the top. The lowest ring of the 10-20
+/// system (Fp1, T7, O1, and Iz below it) lies just inside.
+pub(crate) const OUTLINE: f64 = 1.15;
 /// Nothing is drawn further out than this.
 const FURTHEST: f64 = 1.38;
 
@@ -49,39 +49,30 @@ impl Place {
     }
 }
 
-/// Nose and ears; they go under the map.
+/// Nose and ears; they go under the map. Curves of SVG, in parts of the head's radius: start, two control points and end.
 pub(crate) fn nose_and_ears(canvas: &mut Canvas, place: Place) {
-    let nose = [
-        (-0.13, 1.0),
-        (-0.085, 1.045),
-        (-0.045, 1.1),
-        (0.0, 1.125),
-        (0.045, 1.1),
-        (0.085, 1.045),
-        (0.13, 1.0),
+    const NOSE: [[(f64, f64); 4]; 2] = [
+        [(-0.14, 0.985), (-0.075, 1.03), (-0.06, 1.135), (0.0, 1.135)],
+        [(0.0, 1.135), (0.06, 1.135), (0.075, 1.03), (0.14, 0.985)],
     ];
-    let ear = [
-        (1.0, 0.15),
-        (1.035, 0.175),
-        (1.07, 0.15),
-        (1.075, 0.06),
-        (1.065, -0.04),
-        (1.07, -0.12),
-        (1.04, -0.17),
-        (1.0, -0.155),
+    const EAR: [[(f64, f64); 4]; 2] = [
+        [(0.985, 0.16), (1.05, 0.21), (1.10, 0.15), (1.085, 0.03)],
+        [(1.085, 0.03), (1.065, -0.05), (1.10, -0.20), (0.985, -0.17)],
     ];
-    let mut path = Path::default();
-    let mut draw = |points: &[(f64, f64)], side: f64| {
-        for (x, y) in points {
-            let (x, y) = place.at((x * side * OUTLINE, y * OUTLINE));
-            path.to(x, y);
+    let mut data = String::new();
+    for (curves, side) in [(NOSE, 1.0), (EAR, 1.0), (EAR, -1.0)] {
+        for (index, curve) in curves.into_iter().enumerate() {
+            let [start, first, second, end] = curve.map(|(x, y)| {
+                let (x, y) = place.at((x * side * OUTLINE, y * OUTLINE));
+                format!("{} {}", coordinate(x), coordinate(y))
+            });
+            if index == 0 {
+                data += &format!("M{start}");
+            }
+            data += &format!("C{first} {second} {end}");
         }
-        path.gap();
-    };
-    draw(&nose, 1.0);
-    draw(&ear, 1.0);
-    draw(&ear, -1.0);
-    canvas.path("head", &path);
+    }
+    canvas.raw(&format!("<path class=\"head\" d=\"{data}\"/>"));
 }
 
 #[cfg(test)]

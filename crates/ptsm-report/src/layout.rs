@@ -4,6 +4,8 @@ use crate::svg::{Anchor, Canvas, Path};
 
 /// Width of the charts. Narrow, so that text stays readable when a phone shrinks the drawing.
 pub(crate) const WIDTH: f64 = 440.0;
+/// Width of a character in sizes of the font; on the wide side, for fonts that are.
+const WIDE: f64 = 0.62;
 const TITLE_LINE: f64 = 19.0;
 const LEGEND_LINE: f64 = 19.0;
 
@@ -22,7 +24,7 @@ pub(crate) enum Key {
 
 /// The width of a text in pixels, roughly: there is no font to measure.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    crate::terminal::width(text) as f64 * size * 0.56
+    crate::terminal::width(text) as f64 * size * WIDE
 }
 
 /// A text cut to a width, with a sign that it was cut.
@@ -32,7 +34,7 @@ pub(crate) fn cut(text: &str, size: f64, most: f64) -> String {
     }
     let mut kept = String::new();
     for character in text.chars() {
-        if width(&kept, size) + 2.0 * size * 0.56 > most {
+        if width(&kept, size) + 2.0 * size * WIDE > most {
             break;
         }
         kept.push(character);
@@ -46,7 +48,7 @@ fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
     for word in text.split_whitespace() {
         let word = cut(word, size, most);
         match lines.last_mut() {
-            Some(line) if width(line, size) + width(&word, size) + size * 0.56 <= most => {
+            Some(line) if width(line, size) + width(&word, size) + size * WIDE <= most => {
                 line.push(' ');
                 line.push_str(&word);
             }
@@ -66,12 +68,13 @@ pub(crate) fn header(canvas: &mut Canvas, title: &str, legend: &[(Key, String)],
     let mut x = 0.0;
     for (index, (key, text)) in legend.iter().enumerate() {
         let text = cut(text, 12.0, page_width - 30.0);
-        let needed = 26.0 + width(&text, 12.0) + 14.0;
-        if index == 0 || x + needed - 14.0 > page_width {
+        let gap = if matches!(key, Key::Marker(_)) { 15.0 } else { 26.0 };
+        let needed = gap + width(&text, 12.0) + 10.0;
+        if index == 0 || x + needed - 10.0 > page_width {
             (x, y) = (0.0, y + LEGEND_LINE);
         }
         draw_key(canvas, *key, x, y - 4.0);
-        canvas.text("label", x + 26.0, y, Anchor::Start, &text);
+        canvas.text("label", x + gap, y, Anchor::Start, &text);
         x += needed;
     }
     y + 6.0
@@ -80,7 +83,7 @@ pub(crate) fn header(canvas: &mut Canvas, title: &str, legend: &[(Key, String)],
 fn draw_key(canvas: &mut Canvas, key: Key, x: f64, y: f64) {
     match key {
         Key::Line(index) => canvas.line(&line_class(index), (x, y), (x + 20.0, y)),
-        Key::Marker(index) => marker(canvas, index, x + 12.0, y, 4.5),
+        Key::Marker(index) => marker(canvas, index, x + 5.0, y, 4.5),
         Key::Reference => canvas.line("reference", (x, y), (x + 20.0, y)),
         Key::Shade => canvas.rectangle("shade", x, y - 6.0, 20.0, 12.0),
     }

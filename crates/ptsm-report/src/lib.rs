@@ -30,3 +30,8 @@ pub use page::{Fact, Page, Part, Section};
 pub use scalp::{Electrode, ScalpMap};
 pub use spline::SphericalSpline;
 pub use table::{Align, Column, Table};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

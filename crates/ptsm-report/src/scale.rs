@@ -15,7 +15,7 @@ pub enum Numbers {
 pub struct Axis {
     /// What it shows, with its unit: `time (s)`.
     pub label: String,
-    /// From and to; none to fit the values.
+    /// From and to, at least: values outside widen it, so none is drawn in a wrong place. None to fit the values.
     pub range: Option<[f64; 2]>,
     /// How its numbers are written.
     pub numbers: Numbers,
@@ -32,18 +32,16 @@ impl Axis {
         Axis { label: label.into(), numbers: Numbers::Percent, ..Axis::default() }
     }
 
-    /// The same axis with fixed ends.
+    /// The same axis over at least this range.
     pub fn from_to(mut self, from: f64, to: f64) -> Axis {
         self.range = Some([from, to]);
         self
     }
 
-    /// The axis' own range, or one that holds the values.
-    pub fn domain(&self, values: impl IntoIterator<Item = f64>) -> [f64; 2] {
-        match self.range {
-            Some(range) => span(range),
-            None => span(values),
-        }
+    /// The range that holds all values; where it is not the axis' own, widened to about `wanted` whole steps.
+    pub fn domain(&self, values: impl IntoIterator<Item = f64>, wanted: usize) -> [f64; 2] {
+        let all = span(values.into_iter().chain(self.range.into_iter().flatten()));
+        if self.range.is_some_and(|range| span(range) == all) { all } else { rounded(all, wanted) }
     }
 
     /// One value in words, with enough digits for a label.
@@ -92,10 +90,11 @@ pub struct Ticks {
     pub step: f64,
 }
 
-/// About `wanted` round numbers inside a range.
+/// About `wanted` round numbers inside a range: at most one more, at least two from five on. Fewer than three cannot be
+/// promised.
 pub fn ticks(range: [f64; 2], wanted: usize) -> Ticks {
     let [low, high] = span(range);
-    let rough = (high - low) / wanted.max(1) as f64;
+    let rough = (high - low) / wanted.max(3) as f64;
     let power = 10f64.powi(rough.log10().floor() as i32);
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= 0.999 * rough).unwrap_or(10.0);
     let step = factor * power;
@@ -168,6 +167,26 @@ pub fn cell(value: f64) -> String {
     if value.is_finite() { significant(value, 4) } else { String::new() }
 }
 
+/// A column of numbers with the same decimals, so that they line up; each with its own where they differ by more than a
+/// thousand times.
+pub fn cells(values: &[f64]) -> Vec<String> {
+    let sizes = || values.iter().map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
+    let (smallest, largest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    let single: Vec<String> = values.iter().map(|value| cell(*value)).collect();
+    if largest >= 1e9 || smallest < 1e-4 || largest > 1e3 * smallest {
+        return single;
+    }
+    let decimals =
+        single.iter().map(|text| text.split_once('.').map_or(0, |parts| parts.1.len())).max().unwrap_or(0);
+    let useful = (3.0 - largest.log10().floor()).max(0.0) as usize;
+    let decimals = decimals.min(useful);
+    let write = |value: &f64| match value.is_finite() {
+        true => without_negative_zero(format!("{value:.decimals$}")),
+        false => String::new(),
+    };
+    values.iter().map(write).collect()
+}
+
 fn plain_number(value: f64) -> String {
     if value.is_finite() { significant(value, 3) } else { "no value".into() }
 }
@@ -226,14 +245,15 @@ mod tests {
     #[test]
     fn ticks_are_round_rising_and_inside() {
         for range in ranges() {
-            for wanted in [2, 5, 8] {
+            for wanted in [3, 5, 8] {
                 let ticks = ticks(range, wanted);
                 let width = range[1] - range[0];
                 assert!(ticks.values.windows(2).all(|pair| pair[0] < pair[1]), "{range:?} {ticks:?}");
                 for value in &ticks.values {
                     assert!(*value >= range[0] - 1e-5 * width && *value <= range[1] + 1e-5 * width);
                 }
-                assert!((1..=wanted + 1).contains(&ticks.values.len()), "{range:?} {wanted} {ticks:?}");
+                let fewest = if wanted >= 5 { 2 } else { 1 };
+                assert!((fewest..=wanted + 1).contains(&ticks.values.len()), "{range:?} {wanted} {ticks:?}");
                 let mantissa = ticks.step / 10f64.powf((ticks.step * 1.0001).log10().floor());
                 assert!([1.0, 2.0, 5.0].iter().any(|round| (mantissa - round).abs() < 1e-6), "{mantissa}");
             }
@@ -286,6 +306,11 @@ mod tests {
         assert_eq!(number(f64::NAN), "no value");
         assert_eq!(cell(-0.123_456), "-0.1235");
         assert_eq!(cell(f64::NAN), "");
+        assert_eq!(cells(&[0.84, 0.92051, f64::NAN, -0.0]), ["0.8400", "0.9205", "", "0.0000"]);
+        assert_eq!(cells(&[1.0, 2.0, 60.0]), ["1", "2", "60"]);
+        assert_eq!(cells(&[1.0, 0.000_123_4]), ["1", "0.0001234"]);
+        assert_eq!(cells(&[f64::NAN]), [""]);
+        assert_eq!(cells(&[]), [""; 0]);
         let axis = Axis::percent("accuracy");
         assert_eq!((axis.say(0.5833).as_str(), axis.tick(0.6, 0.2).as_str()), ("58.3 %", "60 %"));
         assert_eq!(Axis::new("x").tick(-0.0, 0.5), "0.0");

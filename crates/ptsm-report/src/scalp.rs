@@ -6,12 +6,11 @@ use crate::colour::{Ramp, STEPS, step};
 use crate::drawing::Drawing;
 use crate::field;
 use crate::head::{OUTLINE, Place, nose_and_ears, project};
-use crate::layout::header;
-use crate::scale::{Linear, cell, number, span};
-use crate::svg::{Anchor, Canvas, Path, escape};
+use crate::layout::{WIDTH, header};
+use crate::scale::{Linear, cells, number, span};
+use crate::svg::{Anchor, Canvas, escape};
 use crate::table::{Column, Table};
 
-const WIDTH: f64 = 360.0;
 /// With more electrodes than this their names would overlap.
 const MOST_NAMES: usize = 72;
 /// With fewer electrodes a surface says more than was measured.
@@ -83,19 +82,31 @@ impl ScalpMap {
             let value = electrode.value;
             canvas.raw(&format!("<g><title>{}: {}</title>", escape(&electrode.name), escape(&number(value))));
             if electrode.ringed {
-                canvas.circle("ring", x, y, 7.0);
+                canvas.circle("halo", x, y, 7.5);
+                canvas.circle("ring", x, y, 7.5);
             }
             if !value.is_finite() {
                 canvas.circle("electrode empty", x, y, 2.6);
             } else if outside || !surface {
                 // No surface carries this one's colour, so the dot does.
                 let size = if surface { 5.0 } else { 11.0 };
-                canvas.circle(&format!("electrode {}", self.ramp.class(step(range, value))), x, y, size);
+                canvas.circle(
+                    &format!("electrode valued {}", self.ramp.class(step(range, value))),
+                    x,
+                    y,
+                    size,
+                );
             } else {
                 canvas.circle("electrode", x, y, 2.2);
             }
             if names || electrode.ringed {
-                let below = if surface { 10.5 } else { 21.0 };
+                let below = if !surface {
+                    22.0
+                } else if electrode.ringed {
+                    17.5
+                } else {
+                    11.0
+                };
                 canvas.text("name", x, y + below, Anchor::Middle, &electrode.name);
             }
             canvas.raw("</g>");
@@ -103,7 +114,7 @@ impl ScalpMap {
     }
 
     fn draw_legend(&self, canvas: &mut Canvas, top: f64, range: [f64; 2]) {
-        let (left, width) = (60.0, WIDTH - 120.0);
+        let (left, width) = (90.0, WIDTH - 180.0);
         let bar = Linear { domain: [0.0, STEPS as f64], range: [left, left + width] };
         for index in 0..STEPS {
             // A hair wider than its share, so that no seam shows.
@@ -112,9 +123,9 @@ impl ScalpMap {
             canvas.rectangle(&self.ramp.class(index), from, top, wide, 10.0);
         }
         canvas.rectangle("frame", left, top, width, 10.0);
-        for (part, anchor) in [(0.0, Anchor::Middle), (0.5, Anchor::Middle), (1.0, Anchor::Middle)] {
+        for part in [0.0, 0.5, 1.0] {
             let value = range[0] + (range[1] - range[0]) * part;
-            canvas.text("tick", left + width * part, top + 23.0, anchor, &number(value));
+            canvas.text("tick", left + width * part, top + 23.0, Anchor::Middle, &number(value));
         }
         canvas.text("label", WIDTH / 2.0, top + 39.0, Anchor::Middle, &self.unit);
     }
@@ -128,8 +139,8 @@ impl Drawing for ScalpMap {
     fn svg(&self, id: &str) -> String {
         let mut canvas = Canvas::default();
         let top = header(&mut canvas, &self.title, &[], WIDTH);
-        let unit = 122.0;
-        let place = Place { x: WIDTH / 2.0, y: top + 1.29 * unit, unit };
+        let unit = 140.0;
+        let place = Place { x: WIDTH / 2.0, y: top + 1.32 * unit, unit };
         let range = self.colour_range();
         let points: Vec<(Position, f64)> =
             self.electrodes.iter().map(|electrode| (electrode.position, electrode.value)).collect();
@@ -140,14 +151,9 @@ impl Drawing for ScalpMap {
         if surface {
             field::draw(&mut canvas, &escape(id), place, &points, range, self.ramp);
         }
-        let mut outline = Path::default();
-        for index in 0..=120 {
-            let (sine, cosine) = (f64::from(index) * std::f64::consts::TAU / 120.0).sin_cos();
-            outline.to(place.x + place.radius() * sine, place.y + place.radius() * cosine);
-        }
-        canvas.path("head", &outline);
+        canvas.circle("head", place.x, place.y, place.radius());
         self.draw_electrodes(&mut canvas, place, range, surface);
-        let mut bottom = place.y + 1.29 * unit;
+        let mut bottom = place.y + 1.26 * unit;
         if usable > 0 {
             self.draw_legend(&mut canvas, bottom + 6.0, range);
             bottom += 52.0;
@@ -172,10 +178,12 @@ impl Drawing for ScalpMap {
         if rings {
             columns.push(Column::text("ringed"));
         }
+        let values = cells(&sorted.iter().map(|electrode| electrode.value).collect::<Vec<f64>>());
         let rows = sorted
             .into_iter()
-            .map(|electrode| {
-                let mut row = vec![electrode.name.clone(), cell(electrode.value)];
+            .zip(values)
+            .map(|(electrode, value)| {
+                let mut row = vec![electrode.name.clone(), value];
                 if rings {
                     row.push(if electrode.ringed { "yes" } else { "no" }.into());
                 }

@@ -2,7 +2,7 @@
 //!
 //! Perrin, Pernier, Bertrand and Echallier 1989, doi:10.1016/0013-4694(89)90180-6, with order 4 and without smoothing, so that
 //! the map equals the measurement at each electrode. The sum over Legendre polynomials stops at 50 terms: the next
-//! would add less than 1e-12.
+//! is below 1e-12.
 
 use nalgebra::{DMatrix, DVector};
 use ptsm_signal::Position;

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn coordinates_are_short() {
-        let pairs = [(0.0, "0"), (-0.04, "0"), (0.26, ".3"), (-0.5, "-.5"), (12.0, "12"), (-3.14, "-3.1")];
+        let pairs = [(0.0, "0"), (-0.04, "0"), (0.26, ".3"), (-0.5, "-.5"), (12.0, "12"), (-3.16, "-3.2")];
         for (value, text) in pairs {
             assert_eq!(coordinate(value), text);
         }

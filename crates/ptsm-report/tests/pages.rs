@@ -1,0 +1,281 @@
+//! Whole pages and figures: well-formed, safe, complete without network, small, and calm with strange input.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+
+use ptsm_report::colour::Ramp;
+use ptsm_report::scale::Axis;
+use ptsm_report::*;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+const HOSTILE: &str = "</text><script>alert(\"x\")</script>&amp;' onload='y' \u{1b}[0m \u{0}";
+const NAMES: [&str; 21] = [
+    "Fp1", "Fp2", "F7", "F3", "Fz", "F4", "F8", "T7", "C3", "Cz", "C4", "T8", "P7", "P3", "Pz", "P4", "P8",
+    "O1", "O2", "T9", "T10",
+];
+
+fn map(title: &str, names: &[&str], value: impl Fn(usize) -> f64) -> ScalpMap {
+    let electrodes = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| Electrode {
+            name: name.to_string(),
+            position: ptsm_signal::position(name).unwrap(),
+            value: value(index),
+            ringed: index == 2,
+        })
+        .collect();
+    ScalpMap {
+        title: title.into(),
+        electrodes,
+        unit: "µV".into(),
+        ring_meaning: title.into(),
+        ..ScalpMap::default()
+    }
+}
+
+fn curve(title: &str, value: impl Fn(usize) -> f64) -> Curve {
+    let points = (0..640)
+        .map(|index| {
+            let y = value(index);
+            Point { x: index as f64 / 256.0, y, band: Some([y - 0.1, y + 0.1]) }
+        })
+        .collect();
+    Curve {
+        title: title.into(),
+        x: Axis::new(title),
+        y: Axis::percent(title),
+        series: vec![Series { name: title.into(), points }, Series::line("other", [(0.0, 0.2), (2.0, 0.4)])],
+        windows: vec![Window { from: 0.5, to: 1.5, label: title.into() }],
+        levels: vec![Reference { at: 0.5, label: title.into() }],
+        marks: vec![
+            Reference { at: 0.0, label: title.into() },
+            Reference { at: f64::NAN, label: "nowhere".into() },
+        ],
+    }
+}
+
+fn dots(title: &str, people: usize, value: impl Fn(usize) -> f64) -> Dots {
+    let subjects = (0..people).map(|index| (format!("{title}{index}"), value(index))).collect();
+    let mean = Some(Estimate { value: value(0), interval: Some([value(0) - 0.1, value(0) + 0.1]) });
+    Dots {
+        title: title.into(),
+        axis: Axis::percent(title),
+        models: vec![Scores { name: title.into(), subjects, mean }],
+        chance: Some(Chance { level: 0.5, threshold: Some(0.58) }),
+    }
+}
+
+fn page(title: &str, figures: Vec<Figure>) -> Page {
+    let table = Table {
+        columns: vec![Column::text(title), Column::number("n")],
+        rows: vec![vec![title.into(), "1".into()], vec![]],
+        note: title.into(),
+    };
+    let fact = Fact { label: title.into(), value: title.into(), note: title.into() };
+    let mut parts: Vec<Part> = figures.into_iter().map(Part::Figure).collect();
+    parts.extend([Part::Table(title.into(), table), Part::Text(title.into()), Part::Facts(vec![fact])]);
+    let section = |parts| Section { heading: title.into(), lead: title.into(), parts };
+    Page {
+        title: title.into(),
+        subtitle: title.into(),
+        notice: title.into(),
+        sections: vec![section(parts), section(vec![]), section(vec![]), section(vec![])],
+        footer: title.into(),
+    }
+}
+
+fn typical(title: &str) -> Page {
+    let diverging = ScalpMap { ramp: Ramp::Diverging, ..map(title, &NAMES, |index| (index as f64).sin()) };
+    page(
+        title,
+        vec![
+            Figure::new(dots(title, 20, |index| 0.5 + 0.02 * index as f64)),
+            Figure::new(curve(title, |index| 0.5 + 0.3 * (index as f64 / 90.0).sin())),
+            Figure::new(map(title, &NAMES, |index| (index as f64 * 0.7).cos())),
+            Figure::new(diverging),
+        ],
+    )
+}
+
+/// Parses as XML; hands back every element's name and attributes.
+fn elements(text: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_end_names = true;
+    let mut found = Vec::new();
+    let mut depth = 0;
+    loop {
+        let event =
+            reader.read_event().unwrap_or_else(|error| panic!("{error} at {}", reader.buffer_position()));
+        let (tag, empty) = match &event {
+            Event::Start(tag) => (tag, false),
+            Event::Empty(tag) => (tag, true),
+            Event::End(_) => {
+                depth -= 1;
+                continue;
+            }
+            Event::Eof => break,
+            _ => continue,
+        };
+        depth += i32::from(!empty);
+        let attributes = tag.attributes().map(|attribute| {
+            let attribute = attribute.unwrap();
+            let value = String::from_utf8(attribute.value.to_vec()).unwrap();
+            (String::from_utf8(attribute.key.as_ref().to_vec()).unwrap(), value)
+        });
+        found.push((String::from_utf8(tag.name().as_ref().to_vec()).unwrap(), attributes.collect()));
+    }
+    assert_eq!(depth, 0, "an element is not closed");
+    found
+}
+
+fn check(page: &Page) -> String {
+    let html = page.html();
+    let elements = elements(&html);
+    let mut ids = HashSet::new();
+    for (name, attributes) in &elements {
+        assert!(!["script", "link", "img", "iframe", "object"].contains(&name.as_str()), "{name}");
+        for (key, value) in attributes {
+            assert!(!key.starts_with("on") && key != "src", "{key}={value}");
+            if key == "id" {
+                assert!(ids.insert(value.clone()), "id {value} twice");
+            }
+            for word in ["NaN", "inf"] {
+                assert!(
+                    !["d", "x", "y", "cx", "cy", "width", "viewBox"].contains(&key.as_str())
+                        || !value.contains(word)
+                );
+            }
+        }
+    }
+    for (name, attributes) in &elements {
+        for (key, value) in attributes {
+            let targets: Vec<&str> = match key.as_str() {
+                "aria-labelledby" => value.split(' ').collect(),
+                "href" if value.starts_with('#') => vec![&value[1..]],
+                "clip-path" => vec![value.trim_start_matches("url(#").trim_end_matches(')')],
+                _ => vec![],
+            };
+            for target in targets {
+                assert!(ids.contains(target), "{name} points to {target}");
+            }
+            if key == "href" {
+                assert!(value.starts_with('#') || value.starts_with("data:text/csv"), "{value}");
+            }
+        }
+    }
+    let outside = html.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").replace("http-equiv", "");
+    assert!(!outside.contains("http") && !outside.contains("@import"));
+    assert!(!html.contains("NaN"), "NaN is written");
+    assert!(!html.replace("url(#", "").contains("url("));
+    html
+}
+
+#[test]
+fn a_typical_page_is_whole_and_small() {
+    let html = check(&typical("A page"));
+    assert!(html.len() < 300_000, "{} bytes", html.len());
+    assert!(html.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
+    assert_eq!(html.matches("role=\"img\"").count(), 4);
+    assert_eq!(html.matches("<figcaption>").count(), 4);
+    assert_eq!(html.matches("Show the numbers").count(), 4);
+    assert_eq!(html.matches("data:text/csv").count(), 5);
+    assert_eq!(
+        (html.matches("<h1>").count(), html.matches("<h2 ").count(), html.contains("<h3")),
+        (1, 4, false)
+    );
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let html = check(&typical(HOSTILE));
+    assert!(!html.contains("<script") && !html.contains('\u{1b}') && !html.contains('\u{0}'));
+    assert!(html.contains("&lt;script&gt;"));
+}
+
+#[test]
+fn missing_values_are_gaps() {
+    let nothing = |_: usize| f64::NAN;
+    let some = |index: usize| [0.5, f64::NAN, f64::INFINITY, 0.7, 0.6, 0.2][index % 6];
+    check(&page(
+        "Gaps",
+        vec![
+            Figure::new(map("all", &NAMES, nothing)),
+            Figure::new(map("some", &NAMES, some)),
+            Figure::new(curve("all", nothing)),
+            Figure::new(curve("some", some)),
+            Figure::new(dots("all", 5, nothing)),
+            Figure::new(dots("some", 5, some)),
+        ],
+    ));
+    let gap = Curve {
+        series: vec![Series::line("a", [(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)])],
+        ..Curve::default()
+    };
+    let svg = gap.svg("a");
+    let line = elements(&svg)
+        .into_iter()
+        .find(|(_, a)| a.iter().any(|(k, v)| k == "class" && v.starts_with("line")));
+    let data = line.unwrap().1.into_iter().find(|(key, _)| key == "d").unwrap().1;
+    assert_eq!((data.matches('M').count(), data.matches('l').count()), (2, 0), "{data}");
+    assert_eq!(gap.table().rows[1], ["1", ""]);
+}
+
+#[test]
+fn little_and_much_do_not_matter() {
+    for value in [0.0, 1.0, -1e300, 1e300, 1e-300, f64::MAX] {
+        check(&page(
+            "Few",
+            vec![
+                Figure::new(map("one", &["Cz"], |_| value)),
+                Figure::new(map("two", &["C3", "C4"], |_| value)),
+                Figure::new(map("same everywhere", &NAMES, |_| value)),
+                Figure::new(map("twice the same place", &["C3", "C3", "C4", "C4", "Cz", "Pz"], |i| {
+                    value * i as f64
+                })),
+                Figure::new(dots("one", 1, |_| value)),
+                Figure::new(dots("many", 400, |index| value * index as f64)),
+                Figure::new(Curve { series: vec![Series::line("one", [(1.0, value)])], ..Curve::default() }),
+                Figure::new(Curve { series: vec![Series::default(); 14], ..Curve::default() }),
+            ],
+        ));
+    }
+    check(&page(
+        "Empty",
+        vec![Figure::new(ScalpMap::default()), Figure::new(Curve::default()), Figure::new(Dots::default())],
+    ));
+    check(&Page::default());
+    let nowhere = ptsm_signal::Position { x: f64::NAN, y: 0.0, z: 0.0 };
+    let lost = Electrode { name: "lost".into(), position: nowhere, value: 1.0, ringed: true };
+    check(&page("Lost", vec![Figure::new(ScalpMap { electrodes: vec![lost; 6], ..ScalpMap::default() })]));
+}
+
+#[test]
+fn tables_hold_what_is_drawn() {
+    let scores = dots("S", 3, |index| [0.6, 0.9, f64::NAN][index]);
+    let rows: Vec<String> = scores.table().rows.iter().map(|row| row.join(" ")).collect();
+    assert_eq!(rows, ["S1 0.9", "S0 0.6", "S2 ", "mean 0.6", "mean, low end 0.5", "mean, high end 0.7"]);
+    let rows = map("m", &["C3", "Cz", "C4"], |index| index as f64).table().rows;
+    assert_eq!(rows, [["C4", "2", "yes"], ["Cz", "1", "no"], ["C3", "0", "no"]]);
+    let course = curve("c", |index| index as f64).table();
+    assert_eq!((course.columns.len(), course.rows.len()), (5, 640));
+    assert_eq!(course.rows[0][4], "0.2");
+}
+
+#[test]
+fn values_outside_the_asked_range_widen_it() {
+    let fixed = Dots {
+        axis: Axis::percent("accuracy").from_to(0.4, 1.0),
+        ..dots("S", 2, |index| 0.1 + 0.5 * index as f64)
+    };
+    assert!(fixed.svg("a").contains(">0 %<"));
+}
+
+#[test]
+fn figures_stand_alone_with_their_styles() {
+    let svg = svg::standalone(&map("m", &NAMES, |index| index as f64).svg("m"));
+    assert_eq!(elements(&svg)[1].0, "style");
+    assert!(svg.contains("--ink:") && svg.contains(".q0{fill:#"));
+    assert!(svg.len() < 40_000, "{} bytes", svg.len());
+}
