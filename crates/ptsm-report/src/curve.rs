@@ -2,7 +2,8 @@
 
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
-use crate::scale::{Axis, Linear, cells, span, ticks};
+use crate::numbers::cells;
+use crate::scale::{Axis, Linear, span, ticks};
 use crate::svg::{Anchor, Canvas, Path};
 use crate::table::{Column, Table};
 

@@ -2,7 +2,8 @@
 
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, marker, width};
-use crate::scale::{Axis, Linear, cells, ticks};
+use crate::numbers::cells;
+use crate::scale::{Axis, Linear, ticks};
 use crate::svg::{Anchor, Canvas};
 use crate::table::{Column, Table};
 

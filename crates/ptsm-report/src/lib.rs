@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod colour;
+pub mod numbers;
 pub mod scale;
 pub mod svg;
 pub mod terminal;

@@ -7,7 +7,8 @@ use crate::drawing::Drawing;
 use crate::field;
 use crate::head::{OUTLINE, Place, nose_and_ears, project};
 use crate::layout::{WIDTH, header};
-use crate::scale::{Linear, cells, number, span};
+use crate::numbers::{cells, number};
+use crate::scale::{Linear, span};
 use crate::svg::{Anchor, Canvas, escape};
 use crate::table::{Column, Table};
 
@@ -100,12 +101,10 @@ impl ScalpMap {
                 canvas.circle("electrode", x, y, 2.2);
             }
             if names || electrode.ringed {
-                let below = if !surface {
-                    22.0
-                } else if electrode.ringed {
-                    17.5
-                } else {
-                    11.0
+                let below = match (surface, electrode.ringed) {
+                    (true, false) => 11.0,
+                    (true, true) => 17.5,
+                    (false, _) => 27.0,
                 };
                 canvas.text("name", x, y + below, Anchor::Middle, &electrode.name);
             }
