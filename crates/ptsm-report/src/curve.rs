@@ -154,11 +154,11 @@ impl Curve {
     }
 
     fn draw_references(&self, canvas: &mut Canvas, plot: &Plot) {
-        for mark in self.marks.iter().filter(|mark| inside(plot.x, mark.at)) {
+        for mark in self.marks.iter().filter(|mark| mark.at.is_finite()) {
             let x = plot.x.at(mark.at);
             canvas.line("reference", (x, plot.top), (x, plot.bottom));
         }
-        for level in self.levels.iter().filter(|level| inside(plot.y, level.at)) {
+        for level in self.levels.iter().filter(|level| level.at.is_finite()) {
             let y = plot.y.at(level.at);
             canvas.line("reference", (plot.left, y), (plot.right, y));
         }
@@ -185,7 +185,7 @@ impl Curve {
 
     fn draw_line(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
         let mut path = Path::default();
-        let drawn = |point: &Point| inside(plot.x, point.x) && point.y.is_finite();
+        let drawn = |point: &Point| point.x.is_finite() && point.y.is_finite();
         for point in &series.points {
             if drawn(point) {
                 path.to(plot.x.at(point.x), plot.y.clamped(point.y));
@@ -220,12 +220,6 @@ impl Curve {
             self.y.say(high)
         )
     }
-}
-
-fn inside(scale: Linear, value: f64) -> bool {
-    let [low, high] = scale.domain;
-    let slack = 1e-9 * (high - low);
-    value >= low - slack && value <= high + slack
 }
 
 impl Drawing for Curve {

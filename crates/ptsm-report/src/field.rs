@@ -8,7 +8,7 @@ use crate::head::{OUTLINE, Place, unproject};
 use crate::spline::{SphericalSpline, cosine, on_sphere};
 use crate::svg::{Canvas, Path};
 
-/// Grid points along each side: about 5 pixels apart, and a map of 64 electrodes stays near 15 kB.
+/// Grid points along each side: about 5 pixels apart, and a map of 64 electrodes stays below 30 kB.
 const GRID: usize = 65;
 /// Half the side of the grid; a little more than the head, so that contours end outside the outline.
 const REACH: f64 = OUTLINE * 1.04;

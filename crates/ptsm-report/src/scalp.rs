@@ -58,6 +58,13 @@ impl ScalpMap {
         }
     }
 
+    /// How many electrodes have a value and a place.
+    fn usable(&self) -> usize {
+        let known =
+            |electrode: &&Electrode| electrode.value.is_finite() && project(electrode.position).is_some();
+        self.electrodes.iter().filter(known).count()
+    }
+
     fn description(&self) -> String {
         let known = || self.electrodes.iter().filter(|electrode| electrode.value.is_finite());
         let extreme = |sign: f64| known().max_by(|a, b| (sign * a.value).total_cmp(&(sign * b.value)));
@@ -83,8 +90,9 @@ impl ScalpMap {
             let value = electrode.value;
             canvas.raw(&format!("<g><title>{}: {}</title>", escape(&electrode.name), escape(&number(value))));
             if electrode.ringed {
-                canvas.circle("halo", x, y, 7.5);
-                canvas.circle("ring", x, y, 7.5);
+                let radius = if surface { 7.5 } else { 15.0 };
+                canvas.circle("halo", x, y, radius);
+                canvas.circle("ring", x, y, radius);
             }
             if !value.is_finite() {
                 canvas.circle("electrode empty", x, y, 2.6);
@@ -143,7 +151,7 @@ impl Drawing for ScalpMap {
         let range = self.colour_range();
         let points: Vec<(Position, f64)> =
             self.electrodes.iter().map(|electrode| (electrode.position, electrode.value)).collect();
-        let usable = points.iter().filter(|point| point.1.is_finite() && project(point.0).is_some()).count();
+        let usable = self.usable();
         let surface = usable >= FEWEST_FOR_SURFACE;
         nose_and_ears(&mut canvas, place);
         canvas.circle("scalp", place.x, place.y, place.radius());
@@ -202,6 +210,9 @@ impl Drawing for ScalpMap {
     }
 
     fn caution(&self) -> String {
+        if self.usable() < FEWEST_FOR_SURFACE {
+            return "So few electrodes say nothing about the rest of the head.".into();
+        }
         "Only the dots were measured: colour between them is interpolated, and no colour means no electrode is near.".into()
     }
 }
