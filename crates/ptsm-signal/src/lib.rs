@@ -26,6 +26,6 @@ pub use access::TargetAccess;
 pub use alignment::Alignment;
 pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
-pub use pipeline::{Band, FilterKind, Pick, Pipeline, Reference, Scaling};
+pub use pipeline::{Band, Cut, FilterKind, Pick, Pipeline, Reference, Scaling, Who};
 pub use recording::{Event, Recording};
 pub use trials::{Layout, SubjectId, Subset, Trial, Trials, Unlabelled};

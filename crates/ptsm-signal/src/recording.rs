@@ -35,7 +35,15 @@ impl Recording {
         samples: Vec<f32>,
         events: Vec<Event>,
     ) -> Result<Recording> {
-        if !(rate_hz.is_finite() && rate_hz > 0.0) {
+        let recording = Recording { rate_hz, channels, samples, events };
+        recording.check()?;
+        Ok(recording)
+    }
+
+    /// Whether the parts fit: they may have been changed since.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Recording { rate_hz, channels, samples, events } = self;
+        if !(rate_hz.is_finite() && *rate_hz > 0.0) {
             return Err(Error::data("recording", format!("a sampling rate of {rate_hz} Hz is not possible")));
         }
         if channels.is_empty() || !samples.len().is_multiple_of(channels.len()) {
@@ -50,7 +58,7 @@ impl Recording {
                 format!("begins at sample {sample} of {length}"),
             ));
         }
-        Ok(Recording { rate_hz, channels, samples, events })
+        Ok(())
     }
 
     /// Samples per channel, N.

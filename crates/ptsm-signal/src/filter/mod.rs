@@ -14,8 +14,10 @@ mod sections;
 mod window;
 mod zero_phase;
 
+pub(crate) use butterworth::LARGEST_ORDER;
 pub use butterworth::butterworth;
 pub use causal::{Causal, Start};
+pub(crate) use fir::MOST_TAPS;
 pub use fir::{fir, firwin};
 pub use notch::notch;
 pub use resample::Resampler;

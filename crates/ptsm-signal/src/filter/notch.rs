@@ -2,14 +2,19 @@
 
 use std::f64::consts::PI;
 
-use super::{Pass, Section, Sections};
+use super::{Section, Sections};
 use crate::error::{Error, Result};
 
 /// A second-order notch. Its width at -3 dB is `frequency_hz / quality`.
 pub fn notch(frequency_hz: f64, quality: f64, rate_hz: f64) -> Result<Sections> {
-    let frequency = match Pass::Low(frequency_hz).normalised(rate_hz)? {
-        Pass::Low(edge) | Pass::High(edge) | Pass::Band(edge, _) => edge,
-    };
+    if !(frequency_hz > 0.0 && 2.0 * frequency_hz < rate_hz) {
+        let half = rate_hz / 2.0;
+        return Err(Error::pipeline(format!(
+            "a notch at {frequency_hz} Hz does not lie between 0 and {half} Hz"
+        ))
+        .with_hint(format!("it must be below half the sampling rate of {rate_hz} Hz")));
+    }
+    let frequency = 2.0 * frequency_hz / rate_hz;
     if !(quality > 0.0 && frequency / quality < 1.0) {
         return Err(Error::pipeline(format!("a notch at {frequency_hz} Hz cannot have quality {quality}")));
     }

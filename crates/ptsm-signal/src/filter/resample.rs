@@ -74,10 +74,15 @@ impl Resampler {
         ((2 * sample as u128 * up + down) / (2 * down)).try_into().unwrap_or(usize::MAX)
     }
 
+    /// How many new samples some old ones become.
+    pub fn length(&self, samples: usize) -> usize {
+        (samples as u128 * self.up as u128).div_ceil(self.down as u128).try_into().unwrap_or(usize::MAX)
+    }
+
     /// The signal at the new rate. Its first samples coincide; beyond its ends it is taken as 0.
     pub fn apply(&self, signal: &[f64]) -> Vec<f64> {
         let half = if self.width == 1 { 0 } else { 10 * self.up.max(self.down) };
-        let length = (signal.len() * self.up).div_ceil(self.down);
+        let length = self.length(signal.len());
         // Zeros at both ends spare a look at the ends for every sample.
         let mut padded = vec![0.0; signal.len() + 2 * self.width];
         padded[self.width..][..signal.len()].copy_from_slice(signal);

@@ -1,8 +1,22 @@
 //! From a recording to trials: one value that says all of it, stored with every model.
 
+mod chain;
+mod check;
+mod cues;
+mod cut;
+mod finish;
+mod grid;
+mod scaling;
+mod selection;
+
 use serde::{Deserialize, Serialize};
 
+use crate::access::TargetAccess;
 use crate::alignment::Alignment;
+use crate::error::Result;
+use crate::trials::Trials;
+
+pub use cut::{Cut, Who};
 
 /// Which channels to keep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +38,7 @@ pub enum Reference {
     AsRecorded,
     /// The mean of the picked channels.
     Average,
-    /// The mean of these channels.
+    /// The mean of these channels, which need not be among the picked ones.
     Channels(Vec<String>),
 }
 
@@ -69,7 +83,8 @@ pub enum Scaling {
     None,
     /// A fixed number of microvolts.
     By(f64),
-    /// The trial's own standard deviation over all its channels and samples: nothing is learnt from other trials.
+    /// The trial's own standard deviation over all its channels and samples: nothing is learnt from other trials. A flat trial
+    /// stays as it is.
     #[default]
     TrialDeviation,
 }
@@ -83,15 +98,16 @@ pub struct Pipeline {
     pub pick: Pick,
     /// Against what.
     pub reference: Reference,
-    /// A frequency to take out (mains), by a second-order notch of quality 30, applied as the band is.
+    /// A frequency to take out (mains), by a second-order notch of quality 30: causal where the band is, else without delay.
     pub notch_hz: Option<f64>,
     /// The band to keep.
     pub band: Option<Band>,
     /// The rate to resample to.
     pub rate_hz: Option<f64>,
-    /// The window, in seconds after the cue; the end is not included.
+    /// The window, in seconds after the cue; the end is not included. Arrays that are trials already are cropped to it where it
+    /// lies inside them and keep their own window where it does not.
     pub window_s: [f64; 2],
-    /// A window, in seconds after the cue, whose mean is taken off each channel.
+    /// A window, in seconds after the cue, whose mean is taken off each channel. It may lie outside the trial's own window.
     pub baseline_s: Option<[f64; 2]>,
     /// What each trial is divided by.
     pub scaling: Scaling,
@@ -112,5 +128,18 @@ impl Default for Pipeline {
             scaling: Scaling::TrialDeviation,
             alignment: Alignment::None,
         }
+    }
+}
+
+impl Pipeline {
+    /// Moves each person's trials to the common frame; see [`Alignment::apply`].
+    pub fn align(&self, trials: &mut Trials) -> Result<()> {
+        self.alignment.apply(trials)
+    }
+
+    /// What the pipeline sees of the person it is used on: what its alignment sees, for nothing else looks beyond one
+    /// recording.
+    pub fn target_access(&self) -> TargetAccess {
+        self.alignment.target_access()
     }
 }

@@ -1,0 +1,99 @@
+//! From a recording to the trials around its events.
+
+use super::Pipeline;
+use super::chain::Chain;
+use super::cues::Cues;
+use super::grid::Grid;
+use super::selection::{Selection, against};
+use crate::error::{Error, Result};
+use crate::recording::{Event, Recording};
+use crate::trials::{Layout, SubjectId, Trial, Trials};
+
+/// Whose recording it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The person.
+    pub subject: SubjectId,
+    /// The session, counted from 1.
+    pub session: u32,
+    /// The run inside the session, counted from 1.
+    pub run: u32,
+}
+
+/// What was cut from a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// The trials, in the order of their events.
+    pub trials: Trials,
+    /// Windows (or their baselines) that reach past the recording's ends and were left out.
+    pub short: usize,
+}
+
+impl Pipeline {
+    /// Cuts a recording into trials, one per event whose code is among `cues`. A cue is an event code and the class it stands
+    /// for; several codes may stand for one class, and classes are numbered as they first appear. Alignment is left to
+    /// [`Pipeline::align`], once all of a person's trials are there.
+    ///
+    /// Filters see the whole recording, so that trials have no edges of their own.
+    pub fn cut(&self, recording: &Recording, cues: &[(String, String)], who: Who) -> Result<Cut> {
+        self.check()?;
+        recording.check()?;
+        let selection = Selection::new(self, &recording.channels)?;
+        check_numbers(recording, &selection)?;
+        let cues = Cues::new(cues)?;
+        let found = cues.find(&recording.events)?;
+
+        let chain = Chain::new(self, recording.rate_hz)?;
+        let rate_hz = self.rate_hz.unwrap_or(recording.rate_hz);
+        let grid = Grid::new(self, rate_hz)?;
+        let length = chain.length(recording.length());
+        let cue = |event: &Event| i64::try_from(chain.place(event.sample)).unwrap_or(i64::MAX);
+        let inside: Vec<_> = found.iter().filter(|(event, _)| grid.fits(cue(event), length)).collect();
+
+        let (channels, samples) = (selection.picked.len(), grid.window.samples);
+        let reference = selection.reference(&recording.samples, recording.length());
+        let mut x = vec![0.0; inside.len() * channels * samples];
+        for (c, &channel) in selection.picked.iter().enumerate() {
+            let signal = chain.apply(against(recording.channel(channel), reference.as_deref()))?;
+            for ((event, _), trial) in inside.iter().zip(x.chunks_exact_mut(channels * samples)) {
+                grid.copy(&signal, cue(event), &mut trial[c * samples..][..samples]);
+            }
+        }
+        x.chunks_exact_mut(channels * samples).for_each(|trial| self.scaling.apply(trial));
+
+        let layout = Layout {
+            channels: selection.channels(&recording.channels),
+            samples,
+            rate_hz,
+            start_s: grid.window.first as f64 / rate_hz,
+            classes: cues.classes,
+        };
+        let Who { subject, session, run } = who;
+        let info = inside.iter().map(|&&(event, label)| Trial {
+            label,
+            subject,
+            session,
+            run,
+            cue_s: event.sample as f64 / recording.rate_hz,
+        });
+        let trials = Trials::new(layout, x, info.collect())?;
+        Ok(Cut { short: found.len() - trials.len(), trials })
+    }
+}
+
+/// Refuses samples that are no numbers in the channels that are used: a filter would spread them.
+fn check_numbers(recording: &Recording, selection: &Selection) -> Result<()> {
+    for channel in selection.used() {
+        let samples = recording.channel(channel);
+        if let Some(at) = samples.iter().position(|x| !x.is_finite()) {
+            let (name, value) = (&recording.channels[channel].name, samples[at]);
+            let time = at as f64 / recording.rate_hz;
+            return Err(Error::data(
+                format!("channel `{name}`"),
+                format!("the sample at {time:.3} s is {value}, not a number"),
+            )
+            .with_hint("leave the channel out, interpolate it or cut the recording before"));
+        }
+    }
+    Ok(())
+}
