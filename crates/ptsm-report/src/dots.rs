@@ -213,7 +213,11 @@ impl Drawing for Dots {
     }
 
     fn reading(&self) -> String {
-        "One row is one person, best first; further right is better, and the shaded area can be reached by guessing.".into()
+        let rows = "One row is one person, best first; further right is better";
+        match self.chance.and_then(|chance| chance.threshold) {
+            Some(_) => format!("{rows}, and the shaded area can be reached by guessing."),
+            None => format!("{rows}."),
+        }
     }
 
     fn caution(&self) -> String {
