@@ -1,0 +1,120 @@
+//! From a source to trials.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ptsm_signal::{Pipeline, SubjectId, Trials};
+
+use super::Source;
+use crate::arrays::{self, Arrays, read_folder, read_trials};
+use crate::cohort::{cut_subjects, people};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::simulate::{Cohort, Truth};
+use crate::subjects::SubjectList;
+
+/// Trials, how they came about and what should be known of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The trials, before alignment.
+    pub trials: Trials,
+    /// What was applied to them; only its alignment is left to do.
+    pub pipeline: Pipeline,
+    /// What was missing or left out, for the user.
+    pub notes: Vec<String>,
+    /// A short name of the source.
+    pub name: String,
+    /// A hash of the data (of the settings, where they are simulated) and the pipeline, in hexadecimal. The choice of
+    /// subjects is not part of it.
+    pub fingerprint: String,
+    /// What is known because it was made.
+    pub truth: Option<Truth>,
+}
+
+impl Source {
+    /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used: the one that suits a
+    /// cohort's task; for arrays, which are trials already, scaling alone.
+    pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<Loaded> {
+        match self {
+            Source::Simulated { cohort, note } => self.simulate(cohort, note.as_ref(), pipeline, subjects),
+            Source::File(path) => {
+                self.arrays(path, std::slice::from_ref(path), read_trials(path)?, pipeline, subjects)
+            }
+            Source::Folder(path) => {
+                self.arrays(path, &arrays::files(path)?, read_folder(path)?, pipeline, subjects)
+            }
+        }
+    }
+
+    fn simulate(
+        &self,
+        cohort: &Cohort,
+        note: Option<&String>,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+    ) -> Result<Loaded> {
+        cohort.check()?;
+        let pipeline = pipeline.cloned().unwrap_or_else(|| cohort.pipeline());
+        let chosen = choose(people(cohort), subjects)?;
+        let (trials, short) = cut_subjects(cohort, &pipeline, &chosen)?;
+        let mut notes: Vec<String> = note.cloned().into_iter().collect();
+        if short > 0 {
+            notes.push(format!("{short} trials reach past the end of their recording and were left out"));
+        }
+        let fingerprint = Fingerprint::default()
+            // Another version may simulate other people from the same settings.
+            .text(concat!("simulated ", env!("CARGO_PKG_VERSION")))
+            .value(cohort)?
+            .value(&pipeline)?
+            .hex();
+        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, truth: Some(cohort.truth()) })
+    }
+
+    fn arrays(
+        &self,
+        place: &Path,
+        files: &[PathBuf],
+        arrays: Arrays,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+    ) -> Result<Loaded> {
+        let refuse = |error| Error::Signal { place: place.display().to_string(), error };
+        let Arrays { trials, notes } = arrays;
+        let given = pipeline
+            .cloned()
+            .unwrap_or_else(|| Pipeline { window_s: window_s(&trials), ..Pipeline::default() });
+        let chosen = choose(trials.subjects(), subjects)?;
+        let trials = keep(trials, &chosen).and_then(|trials| given.finish(trials)).map_err(refuse)?;
+        // A window outside of the trials is not applied, so what is told is the one they have.
+        let pipeline = Pipeline { window_s: window_s(&trials), ..given };
+        let mut fingerprint = Fingerprint::default().text("arrays");
+        for file in files {
+            fingerprint = fingerprint.file(file)?;
+        }
+        let fingerprint = fingerprint.value(&pipeline)?.hex();
+        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, truth: None })
+    }
+}
+
+/// From when to when trials reach, in seconds after the cue.
+fn window_s(trials: &Trials) -> [f64; 2] {
+    let layout = trials.layout();
+    [layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz]
+}
+
+fn choose(present: BTreeSet<SubjectId>, subjects: Option<&SubjectList>) -> Result<BTreeSet<SubjectId>> {
+    match subjects {
+        Some(list) => list.choose(&present),
+        None => Ok(present),
+    }
+}
+
+/// The trials of some people, as a set of their own.
+fn keep(trials: Trials, subjects: &BTreeSet<SubjectId>) -> ptsm_signal::Result<Trials> {
+    if trials.subjects() == *subjects {
+        return Ok(trials);
+    }
+    let subset = trials.of(subjects);
+    let x = subset.signals().flatten().copied().collect();
+    Trials::new(trials.layout().clone(), x, subset.info().copied().collect())
+}

@@ -1,0 +1,145 @@
+//! From what a user types to trials.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use ptsm_data::simulate::Cohort;
+use ptsm_data::{Loaded, Source, SubjectList, read_cohort, save_cohort};
+use ptsm_signal::{Alignment, Pick, Pipeline, Scaling};
+
+/// A cohort that takes no time.
+fn small() -> Cohort {
+    Cohort {
+        subjects: 3,
+        sessions: 2,
+        runs: 1,
+        trials: 4,
+        channels: ["C3", "Cz", "C4"].map(String::from).to_vec(),
+        rate_hz: 64.0,
+        ..Cohort::default()
+    }
+}
+
+fn simulated(cohort: &Cohort) -> Source {
+    Source::Simulated { cohort: Box::new(cohort.clone()), note: None }
+}
+
+fn load(source: &Source, subjects: &str) -> Loaded {
+    let list: Option<SubjectList> = (!subjects.is_empty()).then(|| subjects.parse().unwrap());
+    source.load(None, list.as_ref()).unwrap()
+}
+
+#[test]
+fn a_cohort_becomes_trials_in_the_order_of_people() {
+    let cohort = small();
+    let all = load(&simulated(&cohort), "");
+    let info = all.trials.info();
+    assert_eq!(info.len(), 3 * 2 * 4);
+    assert!(info.is_sorted_by_key(|t| (t.subject, t.session, t.run)));
+    assert_eq!(all.trials.layout().classes, ["left_hand", "right_hand"]);
+    assert_eq!((all.name.as_str(), &all.pipeline), ("simulated", &cohort.pipeline()));
+    assert_eq!(all.truth, Some(cohort.truth()));
+    assert!(all.notes.is_empty(), "{:?}", all.notes);
+    // The same again, and the same people when fewer are asked for.
+    assert_eq!(load(&simulated(&cohort), ""), all);
+    let some = load(&simulated(&cohort), "2-3");
+    assert_eq!(some.trials.x(), &all.trials.x()[8 * 3 * 256..]);
+    assert_eq!(some.fingerprint, all.fingerprint);
+}
+
+#[test]
+fn fingerprints_follow_data_and_pipeline() {
+    let cohort = small();
+    let print = |cohort: &Cohort, pipeline: Option<&Pipeline>| {
+        simulated(cohort).load(pipeline, None).unwrap().fingerprint
+    };
+    let plain = print(&cohort, None);
+    assert_eq!(plain.len(), 64);
+    assert_eq!(plain, print(&cohort, Some(&cohort.pipeline())));
+    assert_ne!(plain, print(&Cohort { seed: 1, ..cohort.clone() }, None));
+    let other = Pipeline { alignment: Alignment::Euclidean, ..cohort.pipeline() };
+    assert_ne!(plain, print(&cohort, Some(&other)));
+}
+
+#[test]
+fn a_saved_cohort_is_read_in_both_ways() {
+    let cohort = small();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("new/cohort");
+    let files = save_cohort(&cohort, &to).unwrap();
+    assert_eq!(files, ["S001.npz", "S002.npz", "S003.npz"].map(|name| to.join(name)));
+    assert_eq!(read_cohort(&to.join("cohort.toml")).unwrap(), cohort);
+    let truth: serde_json::Value = serde_json::from_slice(&fs::read(to.join("truth.json")).unwrap()).unwrap();
+    assert_eq!(truth["subjects"].as_array().unwrap().len(), 3);
+
+    let again = load(&Source::parse("simulated", Some(&to)).unwrap(), "");
+    let read = load(&Source::parse("cohort", Some(&folder.path().join("new"))).unwrap(), "");
+    assert_eq!(read.name, "cohort");
+    assert_eq!(read.trials.info(), again.trials.info());
+    assert_eq!(read.trials.layout().classes, again.trials.layout().classes);
+    assert_eq!(read.trials.layout().rate_hz, 64.0);
+    // Files are in microvolts; both are divided by the trial's deviation when they are loaded.
+    for (a, b) in read.trials.x().iter().zip(again.trials.x()) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+}
+
+#[test]
+fn a_smaller_cohort_leaves_nothing_of_a_larger_one() {
+    let folder = tempfile::tempdir().unwrap();
+    save_cohort(&small(), folder.path()).unwrap();
+    save_cohort(&Cohort { subjects: 2, ..small() }, folder.path()).unwrap();
+    let source = Source::parse(folder.path().to_str().unwrap(), None).unwrap();
+    assert_eq!(load(&source, "").trials.subjects().len(), 2);
+}
+
+#[test]
+fn other_folders_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, contents) in [("S001.npz", "mine"), ("cohort.toml", "[mine]\n")] {
+        fs::write(folder.path().join(name), contents).unwrap();
+        let error = save_cohort(&small(), folder.path()).unwrap_err();
+        assert!(error.to_string().contains("is not empty and holds no simulated cohort"), "{error}");
+        assert!(error.hint().is_some());
+    }
+    assert_eq!(fs::read(folder.path().join("S001.npz")).unwrap(), b"mine");
+    assert!(save_cohort(&small(), &folder.path().join("S001.npz")).is_err());
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, says) in [
+        ("sujects = 3\n", "unknown field `sujects`"),
+        ("subjects = \"x\"\n", "cohort.toml"),
+        ("subjects = 0\n", "`subjects` is 0"),
+    ] {
+        fs::write(folder.path().join("cohort.toml"), text).unwrap();
+        let error = Source::parse("simulated", Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn arrays_take_what_can_still_be_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    save_cohort(&small(), folder.path()).unwrap();
+    let source = Source::parse("S002.npz", Some(folder.path())).unwrap();
+    let plain = source.load(None, None).unwrap();
+    assert_eq!((plain.name.as_str(), plain.trials.len(), plain.truth), ("S002.npz", 8, None));
+    assert_eq!(plain.pipeline.window_s, [0.0, 4.0]);
+    let picked =
+        Pipeline { pick: Pick::Names(vec!["C4".into()]), scaling: Scaling::None, ..plain.pipeline.clone() };
+    let picked = source.load(Some(&picked), None).unwrap();
+    assert_eq!(picked.trials.layout().channels.len(), 1);
+    assert_ne!(picked.fingerprint, plain.fingerprint);
+    // A window that does not lie inside them is not applied.
+    let elsewhere = Pipeline { window_s: [1.0, 9.0], ..plain.pipeline.clone() };
+    assert_eq!(source.load(Some(&elsewhere), None).unwrap().pipeline, plain.pipeline);
+    // They cannot be filtered any more.
+    assert!(source.load(Some(&small().pipeline()), None).unwrap_err().to_string().contains("S002.npz"));
+    let absent: SubjectList = "1-2".parse().unwrap();
+    let error = source.load(None, Some(&absent)).unwrap_err();
+    assert_eq!(error.to_string(), "there is no subject 1; the data have 2");
+}
