@@ -25,6 +25,20 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
+    /// A benchmark that cannot be run.
+    #[error("benchmark: {message}")]
+    Plan {
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
+    /// A decoder that could not be fitted or applied.
+    #[error(transparent)]
+    Decode(#[from] ptsm_decode::Error),
+    /// People who cannot be divided as asked for.
+    #[error(transparent)]
+    Data(#[from] ptsm_data::Error),
     /// A file that could not be read or written.
     #[error("`{path}` cannot be {doing}: {source}", path = path.display())]
     File {
@@ -49,12 +63,21 @@ pub enum Error {
 
 impl Error {
     /// One thing to do about it.
-    pub fn hint(&self) -> Option<&str> {
+    pub fn hint(&self) -> Option<String> {
         match self {
-            Error::Scores { hint, .. } | Error::Summary { hint, .. } => hint.as_deref(),
+            Error::Scores { hint, .. } | Error::Summary { hint, .. } => hint.clone(),
+            Error::Plan { hint, .. } => Some(hint.clone()),
+            Error::Decode(e) => e.hint(),
+            Error::Data(e) => e.hint().map(str::to_string),
             Error::File { .. } => None,
-            Error::Record { .. } => Some("delete that line; the run, started again, computes it again"),
+            Error::Record { .. } => {
+                Some("delete that line; the run, started again, computes it again".into())
+            }
         }
+    }
+
+    pub(crate) fn plan(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Plan { message: message.into(), hint: hint.into() }
     }
 
     pub(crate) fn scores(message: impl Into<String>) -> Error {

@@ -10,18 +10,22 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod benchmark;
 mod chance;
 mod error;
 mod metrics;
 mod record;
+mod score;
 mod scores;
 mod statistics;
 mod summary;
 
+pub use benchmark::{Benchmark, Entry, Observer, Unit};
 pub use chance::{ALPHA, above_chance, chance_threshold};
 pub use error::{Error, Result};
 pub use metrics::{METRICS, Metric, metric};
 pub use record::{FewShot, Record, Records};
+pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};

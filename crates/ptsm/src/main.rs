@@ -1,2 +1,22 @@
 //! The program: arguments in, library calls, words out.
-fn main() {}
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod args;
+mod commands;
+mod config;
+mod exit;
+mod folder;
+mod input;
+mod output;
+mod page;
+mod progress;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let line = args::Line::parse();
+    exit::with(commands::run(line))
+}

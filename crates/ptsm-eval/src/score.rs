@@ -1,0 +1,90 @@
+//! From a fitted decoder and people it has never met to records.
+
+use ptsm_decode::{Adaptation, Adapted, Fitted, calibration};
+use ptsm_signal::{Subset, TargetAccess};
+
+use crate::error::Result;
+use crate::record::{FewShot, Record};
+use crate::scores::{Scores, positive_class};
+
+/// What all records of one decoder have in common.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The data set.
+    pub data: String,
+    /// The decoder.
+    pub model: String,
+    /// How people were split.
+    pub protocol: String,
+    /// What was seen of the scored people.
+    pub target_access: TargetAccess,
+    /// The fold, counted from 0.
+    pub fold: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// One record per person.
+pub fn score(fitted: &dyn Fitted, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
+    let each = people.subjects().into_iter();
+    each.map(|subject| of_one(fitted, &people.only(|t| t.subject == subject), context, None)).collect()
+}
+
+/// The record of trials of one person.
+fn of_one(
+    fitted: &dyn Fitted,
+    trials: &Subset<'_>,
+    context: &Context,
+    adapt: Option<FewShot>,
+) -> Result<Record> {
+    let classes = &trials.layout().classes;
+    let probabilities = fitted.probabilities(trials)?;
+    let scores = Scores::of(&trials.labels(), &probabilities, classes.len(), positive_class(classes))?;
+    let subject = trials.info().next().map(|t| t.subject).ok_or_else(|| {
+        crate::Error::scores("there is no trial to score").with_hint("choose subjects that have trials left")
+    })?;
+    Ok(Record {
+        data: context.data.clone(),
+        model: context.model.clone(),
+        protocol: context.protocol.clone(),
+        target_access: context.target_access,
+        subject,
+        session: None,
+        fold: context.fold,
+        seed: context.seed,
+        adapt,
+        scores,
+    })
+}
+
+/// One person's few-shot curve.
+pub struct Curve {
+    /// A record for 0 shots and for each number asked for, all on the same later trials.
+    pub records: Vec<Record>,
+    /// What tuning with each number of shots gave.
+    pub adapted: Vec<(usize, Adapted)>,
+}
+
+/// Tunes a decoder to one person with ever more labelled trials. The trials of the largest number of shots are set aside; the later
+/// ones are scored for every number.
+pub fn learning_curve(
+    fitted: &dyn Fitted,
+    person: &Subset<'_>,
+    shots: &[usize],
+    how: &Adaptation,
+    context: &Context,
+) -> Result<Curve> {
+    let most = shots.iter().copied().max().unwrap_or(0);
+    let (_, later) = calibration(person, most)?;
+    let part = |shots| Some(FewShot { shots, set_aside: most });
+    let mut curve = Curve { records: vec![of_one(fitted, &later, context, part(0))?], adapted: vec![] };
+    for &k in shots {
+        let (first, _) = calibration(person, k)?;
+        let adapted = fitted.adapt(&first, how)?;
+        let seen = TargetAccess::Labelled { per_class: k, unlabelled: 0.0 };
+        let context = Context { target_access: context.target_access.and(seen), ..context.clone() };
+        curve.records.push(of_one(&*adapted.fitted, &later, &context, part(k))?);
+        curve.adapted.push((k, adapted));
+    }
+    Ok(curve)
+}

@@ -1,0 +1,349 @@
+//! The command line. Help is written here and nowhere else.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptsm_data::{Protocol, SubjectList};
+use ptsm_signal::Alignment;
+
+#[derive(Parser)]
+#[command(
+    name = "ptsm",
+    version,
+    about = "Decodes the EEG of people it has never met",
+    long_about = "Decodes the EEG of people it has never met.\n\nTrained on the EEG of some people, it decodes imagined movement, event-related \
+        potentials or attended speech of others without calibration, says what it looked at, and adapts to one of them with a few \
+        trials. `ptsm demo` shows all of it in about a minute and needs no data.",
+    after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
+        ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
+        Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
+        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (the same command continues).",
+    max_term_width = 110
+)]
+pub(crate) struct Line {
+    #[command(flatten)]
+    pub(crate) general: General,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args)]
+pub(crate) struct General {
+    /// Write the result as one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress and no notes
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Threads to work with; all cores without it
+    #[arg(long, global = true, env = "PTSM_THREADS", value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Simulated people, three trained decoders, unseen people decoded, one adapted, a page: no data needed
+    Demo(DemoArgs),
+    /// List the decoders: paper, what they see of a new person, whether they adapt
+    Models,
+    /// List, show or simulate data
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Train a decoder on some people
+    #[command(after_help = TRAIN)]
+    Train(TrainArgs),
+    /// Decode trials: class probabilities, one line per trial
+    #[command(after_help = PREDICT)]
+    Predict(PredictArgs),
+    /// Score a trained decoder on people it has never met
+    #[command(after_help = EVALUATE)]
+    Evaluate(EvaluateArgs),
+    /// Tune a trained decoder to one person by a few labelled trials
+    #[command(after_help = ADAPT)]
+    Adapt(AdaptArgs),
+    /// Compare decoders across people: models x folds x seeds
+    #[command(after_help = BENCHMARK)]
+    Benchmark(BenchmarkArgs),
+    /// Write completions for a shell
+    #[command(
+        after_help = "Example:\n  ptsm completions bash > ~/.local/share/bash-completion/completions/ptsm"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const TRAIN: &str = "Examples:
+  ptsm train --data simulated --subjects 1-14 --out run
+  ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
+  ptsm train --data trials.npz --align euclidean --config my.toml --out run
+
+Validation is whole people, drawn from those given. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or
+killed, the same command continues where it was.
+
+Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s,
+session=[n], run=[n], cue_s=[n], classes=[K] names.
+
+A configuration file is TOML: `model`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
+environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
+
+const PREDICT: &str = "Examples:
+  ptsm predict run --data trials.npz --subjects 31-40 > predictions.csv
+  ptsm predict run --data trials.npz --json
+
+With several seeds in the run, their probabilities are averaged. Labels in the data are not read.";
+
+const EVALUATE: &str = "Examples:
+  ptsm evaluate run --data simulated
+  ptsm evaluate run --data simulated --subjects 15-20 --shots 1,2,5,10,20 --page scores.html
+
+Without `--subjects`, everybody the decoder was not trained on is scored. People it was trained on are refused: their scores would mean
+nothing.";
+
+const ADAPT: &str = "Examples:
+  ptsm adapt run --data simulated --subject 15 --shots 5 --out run15
+
+The first trials of each class in time are used, the later ones are scored before and after. Only the personal masks move. Where
+leave-one-out on the calibration trials finds no gain, the decoder stays as it was (`--no-guard` keeps the tuned one anyway).";
+
+const BENCHMARK: &str = "Examples:
+  ptsm benchmark --data simulated --models ptsm,eegnet,csp-lda --protocol kfold:5 --seeds 3 --out bench
+  ptsm benchmark --data trials.npz --models eegnet --protocol loso --align euclidean --out bench
+
+`loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
+`results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
+continues.";
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// The folder for the page and the results
+    #[arg(long, value_name = "DIR", default_value = "ptsm-demo")]
+    pub(crate) to: PathBuf,
+    /// The seed of people and decoders
+    #[arg(long, env = "PTSM_SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct DataArgs {
+    /// What to read: `simulated`, a `.npz` file or a folder of them
+    #[arg(long, env = "PTSM_DATA", value_name = "ID")]
+    pub(crate) data: Option<String>,
+    /// Where the data are
+    #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Only these subjects: numbers and ranges, `1-30,35`
+    #[arg(long, value_name = "LIST")]
+    pub(crate) subjects: Option<SubjectList>,
+}
+
+#[derive(Args)]
+pub(crate) struct SettingsArgs {
+    /// Settings in a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// One setting, over the file's: `training.epochs=20`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The first seed (1 without it)
+    #[arg(long, env = "PTSM_SEED", value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How many seeds (1 without it); they train at once
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<usize>,
+    /// Move each person's trials to a common frame; looks at all their trials, without labels
+    #[arg(long, value_name = "HOW")]
+    pub(crate) align: Option<Align>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Align {
+    None,
+    Euclidean,
+    Riemannian,
+}
+
+impl From<Align> for Alignment {
+    fn from(align: Align) -> Alignment {
+        match align {
+            Align::None => Alignment::None,
+            Align::Euclidean => Alignment::Euclidean,
+            Align::Riemannian => Alignment::Riemannian,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The decoder (`ptsm` without it); `ptsm models` lists them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// The run's folder
+    #[arg(long, value_name = "RUN")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct PredictArgs {
+    /// A run's folder, made by `train` or `adapt`
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Write the table to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct EvaluateArgs {
+    /// A run's folder, made by `train` or `adapt`
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Also adapt to each person with so many trials per class, all scored on the same later trials
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) shots: Vec<usize>,
+    /// Also write a page of figures
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) page: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct TuningArgs {
+    /// Steps of tuning
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) steps: usize,
+    /// Learning rate of tuning
+    #[arg(long, default_value_t = 1e-3, value_name = "RATE")]
+    pub(crate) rate: f64,
+    /// Keep the tuned decoder even where leave-one-out finds no gain
+    #[arg(long)]
+    pub(crate) no_guard: bool,
+}
+
+impl From<&TuningArgs> for ptsm_decode::Adaptation {
+    fn from(args: &TuningArgs) -> ptsm_decode::Adaptation {
+        ptsm_decode::Adaptation { steps: args.steps, rate: args.rate, guard: !args.no_guard }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct AdaptArgs {
+    /// A run's folder, made by `train`
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: AdaptData,
+    /// The person
+    #[arg(long, value_name = "N")]
+    pub(crate) subject: u32,
+    /// Labelled trials of each class
+    #[arg(long, value_name = "N")]
+    pub(crate) shots: usize,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+    /// The folder of the adapted run
+    #[arg(long, value_name = "RUN2")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct AdaptData {
+    /// What to read: `simulated`, a `.npz` file or a folder of them
+    #[arg(long, env = "PTSM_DATA", value_name = "ID")]
+    pub(crate) data: Option<String>,
+    /// Where the data are
+    #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchmarkArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The decoders, `ptsm,eegnet,csp-lda`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub(crate) models: Vec<String>,
+    /// How people are divided: `loso`, `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
+    #[arg(long, value_name = "HOW", default_value = "loso")]
+    pub(crate) protocol: Protocol,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// The folder of the results
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DataCommand {
+    /// List what `--data` understands
+    List,
+    /// Show what a data set holds: people, trials, classes, channels, pipeline
+    #[command(after_help = "Example:\n  ptsm data show trials.npz")]
+    Show {
+        /// `simulated`, a `.npz` file or a folder of them
+        id: String,
+        /// Where the data are
+        #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+    /// Simulate people and write their trials, with the truth about them
+    #[command(
+        after_help = "Example:\n  ptsm data simulate --to cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
+            settings), `truth.json` (which channels and times carry the task) and one `.npz` per person."
+    )]
+    Simulate(SimulateArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct SimulateArgs {
+    /// The folder to write to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+    /// Settings in a TOML file; the flags go over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// What people do: `imagery`, `erp` or `attention`
+    #[arg(long)]
+    pub(crate) task: Option<String>,
+    /// How many people
+    #[arg(long, value_name = "N")]
+    pub(crate) subjects: Option<u32>,
+    /// Sessions of each
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions: Option<u32>,
+    /// Runs of each session
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Trials of each run
+    #[arg(long, value_name = "N")]
+    pub(crate) trials: Option<u32>,
+    /// Electrodes by name, `C3,Cz,C4`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) channels: Option<Vec<String>>,
+    /// Samples per second of the recordings
+    #[arg(long, value_name = "HZ")]
+    pub(crate) rate: Option<f64>,
+    /// How strong the effect is; 1 is the default, 0 none at all
+    #[arg(long, value_name = "X")]
+    pub(crate) strength: Option<f64>,
+    /// The seed of everything
+    #[arg(long, env = "PTSM_SEED", value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Line::command().debug_assert();
+    }
+}

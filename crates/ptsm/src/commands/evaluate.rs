@@ -1,0 +1,119 @@
+//! `ptsm evaluate`
+
+use std::collections::BTreeSet;
+
+use ptsm_decode::Adaptation;
+use ptsm_eval::{Context, Record, Summary, learning_curve, score};
+use ptsm_report::{Column, Table};
+use ptsm_signal::SubjectId;
+use serde_json::json;
+
+use super::{Session, Trained};
+use crate::args::EvaluateArgs;
+use crate::exit::told;
+use crate::folder::{self, RunFile};
+use crate::input::{Input, for_model};
+use crate::words::{self, percent};
+
+pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
+    let run = folder::read(&args.run)?;
+    let trained = Trained::load(&args.run, &session.cpu)?;
+    let input = for_model(&args.data, &trained.card.pipeline, session.output)?;
+    let strangers = strangers(&run, &input, args.data.subjects.is_some())?;
+    let people = input.trials.of(&strangers);
+    let context = |seed: u64| Context {
+        data: input.name.clone(),
+        model: trained.card.decoder.clone(),
+        protocol: "trained on others".into(),
+        target_access: trained.card.target_access,
+        fold: 0,
+        seed,
+    };
+    let mut records = vec![];
+    for (seed, fitted) in &trained.decoders {
+        records.extend(score(&**fitted, &people, &context(*seed))?);
+    }
+    let mut curve = vec![];
+    if !args.shots.is_empty() {
+        let how = Adaptation::from(&args.tuning);
+        for (seed, fitted) in &trained.decoders {
+            for &subject in &strangers {
+                if session.stop.asked() {
+                    return Err(ptsm_decode::Error::Stopped.into());
+                }
+                let person = people.only(|t| t.subject == subject);
+                curve.extend(learning_curve(&**fitted, &person, &args.shots, &how, &context(*seed))?.records);
+            }
+        }
+    }
+    let summaries = Summary::of(&records)?;
+    let few = Summary::of(&curve)?;
+    if let Some(path) = &args.page {
+        let page = crate::page::of_run(&args.run, &trained, &people, &summaries, &few)?;
+        crate::output::write(path, page.html().as_bytes())?;
+        session.output.note(format!("page: {}", path.display()));
+    }
+    let mut text = format!("{}\n{}", by_subject(&records), words::summaries(&summaries));
+    if !few.is_empty() {
+        text += &format!("\n{}", words::summaries(&few));
+    }
+    session.output.result(
+        text,
+        &json!({ "records": records, "summary": summaries, "few_shot": { "records": curve, "summary": few } }),
+    )
+}
+
+/// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
+fn strangers(run: &RunFile, input: &Input, named: bool) -> anyhow::Result<BTreeSet<SubjectId>> {
+    let present = input.trials.subjects();
+    // Numbers name people within one data set only.
+    let known = run.data.name == input.name;
+    let seen: BTreeSet<SubjectId> = if known {
+        run.data.subjects.union(&run.data.validation).copied().filter(|s| present.contains(s)).collect()
+    } else {
+        BTreeSet::new()
+    };
+    if named && let Some(first) = seen.first() {
+        return Err(told(
+            format!(
+                "the decoder was trained on {first} and {} of those asked for",
+                words::count(seen.len() - 1, "other")
+            ),
+            "name other people, or nobody to score all it was not trained on",
+        ));
+    }
+    let strangers: BTreeSet<SubjectId> = present.difference(&seen).copied().collect();
+    if strangers.is_empty() {
+        return Err(told(
+            "the decoder was trained on everybody in these data",
+            "train on some of them with `--subjects`, or use `ptsm benchmark`",
+        ));
+    }
+    Ok(strangers)
+}
+
+/// A row per person, the mean over seeds.
+fn by_subject(records: &[Record]) -> Table {
+    let people: BTreeSet<SubjectId> = records.iter().map(|r| r.subject).collect();
+    let rows = people.into_iter().map(|subject| {
+        let own: Vec<&Record> = records.iter().filter(|r| r.subject == subject).collect();
+        let mean =
+            |of: fn(&Record) -> f64| percent(own.iter().map(|r| of(r)).sum::<f64>() / own.len() as f64);
+        vec![
+            subject.to_string(),
+            own[0].scores.n.to_string(),
+            mean(|r| r.scores.accuracy),
+            mean(|r| r.scores.balanced_accuracy),
+            mean(|r| r.scores.sensitivity),
+            mean(|r| r.scores.specificity),
+            mean(|r| r.scores.kappa),
+            mean(|r| r.scores.auc),
+        ]
+    });
+    let mut columns = vec![Column::text("subject")];
+    columns.extend(
+        ["trials", "accuracy %", "balanced %", "sensitivity %", "specificity %", "kappa %", "AUC %"]
+            .map(Column::number),
+    );
+    Table { columns, rows: rows.collect(), note: String::new() }
+}

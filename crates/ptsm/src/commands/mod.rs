@@ -1,0 +1,79 @@
+//! One file per command.
+
+mod adapt;
+mod benchmark;
+mod data;
+mod demo;
+mod evaluate;
+mod models;
+mod predict;
+mod train;
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use ptsm_decode::Fitted;
+use ptsm_decode::file::{self, Card};
+use ptsm_engine::{Cpu, Isa};
+
+use crate::args::{Command, Line};
+use crate::exit::told;
+use crate::folder;
+use crate::output::{self, Output};
+use crate::progress::Stop;
+
+/// What every command has at hand.
+pub(crate) struct Session {
+    pub(crate) output: Output,
+    pub(crate) cpu: Cpu,
+    pub(crate) stop: Stop,
+}
+
+pub(crate) fn run(line: Line) -> anyhow::Result<()> {
+    let general = line.general;
+    let threads = match general.threads {
+        Some(0) => return Err(told("`--threads 0` leaves nobody to work", "give at least 1")),
+        Some(n) => n,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let session = Session {
+        output: Output::new(general.json, general.quiet),
+        cpu: Cpu::with(threads, Isa::best())?,
+        stop: Stop::listen()?,
+    };
+    match line.command {
+        Command::Demo(args) => demo::run(&args, &session),
+        Command::Models => models::run(&session),
+        Command::Data(command) => data::run(&command, &session),
+        Command::Train(args) => train::run(&args, &session),
+        Command::Predict(args) => predict::run(&args, &session),
+        Command::Evaluate(args) => evaluate::run(&args, &session),
+        Command::Adapt(args) => adapt::run(&args, &session),
+        Command::Benchmark(args) => benchmark::run(&args, &session),
+        Command::Completions { shell } => {
+            let mut script = vec![];
+            clap_complete::generate(shell, &mut Line::command(), "ptsm", &mut script);
+            output::print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// A run's decoders with their seeds, and the card they share.
+pub(crate) struct Trained {
+    pub(crate) decoders: Vec<(u64, Box<dyn Fitted>)>,
+    pub(crate) card: Card,
+}
+
+impl Trained {
+    pub(crate) fn load(run: &Path, cpu: &Cpu) -> anyhow::Result<Trained> {
+        let mut decoders = vec![];
+        let mut shared = None;
+        for (seed, path) in folder::models(run)? {
+            let (fitted, card) = file::load(&path, cpu)?;
+            decoders.push((seed, fitted));
+            shared.get_or_insert(card);
+        }
+        let card = shared.ok_or_else(|| told(format!("{} holds no model", run.display()), "train again"))?;
+        Ok(Trained { decoders, card })
+    }
+}

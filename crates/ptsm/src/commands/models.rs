@@ -1,0 +1,65 @@
+//! `ptsm models`
+
+use ptsm_decode::augment::AUGMENTATIONS;
+use ptsm_decode::registry::METHODS;
+use ptsm_report::{Column, Table};
+use ptsm_signal::{Channel, Layout};
+use serde_json::json;
+
+use super::Session;
+
+/// The shape that settings and counts are shown for: 4 s of 62 channels at 250 Hz.
+fn example() -> Layout {
+    let names = "Fp1 Fp2 F7 F3 Fz F4 F8 FC5 FC1 FC2 FC6 T7 C3 Cz C4 T8 TP9 CP5 CP1 CP2 CP6 TP10 P7 P3 Pz P4 P8 PO9 O1 Oz O2 PO10 FC3 FC4 \
+                 C5 C1 C2 C6 CP3 CPz CP4 P1 P2 POz FT9 FTT9h TTP7h TP7 TPP9h FT10 FTT10h TPP8h TP8 TPP10h F9 F10 AF7 AF3 AF4 AF8 PO3 PO4";
+    Layout {
+        channels: names.split_whitespace().map(Channel::named).collect(),
+        samples: 1000,
+        rate_hz: 250.0,
+        start_s: 0.0,
+        classes: vec!["left_hand".into(), "right_hand".into()],
+    }
+}
+
+pub(super) fn run(session: &Session) -> anyhow::Result<()> {
+    let layout = example();
+    let mut rows = vec![];
+    let mut documents = vec![];
+    for method in METHODS {
+        let defaults = method.defaults(&layout)?;
+        rows.push(vec![
+            method.name.to_string(),
+            method.about.to_string(),
+            method.paper.to_string(),
+            method.target_access.to_string(),
+            if method.adapts { "yes" } else { "no" }.to_string(),
+        ]);
+        documents.push(json!({
+            "name": method.name,
+            "about": method.about,
+            "paper": method.paper,
+            "doi": method.doi,
+            "target_access": method.target_access,
+            "adapts": method.adapts,
+            "defaults": defaults,
+        }));
+    }
+    let columns =
+        ["model", "what it is", "paper", "seen of a new person", "adapts"].map(Column::text).to_vec();
+    let note =
+        "All settings and their defaults (for 62 channels, 4 s at 250 Hz): `ptsm models --json`".to_string();
+    let models = Table { columns, rows, note };
+    let augmentations = Table {
+        columns: ["augmentation", "what its strength means (0, the default, is off)"]
+            .map(Column::text)
+            .to_vec(),
+        rows: AUGMENTATIONS.iter().map(|a| vec![a.name.to_string(), a.about.to_string()]).collect(),
+        note: "For every deep decoder: `--set augment.NAME=STRENGTH`".into(),
+    };
+    let listed: Vec<_> =
+        AUGMENTATIONS.iter().map(|a| json!({ "name": a.name, "about": a.about, "most": a.most })).collect();
+    session.output.result(
+        format!("{models}\n{augmentations}"),
+        &json!({ "models": documents, "augmentations": listed }),
+    )
+}

@@ -1,0 +1,186 @@
+//! `ptsm train`
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use anyhow::Context;
+use ptsm_data::Split;
+use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::registry::find;
+use ptsm_decode::{Fit, Lesson, Run};
+use serde_json::json;
+
+use super::Session;
+use crate::args::{SettingsArgs, TrainArgs};
+use crate::config::{Changes, without_null};
+use crate::exit::told;
+use crate::folder::{DataFile, Folder, ModelFile, RunFile, model_name};
+use crate::input::{Input, to_learn};
+use crate::output;
+use crate::progress::Live;
+use crate::words::{count, percent};
+
+pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
+    let changes = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
+    let name = match &args.model {
+        Some(name) => name.clone(),
+        None => changes.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
+    };
+    let method = find(&name)?;
+    let seeds = seeds(&args.settings, &changes)?;
+    let data = crate::args::DataArgs {
+        data: args.data.data.clone().or(changes.outside("data")?),
+        root: args.data.root.clone().or(changes.outside("root")?),
+        subjects: args.data.subjects.clone().or(changes.outside("subjects")?),
+    };
+    let input = to_learn(&data, args.settings.align.map(Into::into), &changes, session.output)?;
+    let settings = changes.settings(method, input.trials.layout())?;
+    let decoder = method.build(settings.clone())?;
+    let sources = Split::for_training(&input.trials.subjects(), seeds[0])?;
+    let lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+
+    let file = RunFile {
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: "train".into(),
+        seeds: seeds.clone(),
+        protocol: "train".into(),
+        data: DataFile {
+            name: input.name.clone(),
+            fingerprint: input.fingerprint.clone(),
+            align: input.pipeline.alignment,
+            subjects: sources.train_subjects().clone(),
+            validation: sources.validation_subjects().clone(),
+        },
+        models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
+        pipeline: without_null(&serde_json::to_value(&input.pipeline)?),
+    };
+    let folder = Folder::open(&args.out, &file)?;
+    folder.inner("models")?;
+    let checkpoint = folder.join("checkpoint.safetensors");
+    let log = folder.join("log.jsonl");
+    let fits = {
+        let mut log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .with_context(|| format!("{} cannot be written", log.display()))?;
+        let mut live = Live::new(session.output, &session.stop, method.name).logging(move |ended| {
+            for epoch in ended {
+                if let Ok(line) = serde_json::to_string(epoch) {
+                    // What is lost here is written again when training ends.
+                    let _ = writeln!(log, "{line}");
+                }
+            }
+        });
+        let run = Run {
+            seeds: &seeds,
+            cpu: &session.cpu,
+            checkpoint: Some(checkpoint.clone()),
+            identity: &input.fingerprint,
+        };
+        decoder.fit(&lesson, &run, &mut live)?
+    };
+    let mut lines = String::new();
+    for epoch in fits.iter().flat_map(|f| &f.history) {
+        lines += &serde_json::to_string(epoch)?;
+        lines.push('\n');
+    }
+    output::write(&log, lines.as_bytes())?;
+    for fit in &fits {
+        let card = card(method.name, &settings, &input, &lesson, fit);
+        file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
+    }
+    // The models are there: what they were made from is not needed any more.
+    if let Err(e) = std::fs::remove_file(&checkpoint)
+        && e.kind() != std::io::ErrorKind::NotFound
+    {
+        session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
+    }
+    report(args, session, method.name, &lesson, &fits)
+}
+
+/// One seed after the other, from the first.
+pub(super) fn seeds(args: &SettingsArgs, changes: &Changes) -> anyhow::Result<Vec<u64>> {
+    let first = args.seed.or(changes.outside("seed")?).unwrap_or(1);
+    let n: usize = args.seeds.or(changes.outside("seeds")?).unwrap_or(1);
+    if n == 0 {
+        return Err(told("no seed means no decoder", "give `--seeds 1` or more"));
+    }
+    Ok((0..n as u64).map(|i| first.wrapping_add(i)).collect())
+}
+
+pub(super) fn card(
+    name: &str,
+    settings: &serde_json::Value,
+    input: &Input,
+    lesson: &Lesson<'_>,
+    fit: &Fit,
+) -> Card {
+    Card {
+        decoder: name.into(),
+        settings: settings.clone(),
+        layout: input.trials.layout().clone(),
+        pipeline: input.pipeline.clone(),
+        target_access: input.access(),
+        provenance: Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            data: input.name.clone(),
+            fingerprint: input.fingerprint.clone(),
+            subjects: lesson.train().subjects().len(),
+            validation_subjects: lesson.validation().subjects().len(),
+            trials: lesson.train().len(),
+            seed: fit.seed,
+            best_epoch: fit.best_epoch,
+        },
+    }
+}
+
+fn report(
+    args: &TrainArgs,
+    session: &Session,
+    model: &str,
+    lesson: &Lesson<'_>,
+    fits: &[Fit],
+) -> anyhow::Result<()> {
+    let mut text = format!(
+        "{model}, {} parameters, learnt from {} of {} and was stopped by {}\n",
+        fits[0].fitted.parameters(),
+        count(lesson.train().len(), "trial"),
+        count(lesson.train().subjects().len(), "subject"),
+        count(lesson.validation().subjects().len(), "other"),
+    );
+    let mut documents = vec![];
+    for fit in fits {
+        let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
+        let accuracy = best.and_then(|e| e.validation_accuracy);
+        if let (Some(best), Some(accuracy)) = (best, accuracy) {
+            text += &format!(
+                "seed {}: epoch {} of {} kept, validation {} % (chosen on it: not a result)\n",
+                fit.seed,
+                best.epoch,
+                fit.history.len(),
+                percent(accuracy)
+            );
+        }
+        documents.push(json!({
+            "seed": fit.seed,
+            "model": args.out.join(model_name(fit.seed)),
+            "best_epoch": fit.best_epoch,
+            "epochs": fit.history.len(),
+            "validation_accuracy": accuracy,
+        }));
+    }
+    text += &format!("next: ptsm evaluate {} --data ...\n", args.out.display());
+    session.output.result(
+        text,
+        &json!({
+            "run": args.out,
+            "model": model,
+            "parameters": fits[0].fitted.parameters(),
+            "trials": lesson.train().len(),
+            "train_subjects": lesson.train().subjects(),
+            "validation_subjects": lesson.validation().subjects(),
+            "fits": documents,
+        }),
+    )
+}

@@ -1,0 +1,261 @@
+//! Settings from a file and from flags: flag over environment over file over default.
+
+use std::path::Path;
+
+use anyhow::Context;
+use ptsm_decode::registry::Method;
+use ptsm_decode::settings::{merge, nearest};
+use ptsm_signal::{Alignment, Layout, Pipeline};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::exit::told;
+
+/// Changes to settings, as a file and `--set` give them.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Changes(Map<String, Value>);
+
+/// Keys of a configuration file that are not settings of a decoder.
+const OUTSIDE: [&str; 8] = ["model", "models", "data", "root", "subjects", "seed", "seeds", "align"];
+
+impl Changes {
+    /// A TOML file, then `key=value` pairs over it.
+    pub(crate) fn read(file: Option<&Path>, pairs: &[String]) -> anyhow::Result<Changes> {
+        let mut changes = match file {
+            None => Map::new(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("{} cannot be read", path.display()))?;
+                toml::from_str(&text).map_err(|e| {
+                    told(
+                        format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()),
+                        "mend that line",
+                    )
+                })?
+            }
+        };
+        for pair in pairs {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(told(format!("`--set {pair}` has no `=`"), "write `--set training.epochs=20`"));
+            };
+            put(&mut changes, key.trim(), value.trim())?;
+        }
+        Ok(Changes(changes))
+    }
+
+    /// A key of the file that stands outside the decoder's settings.
+    pub(crate) fn outside<T: DeserializeOwned>(&self, key: &str) -> anyhow::Result<Option<T>> {
+        let Some(value) = self.0.get(key) else { return Ok(None) };
+        let read = serde_json::from_value(value.clone());
+        read.map(Some).map_err(|e| told(format!("configuration: `{key}`: {e}"), "see `ptsm train --help`"))
+    }
+
+    /// The pipeline with the file's `[pipeline]` over it.
+    pub(crate) fn pipeline(&self, default: &Pipeline, align: Option<Alignment>) -> anyhow::Result<Pipeline> {
+        let mut pipeline = default.clone();
+        if let Some(given) = self.0.get("pipeline") {
+            let known = serde_json::to_value(&pipeline).context("the pipeline cannot be written")?;
+            let merged = merge(&known, &absent(&known, given)).map_err(|e| within("pipeline", e))?;
+            pipeline = serde_json::from_value(merged).map_err(|e| {
+                told(format!("configuration: [pipeline] {e}"), "see the documentation of Pipeline")
+            })?;
+        }
+        if let Some(align) = align {
+            pipeline.alignment = align;
+        }
+        pipeline.check()?;
+        Ok(pipeline)
+    }
+
+    /// Whether the file or a flag says anything about the pipeline.
+    pub(crate) fn has_pipeline(&self) -> bool {
+        self.0.contains_key("pipeline")
+    }
+
+    /// A decoder's settings: its defaults with these changes. `lenient` leaves out what the decoder does not have and says which
+    /// top-level keys and tables it took.
+    pub(crate) fn settings(&self, method: &Method, layout: &Layout) -> anyhow::Result<Value> {
+        let defaults = method.defaults(layout)?;
+        let own: Map<String, Value> = self
+            .0
+            .iter()
+            .filter(|(k, _)| *k != "pipeline" && !OUTSIDE.contains(&k.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        let given = absent(&defaults, &Value::Object(own));
+        method.settings(layout, &given).map_err(|e| match e {
+            ptsm_decode::Error::Key { key, nearest: None, known } if !key.contains('.') => {
+                let all = known.iter().map(String::as_str).chain(OUTSIDE).chain(["pipeline"]);
+                ptsm_decode::Error::Key { nearest: nearest(&key, all), key, known }.into()
+            }
+            other => other.into(),
+        })
+    }
+
+    /// The changes for each of several decoders: a key must fit at least one of them.
+    pub(crate) fn for_each(
+        &self,
+        methods: &[&'static Method],
+        layout: &Layout,
+    ) -> anyhow::Result<Vec<Value>> {
+        let mut all = vec![Changes::default(); methods.len()];
+        for (key, value) in leaves(&self.0) {
+            if key == "pipeline" || key.starts_with("pipeline.") || OUTSIDE.contains(&key.as_str()) {
+                continue;
+            }
+            let mut error = None;
+            let mut taken = false;
+            for (changes, method) in all.iter_mut().zip(methods) {
+                let mut tried = changes.clone();
+                insert(&mut tried.0, &key, value.clone());
+                match tried.settings(method, layout) {
+                    Ok(_) => (*changes, taken) = (tried, true),
+                    Err(e) => error = error.or(Some(e)),
+                }
+            }
+            if let Some(error) = error.filter(|_| !taken) {
+                return Err(error);
+            }
+        }
+        all.iter().zip(methods).map(|(changes, method)| changes.settings(method, layout)).collect()
+    }
+}
+
+/// TOML has no null: `"none"` means it wherever the default is no text.
+fn absent(defaults: &Value, given: &Value) -> Value {
+    match (defaults, given) {
+        (Value::String(_), _) => given.clone(),
+        (_, Value::String(text)) if text == "none" => Value::Null,
+        (Value::Object(known), Value::Object(given)) => Value::Object(
+            given
+                .iter()
+                .map(|(k, v)| (k.clone(), known.get(k).map_or_else(|| v.clone(), |d| absent(d, v))))
+                .collect(),
+        ),
+        _ => given.clone(),
+    }
+}
+
+/// The other way: what a TOML file can hold.
+pub(crate) fn without_null(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::String("none".into()),
+        Value::Object(all) => Value::Object(all.iter().map(|(k, v)| (k.clone(), without_null(v))).collect()),
+        Value::Array(all) => Value::Array(all.iter().map(without_null).collect()),
+        other => other.clone(),
+    }
+}
+
+/// `key` as TOML where it is, else as text.
+fn put(changes: &mut Map<String, Value>, key: &str, value: &str) -> anyhow::Result<()> {
+    if key.is_empty() || key.split('.').any(str::is_empty) {
+        return Err(told(format!("`--set {key}={value}` has no key"), "write `--set training.epochs=20`"));
+    }
+    let parsed: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {value}"));
+    let value = match parsed {
+        Ok(mut table) if table.len() == 1 => table.remove("value").unwrap_or(Value::Null),
+        _ => Value::String(value.into()),
+    };
+    insert(changes, key, value);
+    Ok(())
+}
+
+fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            changes.insert(key.into(), value);
+        }
+        Some((table, rest)) => {
+            let inner = changes.entry(table).or_insert_with(|| Value::Object(Map::new()));
+            if !inner.is_object() {
+                *inner = Value::Object(Map::new());
+            }
+            if let Value::Object(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Every value that is no table, with its full key.
+fn leaves(changes: &Map<String, Value>) -> Vec<(String, Value)> {
+    changes
+        .iter()
+        .flat_map(|(key, value)| match value {
+            Value::Object(inner) => {
+                leaves(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v)).collect()
+            }
+            other => vec![(key.clone(), other.clone())],
+        })
+        .collect()
+}
+
+fn within(table: &str, error: ptsm_decode::Error) -> ptsm_decode::Error {
+    match error {
+        ptsm_decode::Error::Key { key, nearest, known } => {
+            ptsm_decode::Error::Key { key: format!("{table}.{key}"), nearest, known }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_decode::registry::find;
+    use ptsm_signal::Channel;
+    use serde_json::json;
+
+    use super::*;
+
+    fn layout() -> Layout {
+        Layout {
+            channels: ["C3", "C4"].map(Channel::named).to_vec(),
+            samples: 200,
+            rate_hz: 100.0,
+            start_s: 0.0,
+            classes: vec!["left_hand".into(), "right_hand".into()],
+        }
+    }
+
+    fn changes(pairs: &[&str]) -> Changes {
+        let pairs: Vec<String> = pairs.iter().map(|p| p.to_string()).collect();
+        Changes::read(None, &pairs).unwrap()
+    }
+
+    #[test]
+    fn flags_are_values_of_their_kind() {
+        let c = changes(&[
+            "training.epochs=3",
+            "network.pool=last",
+            "training.patience=none",
+            "augment.noise=0.1",
+        ]);
+        let settings = c.settings(find("ptsm").unwrap(), &layout()).unwrap();
+        assert_eq!(settings["training"]["epochs"], json!(3));
+        assert_eq!(settings["training"]["patience"], json!(null));
+        assert_eq!(settings["network"]["pool"], json!("last"));
+        assert_eq!(settings["augment"]["noise"], json!(0.1));
+        // A text that is a value of its own stays one.
+        let c = changes(&["network.masks=none"]);
+        assert_eq!(c.settings(find("ptsm").unwrap(), &layout()).unwrap()["network"]["masks"], json!("none"));
+    }
+
+    #[test]
+    fn several_decoders_share_what_fits() {
+        let methods = [find("eegnet").unwrap(), find("csp-lda").unwrap()];
+        let c = changes(&["training.epochs=3", "filters=2"]);
+        let settings = c.for_each(&methods, &layout()).unwrap();
+        assert_eq!((&settings[0]["training"]["epochs"], &settings[1]["filters"]), (&json!(3), &json!(2)));
+        let error = changes(&["training.epoch=3"]).for_each(&methods, &layout()).unwrap_err();
+        assert!(error.to_string().contains("training.epoch"), "{error}");
+    }
+
+    #[test]
+    fn settings_survive_a_file() {
+        let settings = find("ptsm").unwrap().defaults(&layout()).unwrap();
+        let text = toml::to_string(&without_null(&settings)).unwrap();
+        let read: Map<String, Value> = toml::from_str(&text).unwrap();
+        let again = Changes(read).settings(find("ptsm").unwrap(), &layout()).unwrap();
+        assert_eq!(again, settings);
+    }
+}

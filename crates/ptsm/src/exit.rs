@@ -1,0 +1,80 @@
+//! Errors as a person reads them, and every exit code there is.
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | 0 | done; also when the reader of a pipe went away |
+//! | 1 | something is wrong; standard error says what, where and what to do |
+//! | 2 | the command line is not understood |
+//! | 130 | stopped by the user; the same command continues |
+
+use std::process::ExitCode;
+
+/// An error of the program itself, with one thing to do.
+#[derive(Debug)]
+pub(crate) struct Told {
+    message: String,
+    hint: String,
+}
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Told {}
+
+/// An error with one thing to do.
+pub(crate) fn told(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    Told { message: message.into(), hint: hint.into() }.into()
+}
+
+/// The reader of standard output went away: nothing is wrong, and nothing is left to do.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads")]
+pub(crate) struct ClosedPipe;
+
+pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    if error.is::<ClosedPipe>() {
+        return ExitCode::SUCCESS;
+    }
+    if stopped(&error) {
+        eprintln!("stopped; the same command continues from here");
+        return ExitCode::from(130);
+    }
+    eprintln!("error: {}", sentence(&error));
+    if let Some(hint) = hint(&error) {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::FAILURE
+}
+
+/// The chain of causes without repetition: a transparent error says the same as its source.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !said.contains(&cause) {
+            said = if said.is_empty() { cause } else { format!("{said}: {cause}") };
+        }
+    }
+    said
+}
+
+fn stopped(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| {
+        matches!(e.downcast_ref(), Some(ptsm_decode::Error::Stopped))
+            || matches!(e.downcast_ref(), Some(ptsm_eval::Error::Decode(ptsm_decode::Error::Stopped)))
+    })
+}
+
+/// The first thing to do that any cause knows.
+fn hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|e| {
+        let own = e.downcast_ref::<Told>().map(|t| t.hint.clone());
+        own.or_else(|| e.downcast_ref::<ptsm_eval::Error>().and_then(ptsm_eval::Error::hint))
+            .or_else(|| e.downcast_ref::<ptsm_decode::Error>().and_then(ptsm_decode::Error::hint))
+            .or_else(|| e.downcast_ref::<ptsm_data::Error>()?.hint().map(str::to_string))
+            .or_else(|| e.downcast_ref::<ptsm_signal::Error>()?.hint().map(str::to_string))
+    })
+}

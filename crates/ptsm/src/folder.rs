@@ -1,0 +1,183 @@
+//! A run's folder: what it is (`run.toml`), what it made, and that nobody else works in it.
+
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ptsm_signal::{Alignment, SubjectId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::without_null;
+use crate::exit::told;
+use crate::output;
+
+/// Everything that decides what a run computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunFile {
+    /// Version of this program.
+    pub(crate) version: String,
+    /// `train` or `benchmark`.
+    pub(crate) command: String,
+    /// One seed per fit.
+    pub(crate) seeds: Vec<u64>,
+    /// How people are divided.
+    pub(crate) protocol: String,
+    pub(crate) data: DataFile,
+    /// All settings of every decoder, by name; `"none"` where a value is absent.
+    pub(crate) models: Vec<ModelFile>,
+    /// How recordings become trials.
+    pub(crate) pipeline: Value,
+}
+
+/// The data of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DataFile {
+    pub(crate) name: String,
+    /// Of the contents and the pipeline.
+    pub(crate) fingerprint: String,
+    pub(crate) align: Alignment,
+    /// Who was learnt from; for a benchmark, who took part.
+    pub(crate) subjects: BTreeSet<SubjectId>,
+    /// Who it was stopped by.
+    pub(crate) validation: BTreeSet<SubjectId>,
+}
+
+/// A decoder of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModelFile {
+    pub(crate) name: String,
+    pub(crate) settings: Value,
+}
+
+/// A folder that this process alone works in.
+pub(crate) struct Folder {
+    path: PathBuf,
+    // Held as long as the folder is.
+    _lock: File,
+}
+
+const RUN: &str = "run.toml";
+
+impl Folder {
+    /// Makes the folder, or takes up a run of the same kind in it.
+    pub(crate) fn open(path: &Path, run: &RunFile) -> anyhow::Result<Folder> {
+        let cannot = || format!("{} cannot be used as a run's folder", path.display());
+        let file = path.join(RUN);
+        let begun = file.exists();
+        if !begun && path.exists() {
+            let mut entries = std::fs::read_dir(path).with_context(cannot)?;
+            // A lock alone is what a run leaves that was stopped before it began.
+            if entries.any(|e| e.map_or(true, |e| e.file_name() != LOCK)) {
+                return Err(told(
+                    format!("{} is not empty and holds no run", path.display()),
+                    "give a new folder to `--out`",
+                ));
+            }
+        }
+        std::fs::create_dir_all(path).with_context(cannot)?;
+        let lock = lock(path)?;
+        let text = toml::to_string(&without_null(&serde_json::to_value(run)?))
+            .context("the run's settings cannot be written as TOML")?;
+        if begun {
+            let found = std::fs::read_to_string(&file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            if let Some((found, wanted)) = first_difference(&found, &text) {
+                return Err(told(
+                    format!(
+                        "{} holds another run: it has `{found}`, this command wants `{wanted}`",
+                        path.display()
+                    ),
+                    "give another folder to `--out`, or the same settings to continue",
+                ));
+            }
+        } else {
+            output::write(&file, text.as_bytes())?;
+        }
+        Ok(Folder { path: path.into(), _lock: lock })
+    }
+
+    /// A file in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// A folder in it.
+    pub(crate) fn inner(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.path.join(name);
+        std::fs::create_dir_all(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// What a run's folder says it is.
+pub(crate) fn read(path: &Path) -> anyhow::Result<RunFile> {
+    let file = path.join(RUN);
+    if !file.is_file() {
+        let what = if path.exists() { "holds no run" } else { "does not exist" };
+        return Err(told(
+            format!("{} {what}", path.display()),
+            "`ptsm train --out FOLDER` makes one; give that folder",
+        ));
+    }
+    let text =
+        std::fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    toml::from_str(&text).map_err(|e| {
+        told(format!("{} is not understood: {e}", file.display()), "train again into a new folder")
+    })
+}
+
+/// The model files of a run, in the order of its seeds.
+pub(crate) fn models(path: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
+    let run = read(path)?;
+    let files: Vec<(u64, PathBuf)> = run.seeds.iter().map(|&s| (s, path.join(model_name(s)))).collect();
+    if let Some((_, missing)) = files.iter().find(|(_, f)| !f.is_file()) {
+        return Err(told(
+            format!("{} is not finished: {} is missing", path.display(), missing.display()),
+            "start `ptsm train` again with the same settings; it continues",
+        ));
+    }
+    Ok(files)
+}
+
+/// Where the model of a seed is, seen from the run's folder.
+pub(crate) fn model_name(seed: u64) -> String {
+    format!("models/seed-{seed}.safetensors")
+}
+
+const LOCK: &str = "lock";
+
+fn lock(path: &Path) -> anyhow::Result<File> {
+    let file = path.join(LOCK);
+    let cannot = || format!("{} cannot be written to", path.display());
+    let lock = File::options().create(true).append(true).open(&file).with_context(cannot)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(told(
+            format!("another process works in {}", path.display()),
+            "wait for it, or give another folder to `--out`",
+        )),
+        // Some network file systems have no locks; one process at a time needs none.
+        Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(lock),
+        Err(TryLockError::Error(e)) => Err(e).with_context(cannot),
+    }
+}
+
+/// The first line in which two texts differ, both sides.
+fn first_difference(found: &str, wanted: &str) -> Option<(String, String)> {
+    let (mut a, mut b) = (found.lines(), wanted.lines());
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return None,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let say = |line: Option<&str>| line.unwrap_or("nothing").to_string();
+                return Some((say(a), say(b)));
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Trials, as `--data`, `--root`, `--subjects` and the pipeline say.
+
+use ptsm_data::{Loaded, Source};
+use ptsm_signal::{Alignment, Pipeline, TargetAccess, Trials};
+
+use crate::args::DataArgs;
+use crate::config::Changes;
+use crate::exit::told;
+use crate::output::Output;
+
+/// Trials ready to be learnt from or decoded.
+pub(crate) struct Input {
+    pub(crate) trials: Trials,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) name: String,
+    pub(crate) fingerprint: String,
+    pub(crate) truth: Option<ptsm_data::simulate::Truth>,
+}
+
+impl Input {
+    /// What preparing the trials saw of each person.
+    pub(crate) fn access(&self) -> TargetAccess {
+        self.pipeline.target_access()
+    }
+
+    fn new(loaded: Loaded, output: Output) -> anyhow::Result<Input> {
+        for note in &loaded.notes {
+            output.note(format!("note: {note}"));
+        }
+        let Loaded { mut trials, pipeline, name, fingerprint, truth, .. } = loaded;
+        pipeline.align(&mut trials)?;
+        Ok(Input { trials, pipeline, name, fingerprint, truth })
+    }
+}
+
+/// Trials to learn from: the source's own pipeline, changed by the configuration.
+pub(crate) fn to_learn(
+    data: &DataArgs,
+    align: Option<Alignment>,
+    changes: &Changes,
+    output: Output,
+) -> anyhow::Result<Input> {
+    let source = source(data)?;
+    let own = source.load(None, data.subjects.as_ref())?;
+    let align = align.or(changes.outside("align")?);
+    let pipeline = changes.pipeline(&own.pipeline, align)?;
+    // Alignment happens afterwards; anything else means other trials.
+    let same = !changes.has_pipeline();
+    let loaded = if same {
+        Loaded { pipeline, ..own }
+    } else {
+        source.load(Some(&pipeline), data.subjects.as_ref())?
+    };
+    Input::new(loaded, output)
+}
+
+/// Trials for a decoder: its own pipeline.
+pub(crate) fn for_model(data: &DataArgs, pipeline: &Pipeline, output: Output) -> anyhow::Result<Input> {
+    let loaded = source(data)?.load(Some(pipeline), data.subjects.as_ref())?;
+    Input::new(loaded, output)
+}
+
+fn source(data: &DataArgs) -> anyhow::Result<Source> {
+    let Some(id) = &data.data else {
+        return Err(told(
+            "no data is named",
+            "give `--data simulated`, or `--data FILE.npz` with your own trials",
+        ));
+    };
+    Ok(Source::parse(id, data.root.as_deref())?)
+}

@@ -1,0 +1,159 @@
+//! What can be seen of long work: a live line on a terminal, and the wish to stop.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ptsm_decode::{EpochRecord, Progress, Watch};
+use ptsm_eval::{Observer, Unit};
+
+use crate::output::Output;
+
+/// Set when the user asks to stop. A second time ends the program at once.
+#[derive(Clone)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Listens to Ctrl-C and to the signal to terminate.
+    pub(crate) fn listen() -> anyhow::Result<Stop> {
+        let asked = Arc::new(AtomicBool::new(false));
+        let flag = asked.clone();
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        })
+        .context("Ctrl-C cannot be listened to")?;
+        Ok(Stop(asked))
+    }
+
+    pub(crate) fn asked(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Watches a fit: the live line, the log, the wish to stop.
+pub(crate) struct Live<'a> {
+    bar: ProgressBar,
+    stop: Stop,
+    /// What is being fitted, at the line's beginning.
+    title: String,
+    /// What to do with epochs that ended.
+    log: Box<dyn FnMut(&[EpochRecord]) + 'a>,
+    began: Instant,
+    /// Steps that were done before this process began.
+    before: Option<usize>,
+    last: String,
+}
+
+impl<'a> Live<'a> {
+    pub(crate) fn new(output: Output, stop: &Stop, title: impl Into<String>) -> Live<'a> {
+        let shown = stderr().is_terminal() && !output.is_quiet();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1), target);
+        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("=> "));
+        let title = title.into();
+        bar.set_prefix(title.clone());
+        Live {
+            bar,
+            stop: stop.clone(),
+            title,
+            log: Box::new(|_| ()),
+            began: Instant::now(),
+            before: None,
+            last: String::new(),
+        }
+    }
+
+    /// The same, with something to do with epochs that ended.
+    pub(crate) fn logging(mut self, log: impl FnMut(&[EpochRecord]) + 'a) -> Live<'a> {
+        self.log = Box::new(log);
+        self
+    }
+
+    pub(crate) fn retitle(&mut self, title: impl Into<String>) {
+        self.title = title.into();
+        self.bar.set_prefix(self.title.clone());
+        self.began = Instant::now();
+        self.before = None;
+        self.last.clear();
+    }
+}
+
+impl Drop for Live<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Live<'_> {
+    fn progress(&mut self, p: &Progress<'_>) {
+        if !p.ended.is_empty() {
+            (self.log)(p.ended);
+            self.last = describe(p.ended);
+        }
+        let before = *self.before.get_or_insert(p.step.saturating_sub(1));
+        let each = self.began.elapsed().as_secs_f64() / (p.step - before).max(1) as f64;
+        let left = Duration::from_secs_f64(each * (p.steps - p.step) as f64);
+        self.bar.set_length(p.steps as u64);
+        self.bar.set_position(p.step as u64);
+        self.bar.set_message(format!(
+            "epoch {}/{}{}  {:.0} trials/s  {} left at most",
+            (p.epoch + 1).min(p.epochs),
+            p.epochs,
+            self.last,
+            p.trials_per_second,
+            crate::words::duration(left)
+        ));
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.asked()
+    }
+}
+
+/// Validation accuracy and the losses by name, mean over the seeds still learning.
+fn describe(ended: &[EpochRecord]) -> String {
+    let n = ended.len() as f64;
+    let mut text = String::new();
+    let accuracies: Option<Vec<f64>> = ended.iter().map(|e| e.validation_accuracy).collect();
+    if let Some(all) = accuracies {
+        text += &format!("  validation {:.1} %", 100.0 * all.iter().sum::<f64>() / n);
+    }
+    for (i, (name, _)) in ended[0].losses.iter().enumerate() {
+        let mean = ended.iter().map(|e| e.losses[i].1).sum::<f64>() / n;
+        text += &format!("  {name} {mean:.3}");
+    }
+    text
+}
+
+/// Watches a benchmark.
+pub(crate) struct LiveBenchmark<'a> {
+    pub(crate) live: Live<'a>,
+}
+
+impl Watch for LiveBenchmark<'_> {
+    fn progress(&mut self, progress: &Progress<'_>) {
+        self.live.progress(progress);
+    }
+
+    fn stop(&self) -> bool {
+        self.live.stop()
+    }
+}
+
+impl Observer for LiveBenchmark<'_> {
+    fn begins(&mut self, unit: &Unit, done: usize, all: usize) {
+        let (model, fold, folds) = (unit.model, unit.fold + 1, unit.folds);
+        self.live.retitle(format!("{}/{all} {model}, fold {fold} of {folds}", done + 1));
+    }
+
+    fn as_watch(&mut self) -> &mut dyn Watch {
+        self
+    }
+}
