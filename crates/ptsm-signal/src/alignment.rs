@@ -36,16 +36,16 @@ impl Alignment {
     /// Aligns every person's trials, each session on its own. Labels are not read. The trials change only if all could be
     /// aligned.
     pub fn apply(self, trials: &mut Trials) -> Result<()> {
+        let mean = match self {
+            Alignment::None => return Ok(()),
+            Alignment::Euclidean => spd::mean_euclid,
+            Alignment::Riemannian => spd::karcher_mean,
+        };
         let channels = trials.layout().channels.len();
         let mut frames = Vec::new();
         for ((subject, session), rows) in domains(trials) {
             let moments: Vec<_> = rows.iter().map(|&r| second_moment(trials.signal(r), channels)).collect();
-            let reference = match self {
-                Alignment::None => return Ok(()),
-                Alignment::Euclidean => spd::mean_euclid(&moments),
-                Alignment::Riemannian => spd::karcher_mean(&moments),
-            };
-            let frame = reference
+            let frame = mean(&moments)
                 .and_then(|reference| spd::inverse_sqrt(&reference))
                 .map_err(|error| within(error, subject, session))?;
             frames.push((rows, frame));

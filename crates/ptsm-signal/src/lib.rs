@@ -6,6 +6,23 @@
 //! value, [`TargetAccess`], and travels with every score.
 //!
 //! Signals are in microvolts wherever a unit is not named.
+//!
+//! ```
+//! use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, SubjectId, Who};
+//!
+//! // Ten seconds of two channels, with one cue after three seconds.
+//! let samples = (0..2 * 1600).map(|t| (0.4 * t as f32).sin()).collect();
+//! let cue = Event { sample: 480, code: "T1".into(), samples: 0 };
+//! let recording = Recording::new(160.0, ["C3", "C4"].map(Channel::named).to_vec(), samples, vec![cue])?;
+//!
+//! let kind = FilterKind::ZeroPhase { order: 4 };
+//! let band = Band { low_hz: Some(8.0), high_hz: Some(30.0), kind };
+//! let pipeline = Pipeline { band: Some(band), rate_hz: Some(100.0), ..Pipeline::default() };
+//! let who = Who { subject: SubjectId(1), session: 1, run: 1 };
+//! let cut = pipeline.cut(&recording, &[("T1".into(), "left".into())], who)?;
+//! assert_eq!((cut.trials.len(), cut.trials.layout().samples), (1, 400));
+//! # Ok::<(), ptsm_signal::Error>(())
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -43,8 +43,8 @@ fn sinc(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) }
 }
 
-/// Applies a symmetric filter of odd length with its delay taken out. The ends are extended as by [`super::zero_phase`], by half the
-/// filter's length; a signal not longer than that is refused.
+/// Applies a symmetric filter of odd length with its delay taken out. The ends are extended as by [`super::zero_phase`], by
+/// half the filter's length; a signal not longer than that is refused.
 pub fn fir(filter: &[f64], signal: &[f64]) -> Result<Vec<f64>> {
     if filter.len().is_multiple_of(2) {
         let taps = filter.len();

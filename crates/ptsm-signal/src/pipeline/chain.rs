@@ -44,6 +44,7 @@ impl Chain {
             }
         }
         let resampler = pipeline.rate_hz.map(|to_hz| Resampler::between(rate_hz, to_hz)).transpose()?;
+        let resampler = resampler.filter(|resampler| resampler.ratio() != (1, 1));
         Ok(Chain { steps, resampler })
     }
 

@@ -102,7 +102,8 @@ pub struct Pipeline {
     pub notch_hz: Option<f64>,
     /// The band to keep.
     pub band: Option<Band>,
-    /// The rate to resample to.
+    /// The rate to resample to. The filter against aliasing is centred: it looks ten samples of the lower rate ahead, even where the
+    /// band is causal.
     pub rate_hz: Option<f64>,
     /// The window, in seconds after the cue; the end is not included. Arrays that are trials already are cropped to it where it
     /// lies inside them and keep their own window where it does not.
