@@ -37,6 +37,8 @@ BUTTERWORTH = [
     (5, 4.0, 36.0, 250.0),
     (8, 8.0, 13.0, 250.0),
 ]
+# Bands symmetric about a quarter of the rate: poles are equally near the unit circle and rounding orders the sections.
+SYMMETRIC = [(4, 35.0, 45.0, 160.0), (3, 57.5, 67.5, 250.0)]
 # Frequency, quality, rate.
 NOTCH = [(50.0, 30.0, 160.0), (60.0, 30.0, 250.0), (50.0, 5.0, 1000.0)]
 # Coefficients, lower edge, upper edge, window, beta, rate.
@@ -115,11 +117,14 @@ def windowed(taps: int, low: float | None, high: float | None, window: str, beta
     return row
 
 
-def golden() -> dict:
-    recursive_rows = [
+def butterworth_rows(cases: list[tuple]) -> list[dict]:
+    return [
         {"order": n, "low": low, "high": high, "rate": rate} | recursive(butter(n, low, high, rate), 1501)
-        for n, low, high, rate in BUTTERWORTH
+        for n, low, high, rate in cases
     ]
+
+
+def golden() -> dict:
     notch_rows = []
     for frequency, quality, rate in NOTCH:
         b, a = signal.iirnotch(frequency, quality, fs=rate)
@@ -136,7 +141,8 @@ def golden() -> dict:
         "made_by": "xtask/python/signal_golden.py",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
         "wave": "40 + 0.05 t + 30 sin(0.37 t) + 12 cos(1.31 t + 0.4) + 8 sin(0.0021 t^2), t = 0, 1, ...",
-        "butterworth": recursive_rows,
+        "butterworth": butterworth_rows(BUTTERWORTH),
+        "symmetric": butterworth_rows(SYMMETRIC),
         "notch": notch_rows,
         "firwin": [windowed(*case) for case in FIRWIN],
         "resample": resample_rows,

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 pub(crate) const LARGEST_ORDER: usize = 16;
 
 /// A Butterworth filter. `order` is that of the low-pass prototype: a band-pass has twice as many poles, as in SciPy.
+///
+/// Sections are SciPy's, in its order. Of a band that is symmetric about a quarter of the rate rounding decides the order, there as here;
+/// the filter is the same.
 pub fn butterworth(order: usize, pass: Pass, rate_hz: f64) -> Result<Sections> {
     if !(1..=LARGEST_ORDER).contains(&order) {
         return Err(Error::pipeline(format!(
