@@ -13,6 +13,18 @@ pub(super) enum Rhythm {
     Theta,
 }
 
+impl Rhythm {
+    /// How wide its peak is.
+    pub(super) fn bandwidth_hz(self) -> f64 {
+        match self {
+            Rhythm::Alpha => 1.4,
+            Rhythm::Mu => 1.8,
+            Rhythm::Theta => 2.0,
+            Rhythm::Beta => 4.0,
+        }
+    }
+}
+
 /// A place in the cortex with a job of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -41,7 +53,8 @@ struct Average {
     name: &'static str,
     /// Towards the scalp above it; any length.
     direction: [f64; 3],
-    /// Distance from the middle, in head radii. The cortex ends at 0.87.
+    /// Distance from the middle, in head radii. The cortex ends at 0.87, but what is active is a patch of many square
+    /// centimetres, and seen from the scalp such a patch looks like a dipole lying deeper.
     eccentricity: f64,
     /// The dipole's direction as outwards plus this.
     lean: [f64; 3],
@@ -82,6 +95,17 @@ impl Site {
         self.average().rhythm
     }
 
+    /// How strong its rhythm is, as a deviation in nAm; 0 where it has none.
+    pub(super) fn rhythm_nam(self) -> f64 {
+        match (self, self.rhythm()) {
+            (Site::OccipitalAlphaLeft | Site::OccipitalAlphaRight, _) => 38.0,
+            (_, Some(Rhythm::Alpha | Rhythm::Mu)) => 22.0,
+            (_, Some(Rhythm::Beta)) => 10.0,
+            (_, Some(Rhythm::Theta)) => 14.0,
+            (_, None) => 0.0,
+        }
+    }
+
     /// The dipole of an average head, of 1 nAm.
     pub(super) fn dipole(self) -> Dipole {
         let site = self.average();
@@ -102,13 +126,13 @@ impl Site {
             outwards,
             rhythm,
         };
-        let hand_mu = |name| line(name, [-0.70, -0.04, 0.71], 0.78, [0.0, -0.25, 0.0], true, Some(Mu));
-        let hand_beta = |name| line(name, [-0.68, 0.10, 0.73], 0.78, [0.0, 0.30, 0.0], true, Some(Beta));
-        let parietal = |name| line(name, [-0.52, -0.68, 0.52], 0.78, [0.0; 3], true, Some(Alpha));
-        let occipital = |name| line(name, [-0.28, -0.93, 0.24], 0.76, [-0.2, 0.0, 0.2], true, Some(Alpha));
+        let hand_mu = |name| line(name, [-0.70, -0.04, 0.71], 0.62, [0.0, -0.25, 0.0], true, Some(Mu));
+        let hand_beta = |name| line(name, [-0.68, 0.10, 0.73], 0.64, [0.0, 0.30, 0.0], true, Some(Beta));
+        let parietal = |name| line(name, [-0.52, -0.68, 0.52], 0.62, [0.0; 3], true, Some(Alpha));
+        let occipital = |name| line(name, [-0.28, -0.93, 0.24], 0.60, [-0.2, 0.0, 0.2], true, Some(Alpha));
         let auditory = |name| line(name, [-0.93, -0.05, 0.36], 0.62, [-0.30, 0.35, 0.90], false, None);
-        let visual = |name| line(name, [-0.66, -0.74, 0.10], 0.75, [0.0; 3], true, None);
-        let temporal_p3 = |name| line(name, [-0.72, -0.55, 0.42], 0.66, [0.4, 0.0, 0.4], true, None);
+        let visual = |name| line(name, [-0.66, -0.74, 0.10], 0.62, [0.0; 3], true, None);
+        let temporal_p3 = |name| line(name, [-0.72, -0.55, 0.42], 0.60, [0.4, 0.0, 0.4], true, None);
         match self {
             Site::HandMuLeft => hand_mu("left hand area, mu"),
             Site::HandMuRight => hand_mu("right hand area, mu").mirrored(),
@@ -119,17 +143,17 @@ impl Site {
             Site::OccipitalAlphaLeft => occipital("left occipital cortex, alpha"),
             Site::OccipitalAlphaRight => occipital("right occipital cortex, alpha").mirrored(),
             Site::FrontalTheta => {
-                line("medial frontal cortex, theta", [0.0, 0.62, 0.78], 0.70, [0.0; 3], true, Some(Theta))
+                line("medial frontal cortex, theta", [0.0, 0.62, 0.78], 0.62, [0.0; 3], true, Some(Theta))
             }
             Site::MedialBeta => {
-                line("medial motor cortex, beta", [0.0, 0.15, 0.99], 0.74, [0.0; 3], true, Some(Beta))
+                line("medial motor cortex, beta", [0.0, 0.15, 0.99], 0.66, [0.0; 3], true, Some(Beta))
             }
             Site::AuditoryLeft => auditory("left auditory cortex"),
             Site::AuditoryRight => auditory("right auditory cortex").mirrored(),
             Site::VisualLeft => visual("left occipito-temporal cortex"),
             Site::VisualRight => visual("right occipito-temporal cortex").mirrored(),
             Site::ParietalP3 => {
-                line("medial parietal cortex", [0.0, -0.60, 0.80], 0.66, [0.0; 3], true, None)
+                line("medial parietal cortex", [0.0, -0.60, 0.80], 0.55, [0.0; 3], true, None)
             }
             Site::TemporalP3Left => temporal_p3("left temporo-parietal cortex"),
             Site::TemporalP3Right => temporal_p3("right temporo-parietal cortex").mirrored(),

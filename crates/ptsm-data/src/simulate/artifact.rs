@@ -11,6 +11,10 @@ use super::random::{Purpose, Streams, factor, normal, poisson_times};
 
 /// Where the eyes are, in head radii: in front of the brain and below it.
 const EYES: [[f64; 3]; 2] = [[-0.34, 1.02, -0.32], [0.34, 1.02, -0.32]];
+/// How large an eye is.
+const EYE_SIZE: f64 = 0.2;
+/// Where the lids' part of the eyes' dipoles points while they close.
+const LIDS: [f64; 3] = [0.0, 0.25, 1.0];
 /// Muscles near the cap: temples, jaws and neck.
 const MUSCLES: [[f64; 3]; 6] = [
     [-0.86, 0.42, -0.28],
@@ -27,6 +31,7 @@ const SENSOR_UV: f64 = 0.8;
 /// Slow drift of an electrode in microvolts, and its time.
 const DRIFT_UV: f64 = 12.0;
 const DRIFT_S: f64 = 8.0;
+const DRIFT_RATE_HZ: f64 = 8.0;
 
 /// Eyes and muscles, as sources with their places on the scalp.
 pub(super) fn sources(
@@ -39,37 +44,14 @@ pub(super) fn sources(
     if cohort.artifacts == 0.0 {
         return Vec::new();
     }
-    let eyes = |direction: Vector3<f64>| -> Vec<f64> {
-        let at = |place: Vector3<f64>| {
-            EYES.iter()
-                .map(|&eye| {
-                    let apart = place - Vector3::from(eye);
-                    direction.dot(&apart) / apart.norm().powi(3)
-                })
-                .sum::<f64>()
-        };
-        session.electrodes.iter().map(|e| at(*e)).collect()
-    };
-    // A blink shows the upward-pointing cornea to the lid; in microvolts at the forehead.
-    let up = eyes(Vector3::new(0.0, 0.25, 1.0));
-    let forehead: f64 = {
-        let place = Vector3::new(-0.30, 0.95, -0.05).normalize();
-        EYES.iter()
-            .map(|&eye| {
-                let apart = place - Vector3::from(eye);
-                Vector3::new(0.0, 0.25, 1.0).dot(&apart) / apart.norm().powi(3)
-            })
-            .sum()
+    // Microvolts at the forehead, where blinks are measured.
+    let unit = eye_potential(LIDS.into(), &Vector3::new(-0.29, 0.96, -0.06));
+    let topography = |direction: Vector3<f64>| -> Vec<f32> {
+        session.electrodes.iter().map(|e| (eye_potential(direction, e) / unit) as f32).collect()
     };
     let mut all = vec![
-        Source {
-            topography: up.iter().map(|v| (v / forehead) as f32).collect(),
-            course: blinks(cohort, person, streams, length),
-        },
-        Source {
-            topography: eyes(Vector3::x()).iter().map(|v| (v / forehead) as f32).collect(),
-            course: saccades(cohort, streams, length),
-        },
+        Source { topography: topography(LIDS.into()), course: blinks(cohort, person, streams, length) },
+        Source { topography: topography(Vector3::x()), course: saccades(cohort, streams, length) },
     ];
     for (m, &muscle) in MUSCLES.iter().enumerate() {
         let topography = session
@@ -82,14 +64,31 @@ pub(super) fn sources(
     all
 }
 
+/// The potential of two eyes whose dipoles point somewhere, up to a factor. The eyes lie outside of the head's spheres, so
+/// theirs is the field in a wide conductor; it is flattened near the eye, which is no point.
+fn eye_potential(direction: Vector3<f64>, place: &Vector3<f64>) -> f64 {
+    EYES.iter()
+        .map(|&eye| {
+            let apart = place - Vector3::from(eye);
+            direction.dot(&apart) / (apart.norm_squared() + EYE_SIZE * EYE_SIZE).powf(1.5)
+        })
+        .sum()
+}
+
 /// The lid goes down within 0.1 s and comes up within 0.3 s.
 fn blinks(cohort: &Cohort, person: &Person, streams: &Streams, length: usize) -> Vec<f32> {
     let random = &mut streams.stream(Purpose::Artifact, 0);
     let rate = cohort.rate_hz;
     let mut course = vec![0.0; length];
+    let mut open_s = 0.0;
     for at_s in poisson_times(random, person.blinks_hz * cohort.artifacts, length as f64 / rate) {
         let height = person.blink_uv * factor(random, 0.2);
         let rise_s = 0.10 * factor(random, 0.15);
+        // No blink while the lid is still coming up.
+        if at_s < open_s {
+            continue;
+        }
+        open_s = at_s + 0.5;
         for (t, value) in course[(at_s * rate) as usize..].iter_mut().take((0.7 * rate) as usize).enumerate()
         {
             let phase = t as f64 / rate / rise_s;
@@ -131,7 +130,7 @@ fn muscle_course(
 ) -> Vec<f32> {
     let random = &mut streams.stream(Purpose::Artifact, 2 + muscle);
     let rate = cohort.rate_hz;
-    let tone = 1.0 * cohort.artifacts.min(1.0) * factor(random, 0.5);
+    let tone = cohort.artifacts.min(1.0) * factor(random, 0.5);
     let mut envelope = vec![tone; length];
     for at_s in poisson_times(random, person.bursts_hz * cohort.artifacts, length as f64 / rate) {
         let height = 15.0 * factor(random, 0.5);
@@ -184,8 +183,13 @@ pub(super) fn electrode(
     }
     if cohort.artifacts > 0.0 {
         let drift = (DRIFT_UV * impedance * cohort.artifacts.min(1.0)) as f32;
-        for (value, wander) in samples.iter_mut().zip(wander(length, rate, DRIFT_S, random)) {
-            *value += drift * wander;
+        // Drawn a few times a second and joined by lines: it is that slow.
+        let every = (rate / DRIFT_RATE_HZ).round() as usize;
+        let knots = wander(length / every + 2, DRIFT_RATE_HZ, DRIFT_S, random);
+        for (stretch, ends) in samples.chunks_mut(every).zip(knots.windows(2)) {
+            for (t, value) in stretch.iter_mut().enumerate() {
+                *value += drift * (ends[0] + (ends[1] - ends[0]) * t as f32 / every as f32);
+            }
         }
         // A loose electrode jumps and creeps back.
         let per_second = 0.002 * impedance * cohort.artifacts;

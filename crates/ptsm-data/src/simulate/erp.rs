@@ -2,9 +2,9 @@
 //! responses overlap. Latency and height vary with person and trial.
 
 use super::anatomy::Site;
-use super::mix::Activity;
+use super::mix::{Activity, Carrier};
 use super::person::Person;
-use super::random::{Purpose, Streams, factor, normal};
+use super::random::{Purpose, Streams, attended, factor, normal};
 use super::schedule::Schedule;
 
 /// When the P300 is highest in an average person, and how wide it is, in seconds.
@@ -12,20 +12,27 @@ const P3_S: f64 = 0.37;
 const P3_WIDTH_S: f64 = 0.075;
 /// How much latencies vary from trial to trial.
 const JITTER_S: f64 = 0.03;
+/// Share of targets that are missed.
+const LAPSES: f64 = 0.08;
 
 /// Where the P300 is: sites with heights in nAm at effect 1.
-pub(super) const SITES: [(Site, f64); 3] =
-    [(Site::ParietalP3, 150.0), (Site::TemporalP3Left, 60.0), (Site::TemporalP3Right, 60.0)];
+const P3: [(Site, f64); 3] =
+    [(Site::ParietalP3, 27.0), (Site::TemporalP3Left, 11.0), (Site::TemporalP3Right, 11.0)];
 
 /// N1 and P2 of every stimulus: site, height in nAm, latency, width.
 const COMMON: [(Site, f64, f64, f64); 6] = [
-    (Site::VisualLeft, -60.0, 0.16, 0.025),
-    (Site::VisualRight, -65.0, 0.16, 0.025),
-    (Site::VisualLeft, 35.0, 0.23, 0.035),
-    (Site::VisualRight, 35.0, 0.23, 0.035),
-    (Site::OccipitalAlphaLeft, 40.0, 0.10, 0.018),
-    (Site::OccipitalAlphaRight, 40.0, 0.10, 0.018),
+    (Site::VisualLeft, -14.0, 0.16, 0.025),
+    (Site::VisualRight, -15.0, 0.16, 0.025),
+    (Site::VisualLeft, 9.0, 0.23, 0.035),
+    (Site::VisualRight, 9.0, 0.23, 0.035),
+    (Site::OccipitalAlphaLeft, 9.0, 0.10, 0.018),
+    (Site::OccipitalAlphaRight, 9.0, 0.10, 0.018),
 ];
+
+/// The sites of the P300.
+pub(super) fn carriers() -> [Carrier; 3] {
+    P3.map(|(site, difference)| Carrier { site, difference })
+}
 
 /// How much of the P300 is there, 0 to 1, at a time after the stimulus, in somebody this late.
 pub(super) fn profile(time_s: f64, delay_s: f64) -> f64 {
@@ -58,15 +65,15 @@ pub(super) fn act(
         let early = 0.3 * (person.delay_s + JITTER_S * normal(random));
         let height = factor(random, 0.25);
         let late = JITTER_S * normal(random);
-        let target_height = factor(random, 0.3);
+        let target_height = factor(random, 0.3) * attended(random, LAPSES);
         for (site, moment, at_s, width_s) in COMMON {
-            let scale = moment * height * person.amplitudes[site as usize];
+            let scale = moment * height;
             add(activity, site, cue.sample, window, |t| {
                 scale * bump(t as f64 / rate_hz, at_s + early, width_s)
             });
         }
         if cue.class == 1 {
-            for (site, moment) in SITES {
+            for (site, moment) in P3 {
                 let scale = moment * effect * target_height;
                 add(activity, site, cue.sample, window, |t| {
                     scale * profile(t as f64 / rate_hz, person.delay_s + late)

@@ -5,15 +5,24 @@
 //! know is thus in band power, never in phase.
 
 use super::anatomy::Site;
-use super::mix::Activity;
-use super::random::{Purpose, Streams, normal};
+use super::mix::{Activity, Carrier};
+use super::random::{Purpose, Streams, attended, normal};
 use super::schedule::Schedule;
 
 /// How much both sides weaken, as a share of amplitude.
 const COMMON: f64 = 0.15;
 /// How much further the side opposite to the hand weakens in an average person, mu and beta.
-pub(super) const MU_DEPTH: f64 = 0.40;
-pub(super) const BETA_DEPTH: f64 = 0.30;
+const MU_DEPTH: f64 = 0.38;
+const BETA_DEPTH: f64 = 0.30;
+/// Each site, the class of the opposite hand, and how much further it weakens with that hand.
+const HANDS: [(Site, usize, f64); 4] = [
+    (Site::HandMuLeft, 1, MU_DEPTH),
+    (Site::HandMuRight, 0, MU_DEPTH),
+    (Site::HandBetaLeft, 1, BETA_DEPTH),
+    (Site::HandBetaRight, 0, BETA_DEPTH),
+];
+/// Share of trials in which nothing is imagined. It keeps every decoder from being right always.
+const LAPSES: f64 = 0.10;
 /// No rhythm falls below this share.
 const FLOOR: f64 = 0.08;
 /// When, in seconds after the cue, weakening is half there and half gone, and how gradually both go.
@@ -22,14 +31,13 @@ const END_S: f64 = 3.6;
 const BEGIN_WIDTH_S: f64 = 0.10;
 const END_WIDTH_S: f64 = 0.15;
 
-/// Where the task is: sites with how much their amplitude depends on the class, in units of the effect. Signs say for which
-/// class the rhythm is weaker: minus is the first, the left hand.
-pub(super) const SITES: [(Site, f64); 4] = [
-    (Site::HandMuLeft, MU_DEPTH),
-    (Site::HandMuRight, -MU_DEPTH),
-    (Site::HandBetaLeft, BETA_DEPTH),
-    (Site::HandBetaRight, -BETA_DEPTH),
-];
+/// The hand areas; the rhythm's power falls with the opposite hand.
+pub(super) fn carriers() -> [Carrier; 4] {
+    HANDS.map(|(site, hand, depth)| {
+        let power = site.rhythm_nam().powi(2) * ((1.0 - COMMON).powi(2) - (1.0 - COMMON - depth).powi(2));
+        Carrier { site, difference: if hand == 1 { -power } else { power } }
+    })
+}
 
 /// How much of the weakening is there, 0 to 1, at a time after the cue.
 pub(super) fn profile(time_s: f64) -> f64 {
@@ -49,10 +57,9 @@ pub(super) fn act(
     let shape: Vec<f64> = (0..(4.6 * rate_hz) as usize).map(|t| profile(t as f64 / rate_hz)).collect();
     for cue in &schedule.cues {
         let common = COMMON * (1.0 + 0.3 * normal(random));
-        let trial = (1.0 + 0.45 * normal(random)).clamp(0.0, 2.0);
-        for (site, depth) in SITES {
-            let opposite = (depth > 0.0) == (cue.class == 1);
-            let own = if opposite { depth.abs() * effect * trial } else { 0.0 };
+        let trial = (1.0 + 0.45 * normal(random)).clamp(0.0, 2.0) * attended(random, LAPSES);
+        for (site, hand, depth) in HANDS {
+            let own = if cue.class == hand { depth * effect * trial } else { 0.0 };
             let gain = activity.gain(site);
             for (value, shape) in gain[cue.sample..].iter_mut().zip(&shape) {
                 *value *= (1.0 - shape * (common + own)).max(FLOOR) as f32;

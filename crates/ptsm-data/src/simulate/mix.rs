@@ -3,7 +3,7 @@
 use nalgebra::Vector3;
 use ptsm_signal::{Event, SubjectId};
 
-use super::anatomy::{Rhythm, Site};
+use super::anatomy::Site;
 use super::cohort::{Cohort, Task};
 use super::head::{Dipole, Head};
 use super::noise::{Coloured, rhythm};
@@ -13,7 +13,7 @@ use super::schedule::Schedule;
 use super::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.
-const BACKGROUND_NAM: f64 = 45.0;
+const BACKGROUND_NAM: f64 = 18.0;
 
 /// Something that reaches the electrodes.
 pub(super) struct Source {
@@ -46,23 +46,22 @@ impl Activity {
     }
 }
 
-/// How strong a rhythm is at its site, in nAm, and how wide, in Hz.
-pub(super) fn rhythm_size(site: Site, kind: Rhythm) -> (f64, f64) {
-    match (site, kind) {
-        (Site::OccipitalAlphaLeft | Site::OccipitalAlphaRight, _) => (190.0, 1.3),
-        (_, Rhythm::Alpha) => (110.0, 1.5),
-        (_, Rhythm::Mu) => (100.0, 1.8),
-        (_, Rhythm::Beta) => (50.0, 4.0),
-        (_, Rhythm::Theta) => (70.0, 2.0),
-    }
+/// A site that carries the task.
+#[derive(Clone, Copy)]
+pub(super) struct Carrier {
+    /// Which.
+    pub(super) site: Site,
+    /// How much it differs between the classes at effect 1, plus where the second class has more: power in nAm^2 for
+    /// `Imagery` and `Attention`, moment in nAm for `Erp`.
+    pub(super) difference: f64,
 }
 
-/// Whether a rhythm belongs to the task, and so is not made larger with the background.
-fn of_task(task: Task, site: Site) -> bool {
+/// The sites that carry a task.
+pub(super) fn carriers(task: Task) -> Vec<Carrier> {
     match task {
-        Task::Imagery => imagery::SITES.iter().any(|(s, _)| *s == site),
-        Task::Attention => attention::SITES.iter().any(|(s, _)| *s == site),
-        Task::Erp => false,
+        Task::Imagery => imagery::carriers().to_vec(),
+        Task::Erp => erp::carriers().to_vec(),
+        Task::Attention => attention::carriers().to_vec(),
     }
 }
 
@@ -95,6 +94,7 @@ pub(super) fn record(
         Task::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
     }
 
+    let of_task: Vec<Site> = carriers(cohort.task).iter().map(|c| c.site).collect();
     let mut sources = artifact::sources(cohort, &person, &state, &streams, length);
     let appear = |dipole: &Dipole| -> Vec<f32> {
         leadfield(&head, dipole, &state.electrodes).into_iter().map(|v| v as f32).collect()
@@ -103,9 +103,10 @@ pub(super) fn record(
         let s = site as usize;
         let mut course = vec![0.0; length];
         if let Some(kind) = site.rhythm() {
-            let (moment, bandwidth) = rhythm_size(site, kind);
-            let others = if of_task(cohort.task, site) { 1.0 } else { cohort.background };
-            let scale = (moment * person.amplitudes[s] * state.amplitudes[s] * others) as f32;
+            let (moment, bandwidth) = (site.rhythm_nam(), kind.bandwidth_hz());
+            // What carries the task does not grow with the background.
+            let others = if of_task.contains(&site) { 1.0 } else { cohort.background };
+            let scale = (moment * others) as f32;
             let random = &mut streams.stream(Purpose::Rhythm, s);
             course = rhythm(length, rate, person.frequency_hz(kind), bandwidth, random);
             course.iter_mut().for_each(|v| *v *= scale);
@@ -116,7 +117,9 @@ pub(super) fn record(
         if let Some(evoked) = &activity.evoked[s] {
             course.iter_mut().zip(evoked).for_each(|(v, e)| *v += e);
         }
-        sources.push(Source { topography: appear(&person.sites[s]), course });
+        let amplitude = (person.amplitudes[s] * state.amplitudes[s]) as f32;
+        let topography = appear(&person.sites[s]).into_iter().map(|v| amplitude * v).collect();
+        sources.push(Source { topography, course });
     }
     let coloured = Coloured::new(rate, person.exponent);
     let scale = (BACKGROUND_NAM * person.background * cohort.background) as f32;

@@ -13,9 +13,12 @@ use super::random::{Purpose, Streams, factor, normal};
 const BACKGROUND_DIPOLES: usize = 48;
 /// Share of those with an effect in whom it goes the wrong way, weakly.
 const REVERSED: f64 = 0.05;
+const REVERSED_SIZE: f64 = -0.15;
+/// The golden ratio's fraction, whose multiples are spread most evenly around a circle.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// How far dipoles of one person lie from those of the average head, in head radii, and how much they turn, in radians.
-const PLACE_DEVIATION: f64 = 0.04;
-const TURN_DEVIATION: f64 = 0.30;
+const PLACE_DEVIATION: f64 = 0.03;
+const TURN_DEVIATION: f64 = 0.22;
 /// How much a cap is turned on a head, in radians: between people, and each time it is put on.
 const CAP_DEVIATION: f64 = 0.05;
 const SESSION_CAP_DEVIATION: f64 = 0.02;
@@ -56,12 +59,12 @@ impl Person {
     pub(super) fn new(cohort: &Cohort, subject: u32, head: &Head) -> Person {
         let streams = Streams { seed: cohort.seed, subject, session: 0, run: 0 };
         let spread = cohort.variability;
-        let (absent, effect) = effect(cohort, &mut streams.stream(Purpose::Effect, 0));
+        let (absent, effect) = effect(cohort, subject);
         let random = &mut streams.stream(Purpose::Person, 0);
         let sites = Site::ALL.map(|site| displaced(site.dipole(), spread, head, random)).to_vec();
         // Both sides share most of what makes a person's rhythms strong or weak.
         let common = factor(random, 0.30 * spread);
-        let amplitudes = Site::ALL.map(|_| common * factor(random, 0.22 * spread)).to_vec();
+        let amplitudes = Site::ALL.map(|_| common * factor(random, 0.12 * spread)).to_vec();
         Person {
             effect,
             absent,
@@ -122,33 +125,33 @@ impl Session {
         let cap = turn(SESSION_CAP_DEVIATION * spread, random) * person.cap;
         let effect = factor(random, 0.15 * spread);
         let amplitudes = Site::ALL.map(|_| factor(random, 0.10 * spread)).to_vec();
-        // Each channel has a stream of its own, so adding one leaves the others as they are.
-        let channel = |c: usize| streams.stream(Purpose::Session, c + 1);
-        Session {
-            electrodes: nominal.iter().map(|e| cap * e).collect(),
-            gains: (0..nominal.len()).map(|c| factor(&mut channel(c), 0.04 * spread)).collect(),
-            impedances: (0..nominal.len())
-                .map(|c| {
-                    let random = &mut channel(c);
-                    let _gain = normal(random);
-                    factor(random, 0.4)
-                })
-                .collect(),
-            amplitudes,
-            effect,
-        }
+        let (gains, impedances) = (0..nominal.len())
+            .map(|channel| {
+                let random = &mut streams.stream(Purpose::Electrode, channel);
+                (factor(random, 0.04 * spread), factor(random, 0.4))
+            })
+            .unzip();
+        let electrodes = nominal.iter().map(|e| cap * e).collect();
+        Session { electrodes, gains, impedances, amplitudes, effect }
     }
 }
 
 /// Whether the effect is absent in somebody, and how strong it is. The draws are the same whatever the settings.
-fn effect(cohort: &Cohort, random: &mut ChaCha8Rng) -> (bool, f64) {
-    let (lot, direction): (f64, f64) = (random.random(), random.random());
-    let size = factor(random, 0.40 * cohort.variability).min(1.9);
+///
+/// Who has none, and in whom it goes the wrong way, are drawn by steps of irrational length around a circle and not
+/// independently: small cohorts then have the shares they ask for, and a person still depends on no other.
+fn effect(cohort: &Cohort, subject: u32) -> (bool, f64) {
+    let everybody = Streams { seed: cohort.seed, subject: 0, session: 0, run: 0 };
+    let start = &mut everybody.stream(Purpose::Effect, 0);
+    let mut share = |step: f64| (start.random::<f64>() + step * f64::from(subject)).fract();
+    let (lot, direction) = (share(GOLDEN), share(std::f64::consts::SQRT_2));
+    let random = &mut Streams { subject, ..everybody }.stream(Purpose::Effect, 0);
+    let size = factor(random, 0.35 * cohort.variability).min(1.8);
     if lot < cohort.absent {
         return (true, 0.0);
     }
     let wrong_way = direction < REVERSED * cohort.variability.min(1.0);
-    (false, cohort.strength * if wrong_way { -0.3 * size } else { size })
+    (false, cohort.strength * if wrong_way { REVERSED_SIZE } else { size })
 }
 
 fn displaced(average: Dipole, spread: f64, head: &Head, random: &mut ChaCha8Rng) -> Dipole {
@@ -170,7 +173,7 @@ fn scattered(random: &mut ChaCha8Rng) -> Dipole {
     let height = random.random_range(-0.35..1.0_f64);
     let angle = random.random_range(0.0..std::f64::consts::TAU);
     let ring = (1.0 - height * height).sqrt();
-    let eccentricity = random.random_range(0.60..0.82);
+    let eccentricity = random.random_range(0.45..0.72);
     let moment = Vector3::new(normal(random), normal(random), normal(random));
     Dipole {
         place: eccentricity * Vector3::new(ring * angle.cos(), ring * angle.sin(), height),

@@ -1,6 +1,6 @@
 //! Random numbers that depend on what they are for, and on nothing drawn before.
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -11,6 +11,7 @@ pub(super) enum Purpose {
     Effect,
     Cap,
     Session,
+    Electrode,
     Schedule,
     Task,
     Rhythm,
@@ -51,6 +52,11 @@ pub(super) fn normal(random: &mut ChaCha8Rng) -> f64 {
 /// A positive factor around 1; its logarithm has this deviation.
 pub(super) fn factor(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
     (deviation * normal(random)).exp()
+}
+
+/// 0 in this share of draws and 1 in the others: nobody minds the task all the time.
+pub(super) fn attended(random: &mut ChaCha8Rng, lapses: f64) -> f64 {
+    if random.random_bool(lapses) { 0.0 } else { 1.0 }
 }
 
 /// Times of a Poisson process, in seconds.

@@ -4,10 +4,10 @@ use nalgebra::Vector3;
 use ptsm_signal::{Position, SubjectId, position};
 use serde::Serialize;
 
-use super::anatomy::{Rhythm, Site};
+use super::anatomy::Site;
 use super::cohort::{Cohort, Task};
 use super::head::{Dipole, Head};
-use super::mix::{leadfield, rhythm_size};
+use super::mix::{Carrier, carriers, leadfield};
 use super::person::Person;
 use super::{attention, erp, imagery};
 
@@ -36,9 +36,9 @@ pub struct SourceTruth {
     pub position: Position,
     /// Its direction, of length 1.
     pub direction: Position,
-    /// How much it differs between the classes at effect 1: plus is more for the second class. Share of the rhythm's
-    /// amplitude (`Imagery`, `Attention`) or nAm (`Erp`).
-    pub effect: f64,
+    /// How much it differs between the classes where the effect is 1, plus where the second class has more: power in nAm^2
+    /// for `Imagery` and `Attention`, moment in nAm for `Erp`.
+    pub difference: f64,
 }
 
 /// One person.
@@ -97,32 +97,23 @@ pub(super) fn truth(cohort: &Cohort) -> Truth {
     };
     let [start_s, end_s] = cohort.window_s();
     let samples = ((end_s - start_s) * cohort.rate_hz).round() as usize;
-    let strong: Vec<f64> = (0..5000)
-        .map(|ms| start_s + ms as f64 / 1000.0)
-        .filter(|&t| t < end_s && profile(t) >= 0.5)
-        .collect();
+    let milliseconds = (1000.0 * (end_s - start_s)) as usize;
+    let strong: Vec<f64> =
+        (0..=milliseconds).map(|ms| start_s + ms as f64 / 1000.0).filter(|&t| profile(t) >= 0.5).collect();
     let window_s = [strong.first().copied().unwrap_or(start_s), strong.last().copied().unwrap_or(end_s)];
     Truth {
         channels,
         window_s,
         times: (0..samples).map(|t| profile(start_s + t as f64 / cohort.rate_hz)).collect(),
-        sources: sites(cohort.task).into_iter().map(|(site, effect)| source(site, effect)).collect(),
+        sources: carriers(cohort.task).into_iter().map(source).collect(),
         subjects,
     }
 }
 
-fn sites(task: Task) -> Vec<(Site, f64)> {
-    match task {
-        Task::Imagery => imagery::SITES.to_vec(),
-        Task::Erp => erp::SITES.to_vec(),
-        Task::Attention => attention::SITES.to_vec(),
-    }
-}
-
-fn source(site: Site, effect: f64) -> SourceTruth {
+fn source(Carrier { site, difference }: Carrier) -> SourceTruth {
     let Dipole { place, moment } = site.dipole();
     let at = |v: Vector3<f64>| Position { x: v.x, y: v.y, z: v.z };
-    SourceTruth { name: site.name().to_string(), position: at(place), direction: at(moment), effect }
+    SourceTruth { name: site.name().to_string(), position: at(place), direction: at(moment), difference }
 }
 
 /// How much the classes differ at each electrode, as a share of the largest.
@@ -135,13 +126,13 @@ fn map(
 ) -> Vec<f64> {
     let known: Vec<Vector3<f64>> = electrodes.iter().map(|e| e.unwrap_or_else(Vector3::z)).collect();
     let mut difference = vec![0.0; known.len()];
-    for (site, effect) in sites(task) {
-        let field = leadfield(head, &dipoles[site as usize], &known);
-        let size = rhythm_size(site, site.rhythm().unwrap_or(Rhythm::Mu)).0 * amplitudes[site as usize];
+    for carrier in carriers(task) {
+        let site = carrier.site as usize;
+        let field = leadfield(head, &dipoles[site], &known);
         for (sum, v) in difference.iter_mut().zip(field) {
             *sum += match task {
-                Task::Erp => effect * v,
-                Task::Imagery | Task::Attention => effect * (size * v).powi(2),
+                Task::Erp => carrier.difference * amplitudes[site] * v,
+                Task::Imagery | Task::Attention => carrier.difference * (amplitudes[site] * v).powi(2),
             };
         }
     }
