@@ -13,6 +13,7 @@
 mod benchmark;
 mod chance;
 mod error;
+mod masks;
 mod metrics;
 mod record;
 mod score;
@@ -23,6 +24,7 @@ mod summary;
 pub use benchmark::{Benchmark, Entry, Observer, Unit};
 pub use chance::{ALPHA, above_chance, chance_threshold};
 pub use error::{Error, Result};
+pub use masks::{Masks, favours, masks};
 pub use metrics::{METRICS, Metric, metric};
 pub use record::{FewShot, Record, Records};
 pub use score::{Context, Curve, learning_curve, score};

@@ -29,6 +29,11 @@ pub(crate) fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
+/// `1 person`, `2 people`
+pub(crate) fn people(n: usize) -> String {
+    if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
 /// Models in rows: mean, spreads, interval, chance, and what was seen of the people.
 pub(crate) fn summaries(summaries: &[Summary]) -> Table {
     let rows = summaries.iter().map(|s| {
@@ -68,7 +73,7 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
         format!(
             "{}, {} scored, {}; chance {} %, and {} % for all {} trials together at p < 0.001: {}",
             s.protocol,
-            count(s.subjects.len(), "person").replace("persons", "people"),
+            people(s.subjects.len()),
             count(s.seeds, "seed"),
             percent(s.chance.level),
             percent(strict),

@@ -1,6 +1,212 @@
-//! `ptsm demo`
+//! `ptsm demo`: people who do not exist, decoders that never met half of them, and what came of it.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use ptsm_data::simulate::Cohort;
+use ptsm_data::{Source, Split};
+use ptsm_decode::registry::find;
+use ptsm_decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
+use ptsm_eval::{Context, Record, Summary, learning_curve, masks, score};
+use ptsm_signal::{SubjectId, TargetAccess, Trials};
+use serde_json::{Value, json};
+
 use super::Session;
 use crate::args::DemoArgs;
-pub(super) fn run(_args: &DemoArgs, _session: &Session) -> anyhow::Result<()> {
-    Ok(())
+use crate::output;
+use crate::page::{self, Material};
+use crate::progress::Live;
+use crate::words::{self, count, duration, percent};
+
+/// People, of whom the last are strangers.
+const PEOPLE: u32 = 20;
+const STRANGERS: u32 = 6;
+/// Seeds of every network: as many as train at once on two cores.
+const SEEDS: u64 = 2;
+const SHOTS: [usize; 5] = [1, 2, 5, 10, 20];
+
+/// A decoder of the demonstration after its fit.
+struct Shown {
+    name: &'static str,
+    fits: Vec<Fit>,
+    records: Vec<Record>,
+}
+
+pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let say = |text: String| session.output.note(text);
+    std::fs::create_dir_all(&args.to).with_context(|| format!("{} cannot be made", args.to.display()))?;
+    let cohort = Cohort { subjects: PEOPLE, seed: args.seed, ..Cohort::default() };
+    say(format!("simulating {PEOPLE} people who imagine moving their left or right hand"));
+    let source = Source::Simulated { cohort: Box::new(cohort), note: None };
+    let loaded = source.load(None, None)?;
+    let trials = &loaded.trials;
+    let strangers = trials.subjects().into_iter().filter(|s| s.0 > PEOPLE - STRANGERS).collect();
+    let known = trials.subjects().difference(&strangers).copied().collect();
+    let sources = Split::for_training(&known, args.seed)?;
+    let split = Split::of(sources, strangers)?;
+    let lesson = Lesson::new(split.train(trials), split.validation(trials))?;
+    say(format!(
+        "{} of {}; {} to stop by; {} nobody is trained on",
+        count(lesson.train().len(), "trial"),
+        words::people(split.train_subjects().len()),
+        split.validation_subjects().len(),
+        split.test_subjects().len()
+    ));
+
+    let mut shown = vec![];
+    for name in ["ptsm", "eegnet", "csp-lda"] {
+        shown.push(fit(name, args.seed, trials, &split, &lesson, &loaded.fingerprint, session)?);
+    }
+    let records: Vec<Record> = shown.iter().flat_map(|s| s.records.clone()).collect();
+    let mut summaries = Summary::of(&records)?;
+    summaries.sort_by_key(|s| shown.iter().position(|m| m.name == s.model));
+
+    say(format!("adapting ptsm to each stranger with {SHOTS:?} trials of each class"));
+    let ptsm = &shown[0];
+    let people = split.test(trials);
+    let (curve, adapted) = adapt(ptsm, &people, session)?;
+    let few = Summary::of(&curve)?;
+
+    let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &people)).collect::<Result<Vec<_>, _>>()?;
+    let histories: Vec<(String, Vec<EpochRecord>)> = shown
+        .iter()
+        .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
+        .collect();
+    let truth = loaded.truth.as_ref();
+    let page = page::build(&Material {
+        title: "Decoding people it has never met".into(),
+        subtitle: format!(
+            "Left or right hand, imagined: {} trained on, {} decoded without calibration",
+            words::people(split.train_subjects().len()),
+            split.test_subjects().len()
+        ),
+        notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
+                 The numbers say how the program works, not how well it decodes real people."
+            .into(),
+        layout: trials.layout(),
+        summaries: &summaries,
+        few: &few,
+        adapted: Some(adapted.clone()),
+        histories: &histories,
+        masks: &page::mean_over_seeds(all_masks),
+        truth,
+        footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),
+    });
+    let html = args.to.join("demo.html");
+    output::write(&html, page.html().as_bytes())?;
+    let results = args.to.join("results.jsonl");
+    output::write(&results, &lines(records.iter().chain(&curve))?)?;
+
+    let table = words::summaries(&summaries);
+    let text = format!(
+        "{table}\n{adapted}\n\npage: {}\nall scores: {}\ntook {}\n",
+        html.display(),
+        results.display(),
+        duration(start.elapsed())
+    );
+    session.output.result(
+        text,
+        &json!({
+            "page": html,
+            "results": results,
+            "summary": summaries,
+            "few_shot": few,
+            "seconds": start.elapsed().as_secs_f64(),
+        }),
+    )
+}
+
+/// Settings for a minute's work: fewer epochs, nothing else.
+fn changes(name: &str) -> Value {
+    if name == "csp-lda" { json!({}) } else { json!({ "training": { "epochs": 30, "patience": 10 } }) }
+}
+
+fn fit(
+    name: &'static str,
+    seed: u64,
+    trials: &Trials,
+    split: &Split,
+    lesson: &Lesson<'_>,
+    identity: &str,
+    session: &Session,
+) -> anyhow::Result<Shown> {
+    let began = Instant::now();
+    let method = find(name)?;
+    let decoder = method.build(method.settings(trials.layout(), &changes(name))?)?;
+    // What is not random needs no second seed.
+    let n = if name == "csp-lda" { 1 } else { SEEDS };
+    let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
+    let run = Run { seeds: &seeds, cpu: &session.cpu, checkpoint: None, identity };
+    let fits = decoder.fit(lesson, &run, &mut Live::new(session.output, &session.stop, name))?;
+    let mut records = vec![];
+    for fit in &fits {
+        records.extend(score(&*fit.fitted, &split.test(trials), &context(name, fit.seed))?);
+    }
+    let all: Vec<f64> = records.iter().map(|r| r.scores.accuracy).collect();
+    session.output.note(format!(
+        "{name}: {} parameters, {} % in strangers, {}",
+        fits[0].fitted.parameters(),
+        percent(ptsm_eval::mean(&all)),
+        duration(began.elapsed())
+    ));
+    Ok(Shown { name, fits, records })
+}
+
+fn context(name: &str, seed: u64) -> Context {
+    Context {
+        data: "simulated".into(),
+        model: name.into(),
+        protocol: "trained on others".into(),
+        target_access: TargetAccess::Nothing,
+        fold: 0,
+        seed,
+    }
+}
+
+/// The learning curve of every stranger with the first seed, and one person's adaptation in words.
+fn adapt(
+    ptsm: &Shown,
+    people: &ptsm_signal::Subset<'_>,
+    session: &Session,
+) -> anyhow::Result<(Vec<Record>, String)> {
+    let fit = &ptsm.fits[0];
+    let mut all = vec![];
+    let mut told = String::new();
+    let strangers: Vec<SubjectId> = people.subjects().into_iter().collect();
+    for (i, &subject) in strangers.iter().enumerate() {
+        if session.stop.asked() {
+            return Err(ptsm_decode::Error::Stopped.into());
+        }
+        let person = people.only(|t| t.subject == subject);
+        let how = Adaptation::default();
+        let curve = learning_curve(&*fit.fitted, &person, &SHOTS, &how, &context("ptsm", fit.seed))?;
+        if i == 0 {
+            let at = SHOTS.iter().position(|k| *k == 5).unwrap_or(0);
+            let (before, after) = (&curve.records[0].scores, &curve.records[at + 1].scores);
+            let kept = curve.adapted[at].1.guard.is_none_or(|g| g.kept);
+            told = format!(
+                "{subject} adapted with 5 trials of each class: {} % before, {} % after on {} later trials ({}).",
+                percent(before.accuracy),
+                percent(after.accuracy),
+                after.n,
+                if kept {
+                    "leave-one-out found a gain, the tuned masks are kept"
+                } else {
+                    "leave-one-out found no gain, the decoder stays as it was"
+                }
+            );
+        }
+        all.extend(curve.records);
+    }
+    Ok((all, told))
+}
+
+fn lines<'a>(records: impl Iterator<Item = &'a Record>) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = vec![];
+    for record in records {
+        serde_json::to_writer(&mut bytes, record)?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ptsm_decode::Adaptation;
-use ptsm_eval::{Context, Record, Summary, learning_curve, score};
-use ptsm_report::{Column, Table};
-use ptsm_signal::SubjectId;
+use ptsm_decode::{Adaptation, EpochRecord};
+use ptsm_eval::{Context, Record, Summary, learning_curve, masks, score};
+use ptsm_report::{Column, Page, Table};
+use ptsm_signal::{SubjectId, Subset};
 use serde_json::json;
 
 use super::{Session, Trained};
@@ -13,6 +13,8 @@ use crate::args::EvaluateArgs;
 use crate::exit::told;
 use crate::folder::{self, RunFile};
 use crate::input::{Input, for_model};
+use crate::output;
+use crate::page::{self, Material};
 use crate::words::{self, percent};
 
 pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
@@ -49,8 +51,8 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
     let summaries = Summary::of(&records)?;
     let few = Summary::of(&curve)?;
     if let Some(path) = &args.page {
-        let page = crate::page::of_run(&args.run, &trained, &people, &summaries, &few)?;
-        crate::output::write(path, page.html().as_bytes())?;
+        let page = page(args, &trained, &input, &people, &summaries, &few)?;
+        output::write(path, page.html().as_bytes())?;
         session.output.note(format!("page: {}", path.display()));
     }
     let mut text = format!("{}\n{}", by_subject(&records), words::summaries(&summaries));
@@ -61,6 +63,40 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         text,
         &json!({ "records": records, "summary": summaries, "few_shot": { "records": curve, "summary": few } }),
     )
+}
+
+fn page(
+    args: &EvaluateArgs,
+    trained: &Trained,
+    input: &Input,
+    people: &Subset<'_>,
+    summaries: &[Summary],
+    few: &[Summary],
+) -> anyhow::Result<Page> {
+    let card = &trained.card;
+    let each = trained.decoders.iter().map(|(_, fitted)| masks(&**fitted, people));
+    let each = each.collect::<Result<Vec<_>, _>>()?;
+    // An adapted run has no log; its page has no curve of learning.
+    let log = std::fs::read_to_string(args.run.join("log.jsonl")).unwrap_or_default();
+    let history: Vec<EpochRecord> = log.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+    let notice = if input.truth.is_some() { "These people are simulated." } else { "" };
+    Ok(page::build(&Material {
+        title: format!("{} on {}", card.decoder, input.name),
+        subtitle: format!(
+            "Trained on {}, scored on {} it has never met",
+            words::people(card.provenance.subjects),
+            words::people(people.subjects().len())
+        ),
+        notice: notice.into(),
+        layout: &card.layout,
+        summaries,
+        few,
+        adapted: None,
+        histories: &[(card.decoder.clone(), history)],
+        masks: &page::mean_over_seeds(each),
+        truth: input.truth.as_ref(),
+        footer: format!("ptsm {} evaluate; data {}", env!("CARGO_PKG_VERSION"), input.fingerprint),
+    }))
 }
 
 /// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
