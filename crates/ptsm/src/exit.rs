@@ -9,6 +9,8 @@
 
 use std::process::ExitCode;
 
+use crate::remedy;
+
 /// An error of the program itself, with one thing to do.
 #[derive(Debug)]
 pub(crate) struct Told {
@@ -68,13 +70,15 @@ fn stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// The first thing to do that any cause knows.
+/// The first thing to do that any cause knows; else what helps with errors of its kind.
 fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|e| {
+    let own = |e: &(dyn std::error::Error + 'static)| {
         let own = e.downcast_ref::<Told>().map(|t| t.hint.clone());
         own.or_else(|| e.downcast_ref::<ptsm_eval::Error>().and_then(ptsm_eval::Error::hint))
             .or_else(|| e.downcast_ref::<ptsm_decode::Error>().and_then(ptsm_decode::Error::hint))
             .or_else(|| e.downcast_ref::<ptsm_data::Error>()?.hint().map(str::to_string))
             .or_else(|| e.downcast_ref::<ptsm_signal::Error>()?.hint().map(str::to_string))
-    })
+            .or_else(|| e.downcast_ref::<ptsm_io::Error>()?.hint().map(str::to_string))
+    };
+    error.chain().find_map(own).or_else(|| error.chain().find_map(remedy::of).map(str::to_string))
 }

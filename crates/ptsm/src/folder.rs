@@ -1,7 +1,7 @@
 //! A run's folder: what it is (`run.toml`), what it made, and that nobody else works in it.
 
 use std::collections::BTreeSet;
-use std::fs::{File, TryLockError};
+use std::fs::{DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -57,22 +57,30 @@ pub(crate) struct ModelFile {
 /// A folder that this process alone works in.
 pub(crate) struct Folder {
     path: PathBuf,
+    /// Whether it was not there before.
+    made: bool,
     // Held as long as the folder is.
     _lock: File,
 }
 
 const RUN: &str = "run.toml";
+const LOCK: &str = "lock";
+/// Every epoch, one line each.
+pub(crate) const LOG: &str = "log.jsonl";
+/// The folder of the models.
+pub(crate) const MODELS: &str = "models";
 
 impl Folder {
     /// Makes the folder, or takes up a run of the same kind in it.
     pub(crate) fn open(path: &Path, run: &RunFile) -> anyhow::Result<Folder> {
         let cannot = || format!("{} cannot be used as a run's folder", path.display());
         let file = path.join(RUN);
-        let begun = file.exists();
-        if !begun && path.exists() {
+        let (begun, made) = (file.exists(), !path.exists());
+        if !begun && !made {
             let mut entries = std::fs::read_dir(path).with_context(cannot)?;
-            // A lock alone is what a run leaves that was stopped before it began.
-            if entries.any(|e| e.map_or(true, |e| e.file_name() != LOCK)) {
+            // A lock and unfinished files are what a run leaves that was killed before it began.
+            let own = |e: &DirEntry| e.file_name() == LOCK || is_unfinished(e);
+            if entries.any(|e| e.map_or(true, |e| !own(&e))) {
                 return Err(told(
                     format!("{} is not empty and holds no run", path.display()),
                     "give a new folder to `--out`",
@@ -80,7 +88,8 @@ impl Folder {
             }
         }
         std::fs::create_dir_all(path).with_context(cannot)?;
-        let lock = lock(path)?;
+        let folder = Folder { path: path.into(), made, _lock: lock(path)? };
+        folder.clear();
         let text = toml::to_string(&without_null(&serde_json::to_value(run)?))
             .context("the run's settings cannot be written as TOML")?;
         if begun {
@@ -98,7 +107,18 @@ impl Folder {
         } else {
             output::write(&file, text.as_bytes())?;
         }
-        Ok(Folder { path: path.into(), _lock: lock })
+        Ok(folder)
+    }
+
+    /// Takes away what a killed process left unfinished. Nobody else works here, so none of it is being written.
+    fn clear(&self) {
+        for folder in [self.path.clone(), self.path.join(MODELS)] {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            for entry in entries.filter(is_unfinished) {
+                // One that stays does no harm.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// A file in it.
@@ -114,6 +134,41 @@ impl Folder {
     }
 }
 
+impl Drop for Folder {
+    /// A run that came to nothing leaves nothing, so that the folder can be given again with other settings.
+    fn drop(&mut self) {
+        let models = self.path.join(MODELS);
+        let empty = |path: &Path| {
+            path.read_dir()
+                .map_or_else(|_| path.metadata().is_ok_and(|m| m.len() == 0), |mut e| e.next().is_none())
+        };
+        let worthless = |e: DirEntry| match e.file_name().to_str() {
+            Some(LOCK | RUN) => true,
+            Some(LOG | MODELS) => empty(&e.path()),
+            _ => false,
+        };
+        if !self.path.read_dir().is_ok_and(|mut all| all.all(|e| e.is_ok_and(worthless))) {
+            return;
+        }
+        // What stays after all is taken up by the next process.
+        let _ = std::fs::remove_dir(models);
+        for name in [LOG, RUN, LOCK] {
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+        if self.made {
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Whether it is the beginning of a file that was never put in its place.
+fn is_unfinished(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    (name.starts_with('.') && name.ends_with(".partial"))
+        || (name.contains(".safetensors.") && name.ends_with(".part"))
+}
+
 /// What a run's folder says it is.
 pub(crate) fn read(path: &Path) -> anyhow::Result<RunFile> {
     let file = path.join(RUN);
@@ -127,7 +182,10 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<RunFile> {
     let text =
         std::fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
     toml::from_str(&text).map_err(|e| {
-        told(format!("{} is not understood: {e}", file.display()), "train again into a new folder")
+        told(
+            format!("{} is not understood: {}", file.display(), e.to_string().trim_end()),
+            "train again into a new folder",
+        )
     })
 }
 
@@ -146,10 +204,8 @@ pub(crate) fn models(path: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
 
 /// Where the model of a seed is, seen from the run's folder.
 pub(crate) fn model_name(seed: u64) -> String {
-    format!("models/seed-{seed}.safetensors")
+    format!("{MODELS}/seed-{seed}.safetensors")
 }
-
-const LOCK: &str = "lock";
 
 fn lock(path: &Path) -> anyhow::Result<File> {
     let file = path.join(LOCK);

@@ -10,6 +10,7 @@ mod input;
 mod output;
 mod page;
 mod progress;
+mod remedy;
 mod words;
 
 use std::process::ExitCode;

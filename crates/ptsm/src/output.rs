@@ -52,7 +52,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A file, whole or not at all.
+/// A file, whole or not at all. A device, a pipe or a link such as `/dev/stdout` is written to, not replaced.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    ptsm_io::atomic::replace(path, bytes).with_context(|| format!("{} cannot be written", path.display()))
+    let there = path.symlink_metadata().map(|m| m.file_type());
+    if there.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+        return std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()));
+    }
+    Ok(ptsm_io::atomic::replace(path, bytes)?)
 }

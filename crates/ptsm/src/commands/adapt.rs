@@ -2,15 +2,16 @@
 
 use ptsm_data::SubjectList;
 use ptsm_decode::file::{self, Card};
+use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, calibration};
 use ptsm_eval::{Context, learning_curve};
-use ptsm_signal::TargetAccess;
+use ptsm_signal::{SubjectId, TargetAccess};
 use serde_json::json;
 
 use super::{Session, Trained};
 use crate::args::{AdaptArgs, DataArgs};
 use crate::exit::told;
-use crate::folder::{self, Folder, model_name};
+use crate::folder::{self, Folder, MODELS, model_name};
 use crate::input::for_model;
 use crate::words::percent;
 
@@ -25,6 +26,20 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     if args.shots == 0 {
         return Err(told("`--shots 0` leaves nothing to adapt to", "give at least 1"));
     }
+    if !find(&trained.card.decoder)?.adapts {
+        return Err(told(
+            format!("`{}` has no personal masks to tune", trained.card.decoder),
+            "`ptsm models` says which decoders adapt",
+        ));
+    }
+    let id = SubjectId(args.subject);
+    // Numbers name people within one data set only.
+    if run.data.name == input.name && run.data.subjects.union(&run.data.validation).any(|s| *s == id) {
+        return Err(told(
+            format!("the decoder was trained on {id}; scores before and after would mean nothing"),
+            "name a person it has never met",
+        ));
+    }
     let (_, later) = calibration(&person, args.shots)?;
     if later.is_empty() {
         return Err(told(
@@ -37,9 +52,9 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let access = trained.card.target_access.and(seen);
     let mut adapted_run = run.clone();
     adapted_run.command = "adapt".into();
-    adapted_run.protocol = format!("{} shots of S{:02}", args.shots, args.subject);
+    adapted_run.protocol = format!("{} shots of {id}", args.shots);
     let folder = Folder::open(&args.out, &adapted_run)?;
-    folder.inner("models")?;
+    folder.inner(MODELS)?;
     let mut text = String::new();
     let mut documents = vec![];
     for (seed, fitted) in &trained.decoders {

@@ -69,7 +69,13 @@ impl Trained {
         let mut decoders = vec![];
         let mut shared = None;
         for (seed, path) in folder::models(run)? {
-            let (fitted, card) = file::load(&path, cpu)?;
+            let (fitted, card) = file::load(&path, cpu).map_err(|e| match e.hint() {
+                Some(_) => e.into(),
+                None => told(
+                    e.to_string(),
+                    "the model is damaged or of another version; copy it again or train again",
+                ),
+            })?;
             decoders.push((seed, fitted));
             shared.get_or_insert(card);
         }

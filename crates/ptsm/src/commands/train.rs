@@ -7,14 +7,14 @@ use anyhow::Context;
 use ptsm_data::Split;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Fit, Lesson, Run};
+use ptsm_decode::{EpochRecord, Fit, Lesson, Run};
 use serde_json::json;
 
 use super::Session;
 use crate::args::{SettingsArgs, TrainArgs};
 use crate::config::{Changes, without_null};
 use crate::exit::told;
-use crate::folder::{DataFile, Folder, ModelFile, RunFile, model_name};
+use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
 use crate::input::{Input, to_learn};
 use crate::output;
 use crate::progress::Live;
@@ -55,9 +55,15 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         pipeline: without_null(&serde_json::to_value(&input.pipeline)?),
     };
     let folder = Folder::open(&args.out, &file)?;
-    folder.inner("models")?;
+    folder.inner(MODELS)?;
     let checkpoint = folder.join("checkpoint.safetensors");
-    let log = folder.join("log.jsonl");
+    if !checkpoint.exists()
+        && let Some(fits) = finished(&folder, &seeds, session)
+    {
+        session.output.note("this run is finished; nothing is left to do");
+        return report(args, session, method.name, &lesson, &fits);
+    }
+    let log = folder.join(LOG);
     let fits = {
         let mut log = OpenOptions::new()
             .create(true)
@@ -97,6 +103,18 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
     }
     report(args, session, method.name, &lesson, &fits)
+}
+
+/// What a run made that ended before; none where anything is missing or damaged, which is made again.
+fn finished(folder: &Folder, seeds: &[u64], session: &Session) -> Option<Vec<Fit>> {
+    let log = std::fs::read_to_string(folder.join(LOG)).ok()?;
+    let history: Vec<EpochRecord> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+    let fit = |&seed: &u64| {
+        let (fitted, card) = file::load(&folder.join(&model_name(seed)), &session.cpu).ok()?;
+        let history = history.iter().filter(|e| e.seed == seed).cloned().collect();
+        Some(Fit { seed, fitted, history, best_epoch: card.provenance.best_epoch })
+    };
+    seeds.iter().map(fit).collect()
 }
 
 /// One seed after the other, from the first.

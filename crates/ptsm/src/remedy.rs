@@ -1,0 +1,80 @@
+//! What helps with errors whose library names the trouble but, not knowing this program, no remedy.
+
+use std::error::Error;
+use std::io;
+
+pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    // Transparent errors hide what they hold from the chain, so each library is looked into.
+    let eval = error.downcast_ref().and_then(eval);
+    eval.or_else(|| error.downcast_ref().and_then(decode))
+        .or_else(|| error.downcast_ref().and_then(data))
+        .or_else(|| error.downcast_ref().map(signal))
+        .or_else(|| error.downcast_ref().and_then(file))
+        .or_else(|| error.downcast_ref().and_then(system))
+}
+
+fn eval(error: &ptsm_eval::Error) -> Option<&'static str> {
+    match error {
+        ptsm_eval::Error::Decode(e) => decode(e),
+        ptsm_eval::Error::Data(e) => data(e),
+        ptsm_eval::Error::File { source, .. } => system(source),
+        _ => None,
+    }
+}
+
+fn decode(error: &ptsm_decode::Error) -> Option<&'static str> {
+    match error {
+        ptsm_decode::Error::Configuration(_) => Some(
+            "`ptsm models --json` shows all settings and their defaults, `ptsm models` which decoders adapt",
+        ),
+        ptsm_decode::Error::Signal(e) => Some(signal(e)),
+        ptsm_decode::Error::File { .. } => {
+            Some("see that the file can be read and written and the disk has room")
+        }
+        _ => None,
+    }
+}
+
+fn data(error: &ptsm_data::Error) -> Option<&'static str> {
+    match error {
+        ptsm_data::Error::Signal { error, .. } => Some(signal(error)),
+        ptsm_data::Error::File(e) => file(e),
+        ptsm_data::Error::Cohort { .. } => Some("`ptsm data simulate --help` lists what can be set"),
+        ptsm_data::Error::Content { .. } => Some("give a folder that can be written"),
+        _ => None,
+    }
+}
+
+fn signal(error: &ptsm_signal::Error) -> &'static str {
+    match error {
+        ptsm_signal::Error::Data { .. } => {
+            "`ptsm data show` says what the data hold; a decoder wants what it was trained on"
+        }
+        _ => "see `[pipeline]` in the configuration",
+    }
+}
+
+fn file(error: &ptsm_io::Error) -> Option<&'static str> {
+    match error {
+        ptsm_io::Error::System { error, .. } => system(error),
+        _ => None,
+    }
+}
+
+fn system(error: &io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        io::ErrorKind::NotFound => "check the path; a relative one starts at the working folder",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a file stands where a folder is needed; give another path"
+        }
+        io::ErrorKind::IsADirectory => "a folder stands where a file is needed; give another path",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "check who may read and write there, or give another path"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room on the disk, then give the same command again"
+        }
+        io::ErrorKind::InvalidData => "the file is not text; check that it is the one you mean",
+        _ => return None,
+    })
+}
