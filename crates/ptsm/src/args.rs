@@ -43,11 +43,16 @@ pub(crate) struct General {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Simulated people, three trained decoders, unseen people decoded, one adapted, a page: no data needed
+    #[command(after_help = "Example:\n  ptsm demo --to my-demo --seed 7")]
     Demo(DemoArgs),
     /// List the decoders: paper, what they see of a new person, whether they adapt
+    #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
     /// List, show or simulate data
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data simulate --to cohort --subjects 30"
+    )]
     Data(DataCommand),
     /// Train a decoder on some people
     #[command(after_help = TRAIN)]

@@ -28,7 +28,7 @@ fn decode(error: &ptsm_decode::Error) -> Option<&'static str> {
             "`ptsm models --json` shows all settings and their defaults, `ptsm models` which decoders adapt",
         ),
         ptsm_decode::Error::Signal(e) => Some(signal(e)),
-        ptsm_decode::Error::File { .. } => {
+        ptsm_decode::Error::File { .. } | ptsm_decode::Error::Engine(ptsm_engine::Error::File { .. }) => {
             Some("see that the file can be read and written and the disk has room")
         }
         _ => None,

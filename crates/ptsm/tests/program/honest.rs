@@ -1,0 +1,55 @@
+//! Where there is nothing to be found, nothing is found.
+
+use ptsm_io::npy::Array;
+use serde_json::Value;
+
+use crate::common::{Place, people, random};
+
+/// Above what guessing reaches on all trials together, once in a thousand times.
+fn above(summary: &Value) -> bool {
+    let chance = &summary["chance"];
+    let n = chance["pooled_n"].as_u64().unwrap() as f64;
+    // 3.09 standard deviations of a fair coin.
+    chance["pooled_accuracy"].as_f64().unwrap() > 0.5 + 3.09 * 0.5 / n.sqrt()
+}
+
+fn summaries(place: &Place, line: &str) -> Vec<Value> {
+    let result = place.ptsm(&format!("benchmark --json --protocol kfold:4 {line}")).succeed().json();
+    result["summary"].as_array().unwrap().clone()
+}
+
+#[test]
+fn people_without_any_effect_give_chance() {
+    let place = Place::new();
+    let people = "--subjects 8 --channels C3,Cz,C4,P3,P4 --seed 3";
+    place.ptsm(&format!("data simulate --to none --strength 0 {people}")).succeed();
+    place.ptsm(&format!("data simulate --to strong --strength 2 {people}")).succeed();
+    let models = "--models csp-lda,eegnet --set training.epochs=5";
+    for summary in summaries(&place, &format!("--data none --out a {models}")) {
+        assert!(!above(&summary), "{} finds what is not there: {}", summary["model"], summary["chance"]);
+    }
+    // The same people with an effect: the test can fail.
+    let strong = summaries(&place, "--data strong --out b --models csp-lda");
+    assert!(above(&strong[0]), "{}", strong[0]["chance"]);
+}
+
+#[test]
+fn shuffled_labels_give_chance() {
+    let place = Place::new();
+    let good = people(8, 24, 0.6);
+    let mut random = random(5);
+    let mut labels: Vec<u32> = (0..8 * 24).map(|i| i % 2).collect();
+    for i in (1..labels.len()).rev() {
+        labels.swap(i, (random() * (i + 1) as f64) as usize);
+    }
+    good.write(&place.path("true.npz"));
+    good.with("y", Array::vector(labels)).write(&place.path("shuffled.npz"));
+    let models =
+        "--models csp-lda,eegnet --set training.epochs=15 --set training.rate=0.003 --set band_hz=none";
+    for summary in summaries(&place, &format!("--data shuffled.npz --out a {models}")) {
+        assert!(!above(&summary), "{} finds what is not there: {}", summary["model"], summary["chance"]);
+    }
+    for summary in summaries(&place, &format!("--data true.npz --out b {models}")) {
+        assert!(above(&summary), "{} does not find what is there: {}", summary["model"], summary["chance"]);
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of the program as people and scripts meet it: arguments in; exit code, words and files out.
+#![allow(clippy::unwrap_used)]
+
+mod bad_arguments;
+mod bad_data;
+mod bad_places;
+mod bad_runs;
+mod common;
+mod disk_full;
+mod honest;
+mod killing;
+mod own_arrays;
+mod same_numbers;
+mod stopping;
+mod using;

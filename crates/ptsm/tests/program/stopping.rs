@@ -1,0 +1,67 @@
+//! Ctrl-C and a polite request to end leave a run that continues.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::{Outcome, Place, SMALL, Test};
+
+/// Starts it, sends a signal once a file has something in it, and waits for the end.
+fn stop(test: Test, signal: &str, begun: &Path) -> Outcome {
+    let mut child = test.spawn();
+    let start = Instant::now();
+    while std::fs::metadata(begun).map_or(0, |m| m.len()) == 0 {
+        assert!(
+            start.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none(),
+            "it never began"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    Outcome::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn training_continues() {
+    let place = Place::with_data();
+    let train = |out: &str| {
+        place
+            .ptsm("train --data a.npz --subjects 1-6 --set training.epochs=150 --set training.patience=none")
+            .args(SMALL)
+            .args(["--out", out])
+    };
+    let whole = train("whole").succeed();
+    for signal in ["-INT", "-TERM"] {
+        let stopped = stop(train("run"), signal, &place.path("run/log.jsonl"));
+        assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(130), ""), "{}", stopped.stderr);
+        assert_eq!(stopped.stderr, "stopped; the same command continues from here\n");
+        assert!(!place.path("run/models/seed-1.safetensors").exists(), "it was over before it was stopped");
+        assert_eq!(train("run").succeed().stdout, whole.stdout.replace("whole", "run"));
+        for file in ["log.jsonl", "models/seed-1.safetensors"] {
+            assert!(
+                place.read(&format!("run/{file}")) == place.read(&format!("whole/{file}")),
+                "{file} differs"
+            );
+        }
+        std::fs::remove_dir_all(place.path("run")).unwrap();
+    }
+}
+
+#[test]
+fn a_benchmark_continues() {
+    let place = Place::with_data();
+    let benchmark = |out: &str| {
+        place
+            .ptsm("benchmark --data a.npz --models eegnet --protocol kfold:4 --set training.epochs=20")
+            .args(["--set", "training.patience=none", "--out", out])
+    };
+    let whole = benchmark("whole").succeed();
+    let stopped = stop(benchmark("run"), "-INT", &place.path("run/results.jsonl"));
+    assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("the same command continues"), "{}", stopped.stderr);
+    let some = place.read("run/results.jsonl").len();
+    assert!(some < place.read("whole/results.jsonl").len(), "it was over before it was stopped");
+    assert_eq!(benchmark("run").succeed().stdout, whole.stdout);
+    assert_eq!(place.read("run/results.jsonl"), place.read("whole/results.jsonl"));
+}
