@@ -26,12 +26,16 @@ impl Changes {
             Some(path) => {
                 let text = std::fs::read_to_string(path)
                     .with_context(|| format!("{} cannot be read", path.display()))?;
-                toml::from_str(&text).map_err(|e| {
+                let table: toml::Table = toml::from_str(&text).map_err(|e| {
                     told(
                         format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()),
                         "mend that line",
                     )
-                })?
+                })?;
+                table
+                    .into_iter()
+                    .map(|(key, value)| Ok((key.clone(), json(&key, value)?)))
+                    .collect::<anyhow::Result<_>>()?
             }
         };
         for pair in pairs {
@@ -146,14 +150,36 @@ pub(crate) fn without_null(value: &Value) -> Value {
     }
 }
 
+/// A value of TOML as JSON, which has no NaN and no infinity: they would turn into nothing at all.
+fn json(key: &str, value: toml::Value) -> anyhow::Result<Value> {
+    Ok(match value {
+        toml::Value::Float(x) if !x.is_finite() => {
+            return Err(told(format!("configuration: `{key}` is {x}"), "give a finite number"));
+        }
+        toml::Value::Float(x) => x.into(),
+        toml::Value::Integer(x) => x.into(),
+        toml::Value::Boolean(x) => x.into(),
+        toml::Value::String(text) => text.into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(all) => {
+            all.into_iter().map(|value| json(key, value)).collect::<anyhow::Result<Vec<_>>>()?.into()
+        }
+        toml::Value::Table(all) => {
+            let inner =
+                |(name, value): (String, _)| Ok((name.clone(), json(&format!("{key}.{name}"), value)?));
+            Value::Object(all.into_iter().map(inner).collect::<anyhow::Result<_>>()?)
+        }
+    })
+}
+
 /// `key` as TOML where it is, else as text.
 fn put(changes: &mut Map<String, Value>, key: &str, value: &str) -> anyhow::Result<()> {
     if key.is_empty() || key.split('.').any(str::is_empty) {
         return Err(told(format!("`--set {key}={value}` has no key"), "write `--set training.epochs=20`"));
     }
-    let parsed: Result<Map<String, Value>, _> = toml::from_str(&format!("value = {value}"));
+    let parsed: Result<toml::Table, _> = toml::from_str(&format!("value = {value}"));
     let value = match parsed {
-        Ok(mut table) if table.len() == 1 => table.remove("value").unwrap_or(Value::Null),
+        Ok(table) if table.len() == 1 => json(key, table["value"].clone())?,
         _ => Value::String(value.into()),
     };
     insert(changes, key, value);

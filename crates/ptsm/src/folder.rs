@@ -88,8 +88,7 @@ impl Folder {
             }
         }
         std::fs::create_dir_all(path).with_context(cannot)?;
-        let folder = Folder { path: path.into(), made, _lock: lock(path)? };
-        folder.clear();
+        let lock = lock(path)?;
         let text = toml::to_string(&without_null(&serde_json::to_value(run)?))
             .context("the run's settings cannot be written as TOML")?;
         if begun {
@@ -104,7 +103,11 @@ impl Folder {
                     "give another folder to `--out`, or the same settings to continue",
                 ));
             }
-        } else {
+        }
+        // From here on the folder is this run's own, and taken away again should nothing come of it.
+        let folder = Folder { path: path.into(), made, _lock: lock };
+        folder.clear();
+        if !begun {
             output::write(&file, text.as_bytes())?;
         }
         Ok(folder)
@@ -135,23 +138,20 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// A run that came to nothing leaves nothing, so that the folder can be given again with other settings.
+    /// A run that came to nothing leaves nothing, so that the folder can be given again with other settings. A log without a
+    /// checkpoint is nothing: training would begin anew.
     fn drop(&mut self) {
         let models = self.path.join(MODELS);
-        let empty = |path: &Path| {
-            path.read_dir()
-                .map_or_else(|_| path.metadata().is_ok_and(|m| m.len() == 0), |mut e| e.next().is_none())
-        };
         let worthless = |e: DirEntry| match e.file_name().to_str() {
-            Some(LOCK | RUN) => true,
-            Some(LOG | MODELS) => empty(&e.path()),
+            Some(LOCK | RUN | LOG) => true,
+            Some(MODELS) => models.read_dir().is_ok_and(|mut all| all.next().is_none()),
             _ => false,
         };
         if !self.path.read_dir().is_ok_and(|mut all| all.all(|e| e.is_ok_and(worthless))) {
             return;
         }
         // What stays after all is taken up by the next process.
-        let _ = std::fs::remove_dir(models);
+        let _ = std::fs::remove_dir(&models);
         for name in [LOG, RUN, LOCK] {
             let _ = std::fs::remove_file(self.path.join(name));
         }

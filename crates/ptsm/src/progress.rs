@@ -25,6 +25,8 @@ impl Stop {
             if flag.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
+            // Some work, such as reading data, ends before it is looked at again.
+            eprintln!("stopping; once more stops at once");
         })
         .context("Ctrl-C cannot be listened to")?;
         Ok(Stop(asked))
@@ -35,14 +37,16 @@ impl Stop {
     }
 }
 
+/// What to do with epochs that ended.
+type Log<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
+
 /// Watches a fit: the live line, the log, the wish to stop.
 pub(crate) struct Live<'a> {
     bar: ProgressBar,
     stop: Stop,
     /// What is being fitted, at the line's beginning.
     title: String,
-    /// What to do with epochs that ended.
-    log: Box<dyn FnMut(&[EpochRecord]) + 'a>,
+    log: Log<'a>,
     began: Instant,
     /// Steps that were done before this process began.
     before: Option<usize>,

@@ -24,13 +24,13 @@ fn eval(error: &ptsm_eval::Error) -> Option<&'static str> {
 
 fn decode(error: &ptsm_decode::Error) -> Option<&'static str> {
     match error {
-        ptsm_decode::Error::Configuration(_) => Some(
-            "`ptsm models --json` shows all settings and their defaults, `ptsm models` which decoders adapt",
-        ),
-        ptsm_decode::Error::Signal(e) => Some(signal(e)),
         ptsm_decode::Error::File { .. } | ptsm_decode::Error::Engine(ptsm_engine::Error::File { .. }) => {
             Some("see that the file can be read and written and the disk has room")
         }
+        ptsm_decode::Error::Configuration(_) | ptsm_decode::Error::Engine(_) => Some(
+            "`ptsm models --json` shows all settings and their defaults, `ptsm models` which decoders adapt",
+        ),
+        ptsm_decode::Error::Signal(e) => Some(signal(e)),
         _ => None,
     }
 }

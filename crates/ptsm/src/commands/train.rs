@@ -20,6 +20,9 @@ use crate::output;
 use crate::progress::Live;
 use crate::words::{count, percent};
 
+/// Every seed is a network of its own in memory.
+const MOST_SEEDS: usize = 1000;
+
 pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let changes = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
     let name = match &args.model {
@@ -123,6 +126,12 @@ pub(super) fn seeds(args: &SettingsArgs, changes: &Changes) -> anyhow::Result<Ve
     let n: usize = args.seeds.or(changes.outside("seeds")?).unwrap_or(1);
     if n == 0 {
         return Err(told("no seed means no decoder", "give `--seeds 1` or more"));
+    }
+    if n > MOST_SEEDS {
+        return Err(told(
+            format!("{n} seeds are more than can be trained at once"),
+            format!("give `--seeds {MOST_SEEDS}` or fewer"),
+        ));
     }
     Ok((0..n as u64).map(|i| first.wrapping_add(i)).collect())
 }

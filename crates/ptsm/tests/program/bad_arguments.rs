@@ -51,6 +51,29 @@ fn models_and_settings() {
                 &["`augment.noise`", "-1"],
                 &["--json"],
             ),
+            Case::new(
+                "train --data a.npz --out x --set training.rate=nan",
+                &["`training.rate` is NaN"],
+                &["finite"],
+            ),
+            Case::new(
+                "train --data a.npz --out x --set training.clip=inf",
+                &["`training.clip` is inf"],
+                &["finite"],
+            ),
+            Case::new("train --data a.npz --out x --set training.clip=0", &["clip of 0"], &["--json"]),
+            Case::new("train --data a.npz --out x --set training.rate=1e30", &["not finite"], &["--json"]),
+            Case::new("train --data a.npz --out x --set network.encoder=[0]", &["encoder", "0"], &["--json"]),
+            Case::new(
+                "train --data a.npz --out x --set network.encoder=[]",
+                &["`encoder`", "0"],
+                &["--json"],
+            ),
+            Case::new(
+                "train --data a.npz --out x --set network.pooled=1000",
+                &["128 samples", "1000"],
+                &["--json"],
+            ),
             Case::new("train --data a.npz --out x --set training", &["no `=`"], &["training.epochs=20"]),
             Case::new("train --data a.npz --out x --set =3", &["no key"], &["training.epochs=20"]),
             Case::new(
@@ -92,6 +115,12 @@ fn people_and_numbers() {
             Case::line("train --data a.npz --out x --subjects 4-x", &["`4-x`", "not a number"]),
             Case::line("train --data a.npz --out x --subjects 9-4", &["empty", "4-9"]),
             Case::new("train --data a.npz --out x --threads 0", &["`--threads 0`"], &["at least 1"]),
+            Case::new("train --data a.npz --out x --threads 1000000", &["`--threads 1000000`"], &["at most"]),
+            Case::new(
+                "train --data a.npz --out x --seeds 1000000000",
+                &["1000000000 seeds"],
+                &["--seeds 1000"],
+            ),
             Case::line("train --data a.npz --out x --threads many", &["many", "--threads"]),
             Case::new("train --data a.npz --out x --seeds 0", &["no seed"], &["`--seeds 1`"]),
             Case::line("train --data a.npz", &["--out"]),

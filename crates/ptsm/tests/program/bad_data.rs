@@ -50,7 +50,7 @@ fn arrays_that_do_not_fit() {
     let place = Place::new();
     let good = people(4, 8, 0.6);
     let n = 4 * 8;
-    let text = Array::new(vec![n, 1, 1], vec!["a".to_string(); n]).unwrap();
+    let text = Array::new(vec![n, 5, 1], vec!["a".to_string(); n * 5]).unwrap();
     let same = |value: u32| Array::vector(vec![value; n]);
     let sample = 3 * 5 * 128 + 128 + 7;
     for (name, arrays) in [

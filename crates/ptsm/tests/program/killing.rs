@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::common::{Place, SMALL, Test, random};
 
-/// Starts and kills until `times` kills have hit; a process that came to its end first is handed to `ended`. Gives how many
-/// of those killed had something to continue from.
+/// Starts and kills until so many kills have hit, each after a random time between the two given, in seconds. A process that
+/// came to its end first is handed to `ended`. Gives how many of those killed had something to continue from.
 fn kill(
     times: usize,
+    after_s: [f64; 2],
     start: impl Fn() -> Test,
     continues: impl Fn() -> bool,
     mut ended: impl FnMut(),
@@ -18,7 +19,7 @@ fn kill(
     while killed < times {
         let continuing = continues();
         let mut child = start().spawn();
-        std::thread::sleep(Duration::from_secs_f64(0.2 + 1.3 * random()));
+        std::thread::sleep(Duration::from_secs_f64(after_s[0] + (after_s[1] - after_s[0]) * random()));
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success(), "{:?}", child.wait_with_output());
             ended();
@@ -33,65 +34,81 @@ fn kill(
     continued
 }
 
+/// A run that is trained twice, whole and disturbed.
+struct Twice {
+    place: Place,
+    /// What the undisturbed one said.
+    said: String,
+}
+
+impl Twice {
+    fn new() -> Twice {
+        let mut twice = Twice { place: Place::with_data(), said: String::new() };
+        twice.said = twice.train("whole").succeed().stdout;
+        twice
+    }
+
+    fn train(&self, out: &str) -> Test {
+        let line = "train --data a.npz --subjects 1-6 --seeds 2 --set training.epochs=400 --set training.patience=none";
+        self.place.ptsm(line).args(SMALL).args(["--out", out])
+    }
+
+    fn scores(&self, out: &str) -> String {
+        self.place.ptsm(&format!("evaluate {out} --data a.npz --json")).succeed().stdout
+    }
+
+    /// Lets the disturbed one end and compares.
+    fn check(&self) {
+        assert_eq!(self.train("run").succeed().stdout, self.said.replace("whole", "run"));
+        let files = ["log.jsonl", "models/seed-1.safetensors", "models/seed-2.safetensors", "run.toml"];
+        for file in files {
+            let same = self.place.read(&format!("run/{file}")) == self.place.read(&format!("whole/{file}"));
+            assert!(same, "{file} differs");
+        }
+        assert_eq!(self.scores("run"), self.scores("whole"));
+        let of = |run: &str| -> Vec<String> {
+            self.place.list().iter().filter_map(|name| name.strip_prefix(run).map(String::from)).collect()
+        };
+        assert_eq!(of("run/"), of("whole/"), "something is left over");
+    }
+
+    /// Compares, and makes room for another.
+    fn check_and_clear(&self) {
+        self.check();
+        std::fs::remove_dir_all(self.place.path("run")).unwrap();
+    }
+}
+
 #[test]
 fn training() {
-    let place = Place::with_data();
-    let train = |out: &str| {
-        place
-            .ptsm("train --data a.npz --subjects 1-6 --seeds 2 --set training.epochs=400 --set training.patience=none")
-            .args(SMALL)
-            .args(["--out", out])
-    };
-    let whole = train("whole").succeed();
-    let scores = |out: &str| place.ptsm(&format!("evaluate {out} --data a.npz --json")).succeed().stdout;
-    let check = || {
-        assert_eq!(train("run").succeed().stdout, whole.stdout.replace("whole", "run"));
-        for file in ["run.toml", "log.jsonl", "models/seed-1.safetensors", "models/seed-2.safetensors"] {
-            assert!(
-                place.read(&format!("run/{file}")) == place.read(&format!("whole/{file}")),
-                "{file} differs"
-            );
-        }
-        assert_eq!(scores("run"), scores("whole"));
-    };
-    let checkpoint = place.path("run/checkpoint.safetensors");
-    let continued = kill(
-        20,
-        || train("run"),
-        || checkpoint.exists(),
-        || {
-            check();
-            std::fs::remove_dir_all(place.path("run")).unwrap();
-        },
-    );
+    let twice = Twice::new();
+    let checkpoint = twice.place.path("run/checkpoint.safetensors");
+    let continued =
+        kill(20, [0.2, 1.5], || twice.train("run"), || checkpoint.exists(), || twice.check_and_clear());
     assert!(continued >= 5, "only {continued} of 20 killed processes had anything to continue from");
     // What a process leaves that was killed while it wrote.
-    std::fs::create_dir_all(place.path("run/models")).unwrap();
-    for part in [
-        "run/checkpoint.safetensors.1.part",
-        "run/models/seed-1.safetensors.1.part",
-        "run/.log.jsonl.1-0.partial",
-    ] {
-        place.write(part, "half of so");
+    std::fs::create_dir_all(twice.place.path("run/models")).unwrap();
+    for part in
+        ["checkpoint.safetensors.1.part", "models/seed-1.safetensors.1.part", ".log.jsonl.1-0.partial"]
+    {
+        twice.place.write(&format!("run/{part}"), "half of so");
     }
-    check();
-    let left: Vec<String> = place.list().into_iter().filter(|n| n.starts_with("run/")).collect();
-    let parts = [
-        "lock",
-        "log.jsonl",
-        "models/",
-        "models/seed-1.safetensors",
-        "models/seed-2.safetensors",
-        "run.toml",
-    ];
-    assert_eq!(
-        left,
-        ["".to_string()]
-            .iter()
-            .chain(parts.map(String::from).iter())
-            .map(|n| format!("run/{n}"))
-            .collect::<Vec<_>>()
-    );
+    twice.check();
+}
+
+/// The moments in which files are being written are short; here they are looked for.
+#[test]
+fn training_in_its_first_moments_and_while_it_writes() {
+    let twice = Twice::new();
+    kill(20, [0.0, 0.04], || twice.train("run"), || false, || twice.check_and_clear());
+    for _ in 0..4 {
+        let mut child = twice.train("run").spawn();
+        let writes = || twice.place.list().iter().any(|name| name.ends_with(".part"));
+        while !writes() && child.try_wait().unwrap().is_none() {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    twice.check();
 }
 
 #[test]
@@ -117,6 +134,7 @@ fn a_benchmark() {
     let results = place.path("run/results.jsonl");
     let continued = kill(
         5,
+        [0.2, 1.5],
         || benchmark("run"),
         || results.exists(),
         || {

@@ -35,7 +35,10 @@ fn training_continues() {
     for signal in ["-INT", "-TERM"] {
         let stopped = stop(train("run"), signal, &place.path("run/log.jsonl"));
         assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(130), ""), "{}", stopped.stderr);
-        assert_eq!(stopped.stderr, "stopped; the same command continues from here\n");
+        assert_eq!(
+            stopped.stderr,
+            "stopping; once more stops at once\nstopped; the same command continues from here\n"
+        );
         assert!(!place.path("run/models/seed-1.safetensors").exists(), "it was over before it was stopped");
         assert_eq!(train("run").succeed().stdout, whole.stdout.replace("whole", "run"));
         for file in ["log.jsonl", "models/seed-1.safetensors"] {

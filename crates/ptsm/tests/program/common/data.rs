@@ -87,7 +87,7 @@ pub(crate) fn people(subjects: usize, each: usize, effect: f64) -> Arrays {
                 (0, 1) | (2, 0) => 1.0 - effect,
                 _ => 1.0,
             };
-            let phase = 6.28 * random();
+            let phase = std::f64::consts::TAU * random();
             x.extend(
                 (0..128)
                     .map(|t| (amplitude * (1.1 * t as f64 + phase).sin() + 1.6 * (random() - 0.5)) as f32),
