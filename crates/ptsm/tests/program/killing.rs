@@ -103,7 +103,8 @@ fn training_in_its_first_moments_and_while_it_writes() {
     kill(20, [0.0, 0.04], || twice.train("run"), || false, || twice.check_and_clear());
     for _ in 0..4 {
         let mut child = twice.train("run").spawn();
-        let writes = || twice.place.list().iter().any(|name| name.ends_with(".part"));
+        let part = format!(".{}.part", child.id());
+        let writes = || twice.place.list().iter().any(|name| name.ends_with(&part));
         while !writes() && child.try_wait().unwrap().is_none() {}
         child.kill().unwrap();
         child.wait().unwrap();
