@@ -16,7 +16,7 @@ use crate::exit::told;
 pub(crate) struct Changes(Map<String, Value>);
 
 /// Keys of a configuration file that are not settings of a decoder.
-const OUTSIDE: [&str; 8] = ["model", "models", "data", "root", "subjects", "seed", "seeds", "align"];
+const OUTSIDE: [&str; 7] = ["model", "data", "root", "subjects", "seed", "seeds", "align"];
 
 impl Changes {
     /// A TOML file, then `key=value` pairs over it.
@@ -76,8 +76,7 @@ impl Changes {
         self.0.contains_key("pipeline")
     }
 
-    /// A decoder's settings: its defaults with these changes. `lenient` leaves out what the decoder does not have and says which
-    /// top-level keys and tables it took.
+    /// A decoder's settings: its defaults with these changes.
     pub(crate) fn settings(&self, method: &Method, layout: &Layout) -> anyhow::Result<Value> {
         let defaults = method.defaults(layout)?;
         let own: Map<String, Value> = self

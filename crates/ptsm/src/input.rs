@@ -33,13 +33,18 @@ impl Input {
     }
 }
 
-/// Trials to learn from: the source's own pipeline, changed by the configuration.
+/// Trials to learn from: flags over the configuration, the source's own pipeline changed by it.
 pub(crate) fn to_learn(
     data: &DataArgs,
     align: Option<Alignment>,
     changes: &Changes,
     output: Output,
 ) -> anyhow::Result<Input> {
+    let data = &DataArgs {
+        data: data.data.clone().or(changes.outside("data")?),
+        root: data.root.clone().or(changes.outside("root")?),
+        subjects: data.subjects.clone().or(changes.outside("subjects")?),
+    };
     let source = source(data)?;
     let own = source.load(None, data.subjects.as_ref())?;
     let align = align.or(changes.outside("align")?);

@@ -8,6 +8,7 @@ fn models_and_settings() {
     place.write("bad.toml", "model = [\n");
     place.write("key.toml", "[training]\nepoch = 3\n");
     place.write("top.toml", "trainig = 3\n");
+    place.write("models.toml", "models = [\"eegnet\"]\n");
     place.write("kind.toml", "seeds = \"many\"\n");
     check(
         &place,
@@ -90,6 +91,7 @@ fn models_and_settings() {
             Case::new("train --data a.npz --out x --config bad.toml", &["bad.toml", "line 1"], &["mend"]),
             Case::new("train --data a.npz --out x --config key.toml", &["`training.epoch`"], &["`epochs`"]),
             Case::new("train --data a.npz --out x --config top.toml", &["`trainig`"], &["`training`"]),
+            Case::new("train --data a.npz --out x --config models.toml", &["`models`"], &["`model`"]),
             Case::new("train --data a.npz --out x --config kind.toml", &["`seeds`", "many"], &["--help"]),
             Case::line("train --data a.npz --out x --align sideways", &["sideways", "euclidean"]),
         ],

@@ -160,6 +160,8 @@ fn flags_over_environment_over_file_over_defaults() {
     assert_eq!(seed("d", None, "--set filters=2"), "[5]");
     let run = |out: &str| String::from_utf8(place.read(&format!("{out}/run.toml"))).unwrap();
     assert!(run("a").contains("filters = 1") && run("d").contains("filters = 2"), "{}", run("d"));
+    place.ptsm("benchmark --config my.toml --models csp-lda --protocol kfold:3 --out f").succeed();
+    assert!(run("f").contains("name = \"a.npz\"") && run("f").contains("filters = 1"), "{}", run("f"));
     place.ptsm("train --out e").args(QUICK).env("PTSM_DATA", "a.npz").succeed();
     assert!(run("e").contains("seeds = [1]"), "{}", run("e"));
 }
