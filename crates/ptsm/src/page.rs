@@ -24,6 +24,8 @@ pub(crate) struct Material<'a> {
     pub(crate) summaries: &'a [Summary],
     /// One per number of shots.
     pub(crate) few: &'a [Summary],
+    /// Whether those kept the decoder as it was where leave-one-out found no gain.
+    pub(crate) few_guarded: bool,
     /// What adapting one person gave.
     pub(crate) adapted: Option<String>,
     /// Epochs of each model.
@@ -155,7 +157,12 @@ fn few_shot(m: &Material<'_>) -> Option<Section> {
         "A few trials of one's own",
         format!(
             "The personal masks are tuned on the first trials of each class; the first {aside} of each class are never scored, so that \
-             every point is about the same later trials. The band is the 95 % interval over people."
+             every point is about the same later trials. The band is the 95 % interval over people.{}",
+            if m.few_guarded {
+                ""
+            } else {
+                " Every tuned decoder is shown, also those the guard would have refused."
+            }
         ),
         parts,
     ))

@@ -91,6 +91,7 @@ fn page(
         layout: &card.layout,
         summaries,
         few,
+        few_guarded: !args.tuning.no_guard,
         adapted: None,
         histories: &[(card.decoder.clone(), history)],
         masks: &page::mean_over_seeds(each),
