@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask draw`.
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask masks`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
 #![allow(clippy::print_stdout)] // a command-line tool: standard output is what it is for
@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod draw;
 mod golden;
+mod masks;
 mod peak;
 mod protocol;
 mod python;
@@ -39,6 +40,8 @@ enum Command {
     Bench(bench::Bench),
     /// Verify the PyTorch peers and write the golden file of two training steps.
     Golden(golden::Options),
+    /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
+    Masks(masks::Options),
     /// Draw PTSM's graph for the documentation.
     Draw,
     /// One side of a benchmark, driven by JSON lines on standard input.
@@ -55,6 +58,7 @@ impl Command {
             Command::Test(options) => test::run(&options),
             Command::Bench(bench) => bench.run(),
             Command::Golden(options) => golden::run(&options),
+            Command::Masks(options) => masks::run(&options),
             Command::Draw => draw::run(),
             Command::Worker => worker::run(),
             Command::Peak => peak::run(),

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_data::arrays::{read_folder, read_trials, write_trials};
+use ptsm_data::arrays::{Wanted, read, read_folder, read_trials, write_trials};
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Compression};
 use ptsm_signal::{Channel, Layout, Position, SubjectId, Trial, Trials, Unit};
@@ -290,4 +290,21 @@ fn files_that_do_not_fit_together_are_refused() {
     let error = read_folder(empty.path()).unwrap_err();
     assert!(error.to_string().contains("has no `.npz` file") && error.hint().is_some());
     assert!(read_folder(&empty.path().join("absent")).is_err());
+}
+
+/// For a decoder that exists: its classes decide the labels, and where nothing is scored no labels are needed.
+#[test]
+fn a_decoders_classes_are_taken() {
+    let classes = ["left", "rest", "right"].map(String::from);
+    let file = Builder::new().with("y", texts(&["right", "left", "right", "left"])).save("mine.npz");
+    let own = read(std::slice::from_ref(&file), Wanted::Own).unwrap().trials;
+    assert_eq!((labels(&own), own.layout().classes.len()), (vec![1, 0, 1, 0], 2));
+    let wanted = read(&[file], Wanted::Classes(&classes)).unwrap().trials;
+    assert_eq!((labels(&wanted), wanted.layout().classes.clone()), (vec![2, 0, 2, 0], classes.to_vec()));
+    let foreign = Builder::new().with("y", texts(&["right", "left", "up", "left"])).save("mine.npz");
+    let error = read(&[foreign], Wanted::Classes(&classes)).unwrap_err().to_string();
+    assert!(error.contains("`up`") && error.contains("\"rest\""), "{error}");
+    let bare = Builder::new().without("y").save("mine.npz");
+    let bare = read(&[bare], Wanted::Unlabelled(&classes)).unwrap().trials;
+    assert_eq!((bare.len(), bare.layout().classes.len()), (4, 3));
 }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use nalgebra::{DMatrix, DVector};
+use ptsm_engine::replace;
 use ptsm_signal::covariance::{Estimator, estimate};
 use ptsm_signal::filter::{Pass, Sections, butterworth, zero_phase};
 use ptsm_signal::{Layout, Subset};
@@ -25,7 +26,6 @@ use serde::{Deserialize, Serialize};
 use crate::classic::{Csp, Lda, Shrinkage};
 use crate::decoder::{Decoder, Fit, Fitted, Lesson, Run, Watch};
 use crate::error::{Error, Result};
-use crate::training::replace;
 
 /// Settings of CSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -45,6 +45,7 @@ impl Deep {
             training: from_value(settings["training"].take()).map_err(|e| within("training", e))?,
             augment: from_value(settings["augment"].take()).map_err(|e| within("augment", e))?,
         };
+        deep.training.check()?;
         deep.augment.check()?;
         Ok(deep)
     }

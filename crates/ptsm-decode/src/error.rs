@@ -48,6 +48,8 @@ pub enum Error {
         path: PathBuf,
         /// What does not fit.
         message: String,
+        /// One thing to do.
+        hint: Option<&'static str>,
     },
     /// Someone asked to stop. What was done is in the checkpoint.
     #[error("stopped")]
@@ -66,7 +68,8 @@ impl Error {
             Error::Name { nearest: None, .. } => Some("`ptsm models` lists them all".into()),
             Error::Trials { hint, .. } => Some(hint.clone()),
             Error::Signal(e) => e.hint().map(str::to_string),
-            Error::Configuration(_) | Error::Engine(_) | Error::File { .. } | Error::Stopped => None,
+            Error::File { hint, .. } => hint.map(str::to_string),
+            Error::Configuration(_) | Error::Engine(_) | Error::Stopped => None,
         }
     }
 
@@ -75,7 +78,15 @@ impl Error {
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>, message: impl Into<String>) -> Error {
-        Error::File { path: path.into(), message: message.into() }
+        Error::File { path: path.into(), message: message.into(), hint: None }
+    }
+
+    pub(crate) fn file_with_hint(
+        path: impl Into<PathBuf>,
+        message: impl Into<String>,
+        hint: &'static str,
+    ) -> Error {
+        Error::File { path: path.into(), message: message.into(), hint: Some(hint) }
     }
 }
 

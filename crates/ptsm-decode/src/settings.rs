@@ -28,7 +28,9 @@ fn at(place: &str, defaults: &Value, changes: &Value) -> Result<Value> {
 
 fn unknown(full: String, key: &str, known: &Map<String, Value>) -> Error {
     let known: Vec<String> = known.keys().cloned().collect();
-    Error::Key { key: full, nearest: nearest(key, known.iter().map(String::as_str)), known }
+    let near = nearest(key, known.iter().map(String::as_str));
+    let nearest = near.map(|near| format!("{}{near}", &full[..full.len() - key.len()]));
+    Error::Key { key: full, nearest, known }
 }
 
 /// The name that a mistyped one most likely meant; none where nothing is near.
@@ -47,7 +49,12 @@ pub(crate) fn to_value(what: &impl Serialize) -> Result<Value> {
 
 /// Data as a value; what does not fit is named.
 pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
-    serde_json::from_value(value).map_err(|e| Error::Configuration(e.to_string()))
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let place = e.path().to_string();
+        let message = e.into_inner().to_string();
+        // The path of a value that is wrong as a whole is a dot.
+        Error::Configuration(if place == "." { message } else { format!("`{place}`: {message}") })
+    })
 }
 
 #[cfg(test)]
@@ -68,7 +75,7 @@ mod tests {
         let defaults = json!({"training": {"epochs": 60, "patience": 15}});
         let error = merge(&defaults, &json!({"training": {"epoch": 3}})).unwrap_err();
         assert_eq!(error.to_string(), "configuration: there is no key `training.epoch`");
-        assert_eq!(error.hint().unwrap(), "did you mean `epochs`?");
+        assert_eq!(error.hint().unwrap(), "did you mean `training.epochs`?");
         let error = merge(&defaults, &json!({"zzz": 1})).unwrap_err();
         assert_eq!(error.hint().unwrap(), "known here: training");
     }

@@ -233,7 +233,7 @@ fn a_stopped_run_continues_to_the_same_end() {
     assert!(message.contains("another run"), "{message}");
     std::fs::write(&path, b"cut").unwrap();
     let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
-    assert!(other.err().unwrap().to_string().contains("delete it to begin anew"));
+    assert_eq!(other.err().unwrap().hint().unwrap(), "delete it to begin anew");
 }
 
 fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<u8>)> {

@@ -139,7 +139,7 @@ pub use error::{Error, Result};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
 pub use lower::Mode;
 pub use ops::{Op, Padding, Pooling};
-pub use parameters::{Parameters, metadata};
+pub use parameters::{Parameters, metadata, replace};
 pub use program::{Feed, Objective, Program};
 pub use real::Real;
 pub use schedule::{Schedule, Shape};

@@ -1,6 +1,7 @@
 //! The numbers of a network, once per replica, and their file.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -136,15 +137,7 @@ impl<T: Real> Parameters<T> {
         let views: Vec<_> = views.collect::<Result<_>>()?;
         let bytes = safetensors::serialize(views, Some(metadata))
             .map_err(|e| wrong(format!("cannot be written: {e}")))?;
-        let mut name = path.file_name().ok_or_else(|| wrong("is not a file name".into()))?.to_os_string();
-        name.push(format!(".{}.part", std::process::id()));
-        let beside = path.with_file_name(name);
-        let written = std::fs::write(&beside, &bytes).and_then(|()| std::fs::rename(&beside, path));
-        written.map_err(|e| {
-            // The part is worthless; the first error is the one to report.
-            let _ = std::fs::remove_file(&beside);
-            wrong(format!("cannot be written: {e}"))
-        })
+        replace(path, &bytes).map_err(|e| wrong(format!("cannot be written: {e}")))
     }
 
     /// Fills one replica from a file made by [`save`](Self::save), all tensors or none.
@@ -211,6 +204,21 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T
         loaded.push(values);
     }
     Ok(loaded)
+}
+
+/// Puts bytes in the place of a file, or leaves what was there: written beside, put on the disk, then renamed.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_os_string();
+    beside.push(format!(".{}.part", std::process::id()));
+    // On the disk before it has the name: a power cut must not leave the name on empty contents.
+    let written = std::fs::File::create(&beside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        // The part is worthless; the first error is the one to report.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
 }
 
 /// The metadata of a safetensors file.

@@ -24,7 +24,7 @@ mod summary;
 pub use benchmark::{Benchmark, Entry, Observer, Unit};
 pub use chance::{ALPHA, above_chance, chance_threshold};
 pub use error::{Error, Result};
-pub use masks::{Masks, favours, masks};
+pub use masks::{Masks, favours, masks, rank_correlation};
 pub use metrics::{METRICS, Metric, metric};
 pub use record::{FewShot, Record, Records};
 pub use score::{Context, Curve, learning_curve, score};

@@ -74,6 +74,23 @@ pub fn favours(values: &[f64], truth: &[bool]) -> f64 {
     wins / pairs
 }
 
+/// Spearman's rank correlation; not a number where either side is constant.
+pub fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
+    let (a, b) = (ranks(a), ranks(b));
+    let n = a.len() as f64;
+    let (mean_a, mean_b) = (a.iter().sum::<f64>() / n, b.iter().sum::<f64>() / n);
+    let with =
+        |f: fn(f64, f64) -> f64| -> f64 { a.iter().zip(&b).map(|(x, y)| f(x - mean_a, y - mean_b)).sum() };
+    with(|x, y| x * y) / (with(|x, _| x * x) * with(|_, y| y * y)).sqrt()
+}
+
+/// Each value's place in order; equal ones share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let below = |v: f64| values.iter().filter(|w| **w < v).count() as f64;
+    let equal = |v: f64| values.iter().filter(|w| **w == v).count() as f64;
+    values.iter().map(|&v| below(v) + 0.5 * (equal(v) - 1.0)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +102,15 @@ mod tests {
         assert_eq!(favours(&[1.0, 1.0, 1.0, 1.0], &truth), 0.5);
         assert_eq!(favours(&[3.0, 1.0, 2.0, 0.0], &truth), 0.75);
         assert!(favours(&[1.0], &[true]).is_nan());
+    }
+
+    #[test]
+    fn ranks_are_what_is_correlated() {
+        assert!((rank_correlation(&[1.0, 2.0, 9.0], &[0.1, 0.2, 0.3]) - 1.0).abs() < 1e-12);
+        // numpy.corrcoef of the ranks
+        let r = rank_correlation(&[1.0, 2.0, 2.0, 4.0, 0.0], &[5.0, 3.0, 4.0, 1.0, 2.0]);
+        assert!((r - -0.359_092_423_229_803_95).abs() < 1e-12, "{r}");
+        assert!(rank_correlation(&[1.0, 1.0], &[0.0, 1.0]).is_nan());
     }
 
     #[test]

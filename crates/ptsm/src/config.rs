@@ -71,11 +71,6 @@ impl Changes {
         Ok(pipeline)
     }
 
-    /// Whether the file or a flag says anything about the pipeline.
-    pub(crate) fn has_pipeline(&self) -> bool {
-        self.0.contains_key("pipeline")
-    }
-
     /// A decoder's settings: its defaults with these changes.
     pub(crate) fn settings(&self, method: &Method, layout: &Layout) -> anyhow::Result<Value> {
         let defaults = method.defaults(layout)?;

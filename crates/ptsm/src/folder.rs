@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::config::without_null;
 use crate::exit::told;
+use crate::input::Input;
 use crate::output;
 
 /// Everything that decides what a run computes.
@@ -30,6 +31,17 @@ pub(crate) struct RunFile {
     pub(crate) models: Vec<ModelFile>,
     /// How recordings become trials.
     pub(crate) pipeline: Value,
+}
+
+impl RunFile {
+    /// Who of these data the decoders have learnt from or were stopped by.
+    pub(crate) fn seen(&self, input: &Input) -> BTreeSet<SubjectId> {
+        // Numbers name people within one data set only; a copy under another name is the same set.
+        let same = self.data.name == input.name || self.data.fingerprint == input.fingerprint;
+        let present = input.trials.subjects();
+        let all = self.data.subjects.union(&self.data.validation).copied();
+        all.filter(|s| same && present.contains(s)).collect()
+    }
 }
 
 /// The data of a run.

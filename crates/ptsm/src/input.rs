@@ -1,6 +1,8 @@
 //! Trials, as `--data`, `--root`, `--subjects` and the pipeline say.
 
+use ptsm_data::arrays::Wanted;
 use ptsm_data::{Loaded, Source};
+use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, TargetAccess, Trials};
 
 use crate::args::DataArgs;
@@ -49,19 +51,21 @@ pub(crate) fn to_learn(
     let own = source.load(None, data.subjects.as_ref())?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&own.pipeline, align)?;
-    // Alignment happens afterwards; anything else means other trials.
-    let same = !changes.has_pipeline();
-    let loaded = if same {
-        Loaded { pipeline, ..own }
-    } else {
-        source.load(Some(&pipeline), data.subjects.as_ref())?
-    };
+    let loaded =
+        if pipeline == own.pipeline { own } else { source.load(Some(&pipeline), data.subjects.as_ref())? };
     Input::new(loaded, output)
 }
 
-/// Trials for a decoder: its own pipeline.
-pub(crate) fn for_model(data: &DataArgs, pipeline: &Pipeline, output: Output) -> anyhow::Result<Input> {
-    let loaded = source(data)?.load(Some(pipeline), data.subjects.as_ref())?;
+/// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
+pub(crate) fn for_model(
+    data: &DataArgs,
+    card: &Card,
+    labelled: bool,
+    output: Output,
+) -> anyhow::Result<Input> {
+    let classes = &card.layout.classes;
+    let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
+    let loaded = source(data)?.load_as(Some(&card.pipeline), data.subjects.as_ref(), wanted)?;
     Input::new(loaded, output)
 }
 

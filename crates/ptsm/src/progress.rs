@@ -40,6 +40,22 @@ impl Stop {
 /// What to do with epochs that ended.
 type Log<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
 
+/// A line on a terminal; nothing elsewhere.
+fn bar(output: Output, title: &str, length: usize, template: &str) -> ProgressBar {
+    let shown = stderr().is_terminal() && !output.is_quiet();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(length as u64), target);
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("=> "));
+    bar.set_prefix(title.to_string());
+    bar
+}
+
+/// Work that is counted: so many of so many, and how long it will take.
+pub(crate) fn counting(output: Output, title: &str, length: usize) -> ProgressBar {
+    bar(output, title, length, "{prefix} [{bar:24}] {pos} of {len}, {eta} left")
+}
+
 /// Watches a fit: the live line, the log, the wish to stop.
 pub(crate) struct Live<'a> {
     bar: ProgressBar,
@@ -55,14 +71,8 @@ pub(crate) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(crate) fn new(output: Output, stop: &Stop, title: impl Into<String>) -> Live<'a> {
-        let shown = stderr().is_terminal() && !output.is_quiet();
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(1), target);
-        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("=> "));
         let title = title.into();
-        bar.set_prefix(title.clone());
+        let bar = bar(output, &title, 1, "{prefix} [{bar:24}] {wide_msg}");
         Live {
             bar,
             stop: stop.clone(),

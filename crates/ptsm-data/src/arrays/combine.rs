@@ -4,18 +4,18 @@ use std::path::Path;
 
 use ptsm_signal::{Layout, SubjectId, Trial, Trials};
 
-use super::Arrays;
 use super::file::File;
 use super::names::{Name, Names, distinct};
+use super::{Arrays, Wanted};
 use crate::error::{Error, Result};
 
 /// Joins files. There is at least one.
-pub(super) fn combine(files: Vec<File>) -> Result<Arrays> {
-    alike(&files, "y", |f| Some(&f.y))?;
+pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
+    alike(&files, "y", |f| f.y.as_ref())?;
     alike(&files, "subject", |f| Some(&f.subject))?;
     alike(&files, "session", |f| f.session.as_ref())?;
     alike(&files, "run", |f| f.run.as_ref())?;
-    let classes = Classes::of(&files)?;
+    let classes = Classes::of(&files, wanted)?;
     let subjects = distinct(files.iter().map(|f| &f.subject));
     let sessions = distinct(files.iter().filter_map(|f| f.session.as_ref()));
     let runs = distinct(files.iter().filter_map(|f| f.run.as_ref()));
@@ -44,7 +44,7 @@ pub(super) fn combine(files: Vec<File>) -> Result<Arrays> {
             samples: file.samples,
             rate_hz,
             start_s: file.start_s,
-            classes: classes.names.clone(),
+            classes: classes.wanted.clone(),
         };
         let place = file.path.display().to_string();
         let refuse = |error| Error::Signal { place: place.clone(), error };
@@ -101,10 +101,35 @@ struct Classes {
     names: Vec<String>,
     /// The values of `y`, in the order of the names; none where `y` are indices.
     values: Option<Vec<Name>>,
+    /// For each of the names its place among the classes that are wanted.
+    places: Vec<u32>,
+    /// The classes the trials get.
+    wanted: Vec<String>,
 }
 
 impl Classes {
-    fn of(files: &[File]) -> Result<Classes> {
+    fn of(files: &[File], wanted: Wanted<'_>) -> Result<Classes> {
+        let mut own = Classes::own(files)?;
+        match wanted {
+            Wanted::Own => {}
+            Wanted::Unlabelled(classes) => own.wanted = classes.to_vec(),
+            Wanted::Classes(classes) => {
+                let place = |name: &String| match classes.iter().position(|c| c == name) {
+                    Some(place) => Ok(place as u32),
+                    None => Err(Error::Content {
+                        path: files[0].path.clone(),
+                        message: format!("has the class `{name}`; the decoder knows {classes:?}"),
+                        hint: Some("name the classes as the decoder's training data did".into()),
+                    }),
+                };
+                own.places = own.names.iter().map(place).collect::<Result<_>>()?;
+                own.wanted = classes.to_vec();
+            }
+        }
+        Ok(own)
+    }
+
+    fn own(files: &[File]) -> Result<Classes> {
         let differ = |a: &File, b: &File| {
             let said =
                 |f: &File| f.classes.as_ref().map_or("no `classes`".into(), |c| format!("`classes` {c:?}"));
@@ -117,15 +142,16 @@ impl Classes {
         if let Some(pair) = files.windows(2).find(|pair| pair[0].classes != pair[1].classes) {
             return Err(differ(&pair[0], &pair[1]));
         }
-        let values = distinct(files.iter().map(|f| &f.y));
-        Ok(match files.first().and_then(|f| f.classes.clone()) {
-            None => Classes { names: values.iter().map(Name::words).collect(), values: Some(values) },
+        let values = distinct(files.iter().filter_map(|f| f.y.as_ref()));
+        let (names, values): (Vec<String>, _) = match files.first().and_then(|f| f.classes.clone()) {
+            None => (values.iter().map(Name::words).collect(), Some(values)),
             Some(names) => {
                 let textual = values.iter().any(|v| matches!(v, Name::Text(_)));
                 let values = textual.then(|| names.iter().cloned().map(Name::Text).collect());
-                Classes { names, values }
+                (names, values)
             }
-        })
+        };
+        Ok(Classes { places: (0..names.len() as u32).collect(), wanted: names.clone(), names, values })
     }
 
     fn labels(&self, file: &File) -> Result<Vec<u32>> {
@@ -137,7 +163,7 @@ impl Classes {
                 (None, Name::Text(_)) => None,
             };
             match index {
-                Some(index) if index < self.names.len() => Ok(index as u32),
+                Some(index) if index < self.names.len() => Ok(self.places[index]),
                 _ => Err(Error::Content {
                     path: file.path.clone(),
                     message: format!(
@@ -149,7 +175,10 @@ impl Classes {
                 }),
             }
         };
-        file.y.iter().enumerate().map(label).collect()
+        match &file.y {
+            Some(y) => y.iter().enumerate().map(label).collect(),
+            None => Ok(vec![0; file.trials()]),
+        }
     }
 }
 

@@ -15,7 +15,8 @@ pub(super) struct File {
     /// `[n, C, T]`.
     pub(super) x: Vec<f32>,
     pub(super) samples: usize,
-    pub(super) y: Names,
+    /// None where labels are not wanted.
+    pub(super) y: Option<Names>,
     pub(super) subject: Names,
     pub(super) session: Option<Names>,
     pub(super) run: Option<Names>,
@@ -29,11 +30,14 @@ pub(super) struct File {
 }
 
 impl File {
-    pub(super) fn read(path: &Path) -> Result<File> {
+    pub(super) fn read(path: &Path, labelled: bool) -> Result<File> {
         let mut keys = Keys { archive: npz::read(path)? };
         // Small arrays first: most mistakes are found before the large one is read.
         let subject = keys.names("subject")?.ok_or_else(|| keys.missing("subject"))?;
-        let y = keys.names("y")?.ok_or_else(|| keys.missing("y"))?;
+        let y = match labelled {
+            true => Some(keys.names("y")?.ok_or_else(|| keys.missing("y"))?),
+            false => None,
+        };
         let (session, run) = (keys.names("session")?, keys.names("run")?);
         let cue_s = keys.numbers("cue_s")?;
         let names = keys.texts(&["channels", "ch_names"])?;
@@ -46,7 +50,7 @@ impl File {
         let x = keys.array("X")?.ok_or_else(|| keys.missing("X"))?;
         let [n, c, t] = keys.three(&x)?;
         let lengths = [
-            ("y", Some(y.len())),
+            ("y", y.as_ref().map(Names::len)),
             ("subject", Some(subject.len())),
             ("session", session.as_ref().map(Names::len)),
             ("run", run.as_ref().map(Names::len)),
@@ -84,7 +88,7 @@ impl File {
 
     /// Trials, n.
     pub(super) fn trials(&self) -> usize {
-        self.y.len()
+        self.subject.len()
     }
 }
 

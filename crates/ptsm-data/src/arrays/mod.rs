@@ -3,7 +3,7 @@
 //! | key | shape | values | without it |
 //! | --- | --- | --- | --- |
 //! | `X` | trials, channels, samples | numbers | error |
-//! | `y` | trials | integers, booleans or text; with `classes` indices into it, or its names | error |
+//! | `y` | trials | integers, booleans or text; with `classes` indices into it, or its names | error, unless labels are not wanted |
 //! | `subject` | trials | integers, or text, which is replaced by numbers and never kept | error |
 //! | `session`, `run` | trials | integers or text | 1 |
 //! | `cue_s` | trials | seconds since the run began | trials follow one another |
@@ -37,16 +37,33 @@ pub struct Arrays {
     pub notes: Vec<String>,
 }
 
-/// Reads one `.npz` file.
-pub fn read_trials(path: &Path) -> Result<Arrays> {
-    combine::combine(vec![file::File::read(path)?])
+/// Which classes the trials are of.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Those the files have.
+    Own,
+    /// A decoder's. The files need not have all of them, and none besides.
+    Classes(&'a [String]),
+    /// A decoder's, and `y` is not read: nobody knows the class yet. Every trial is labelled as the first, which means nothing.
+    Unlabelled(&'a [String]),
 }
 
-/// Reads all `.npz` files of a folder, in the order of their names, as one set. Names of subjects, sessions and classes are
-/// numbered over all files together: the same name is the same person in every file.
+/// Reads one `.npz` file.
+pub fn read_trials(path: &Path) -> Result<Arrays> {
+    read(&[path.to_path_buf()], Wanted::Own)
+}
+
+/// Reads all `.npz` files of a folder, in the order of their names, as one set.
 pub fn read_folder(folder: &Path) -> Result<Arrays> {
-    let files = files(folder)?.iter().map(|path| file::File::read(path)).collect::<Result<Vec<_>>>()?;
-    combine::combine(files)
+    read(&files(folder)?, Wanted::Own)
+}
+
+/// Reads files as one set. Names of subjects, sessions and classes are numbered over all files together: the same name is the
+/// same person in every file.
+pub fn read(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Arrays> {
+    let labelled = !matches!(wanted, Wanted::Unlabelled(_));
+    let files = files.iter().map(|path| file::File::read(path, labelled)).collect::<Result<Vec<_>>>()?;
+    combine::combine(files, wanted)
 }
 
 /// The `.npz` files of a folder, in the order of their names.

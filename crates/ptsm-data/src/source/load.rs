@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::{Pipeline, SubjectId, Trials};
 
 use super::Source;
-use crate::arrays::{self, Arrays, read_folder, read_trials};
+use crate::arrays::{self, Arrays, Wanted};
 use crate::cohort::{cut_subjects, people};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -35,15 +35,25 @@ impl Source {
     /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used: the one that suits a
     /// cohort's task; for arrays, which are trials already, scaling alone.
     pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<Loaded> {
-        match self {
-            Source::Simulated { cohort, note } => self.simulate(cohort, note.as_ref(), pipeline, subjects),
-            Source::File(path) => {
-                self.arrays(path, std::slice::from_ref(path), read_trials(path)?, pipeline, subjects)
+        self.load_as(pipeline, subjects, Wanted::Own)
+    }
+
+    /// The same for a decoder that exists: its classes, and where nothing is to be scored, no labels.
+    pub fn load_as(
+        &self,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+        wanted: Wanted<'_>,
+    ) -> Result<Loaded> {
+        let files = match self {
+            Source::Simulated { cohort, note } => {
+                return self.simulate(cohort, note.as_ref(), pipeline, subjects);
             }
-            Source::Folder(path) => {
-                self.arrays(path, &arrays::files(path)?, read_folder(path)?, pipeline, subjects)
-            }
-        }
+            Source::File(path) => vec![path.clone()],
+            Source::Folder(path) => arrays::files(path)?,
+        };
+        let place = files[0].parent().filter(|_| files.len() > 1).unwrap_or(&files[0]);
+        self.arrays(place, &files, arrays::read(&files, wanted)?, pipeline, subjects)
     }
 
     fn simulate(

@@ -1,10 +1,9 @@
 //! Where a run stands, on disk: one safetensors file, written beside and renamed.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 
-use ptsm_engine::{Checkpoint, Parameters, Step};
+use ptsm_engine::{Checkpoint, Parameters, Step, replace};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +61,7 @@ struct Counts {
 
 const MARK: &str = "ptsm.checkpoint";
 const COUNTS: &str = "ptsm.counts";
+const BEGIN_ANEW: &str = "delete it to begin anew";
 
 /// Writes the state of all replicas.
 pub(super) fn write(
@@ -103,22 +103,6 @@ pub(super) fn write(
     replace(path, &bytes).map_err(|e| wrong(e.to_string()))
 }
 
-/// Puts bytes in the place of a file, or leaves it as it was.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_os_string();
-    beside.push(format!(".{}.part", std::process::id()));
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)
-    });
-    if written.is_err() {
-        // The part is worthless; the first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
-}
-
 /// Brings all replicas to where the file says the run stood.
 pub(super) fn read(
     path: &Path,
@@ -128,7 +112,7 @@ pub(super) fn read(
     step: &mut Step<f32>,
 ) -> Result<Mark> {
     let damaged = |message: String| {
-        Error::file(path, format!("cannot be continued from: {message}; delete it to begin anew"))
+        Error::file_with_hint(path, format!("cannot be continued from: {message}"), BEGIN_ANEW)
     };
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, format!("cannot be read: {e}")))?;
     let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
@@ -138,9 +122,10 @@ pub(super) fn read(
     let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
     let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
     if mark.identity != identity {
-        return Err(Error::file(
+        return Err(Error::file_with_hint(
             path,
-            "belongs to another run: other settings, seeds or data; delete it to begin anew",
+            "belongs to another run: other settings, seeds or data",
+            BEGIN_ANEW,
         ));
     }
     let values = |name: &str| -> Result<Vec<f32>> {

@@ -20,7 +20,6 @@ use crate::decoder::{EpochRecord, Lesson, Progress, Run, Watch};
 use crate::error::{Error, Result};
 use crate::network::{Model, TrialShape};
 use batches::Pool;
-pub(crate) use checkpoint::replace;
 use checkpoint::{Mark, Standing};
 
 /// What decides which epoch is kept.
@@ -80,7 +79,7 @@ impl Default for Training {
 }
 
 impl Training {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Configuration(message));
         for (name, n) in [
             ("epochs", self.epochs),
@@ -91,6 +90,16 @@ impl Training {
             if n == 0 {
                 return wrong(format!("`training.{name}` must be at least 1, got 0"));
             }
+        }
+        if self.batch_subjects.saturating_mul(self.batch_trials) > MOST_BATCH {
+            let (s, t) = (self.batch_subjects, self.batch_trials);
+            return wrong(format!("a batch of {s} subjects x {t} trials is over {MOST_BATCH}"));
+        }
+        if self.epochs > MOST_EPOCHS || self.warm_up > self.epochs {
+            let (epochs, warm_up) = (self.epochs, self.warm_up);
+            return wrong(format!(
+                "`training.epochs` must be at most {MOST_EPOCHS} and `training.warm_up` no more than that, got {epochs} and {warm_up}"
+            ));
         }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return wrong(format!("`training.rate` must be above 0, got {}", self.rate));
@@ -111,6 +120,11 @@ pub(crate) struct Trained {
     pub(crate) best_epoch: usize,
 }
 
+/// More trials in a batch, epochs or numbers in a network than anybody trains here: a slip of the keyboard.
+const MOST_BATCH: usize = 1 << 16;
+const MOST_EPOCHS: usize = 1 << 20;
+const MOST_PARAMETERS: usize = 1 << 28;
+
 /// Trials an inference program takes at once.
 pub(crate) const INFERENCE_BATCH: usize = 32;
 
@@ -127,7 +141,6 @@ pub(crate) fn train(
     run: &Run<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Trained>> {
-    training.check()?;
     let mut trainer = Trainer::new(model, shape, training, augment, lesson, run)?;
     if let Some(path) = &run.checkpoint
         && path.exists()
@@ -188,6 +201,13 @@ impl<'a> Trainer<'a> {
             ));
         }
         let network = model.build(shape, pool.batch())?;
+        let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
+        let numbers = numbers.fold(0usize, usize::saturating_add);
+        if numbers > MOST_PARAMETERS {
+            return Err(Error::Configuration(format!(
+                "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
+            )));
+        }
         let replicas = run.seeds.len();
         let step = Step::new(&network.graph, &network.step(training.adam()), replicas, run.cpu)?;
         let parameters = Parameters::new(&network.graph, run.seeds)?;

@@ -2,7 +2,6 @@
 
 use ptsm_data::SubjectList;
 use ptsm_decode::file::{self, Card};
-use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, calibration};
 use ptsm_eval::{Context, learning_curve};
 use ptsm_signal::{SubjectId, TargetAccess};
@@ -21,20 +20,14 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let subjects: SubjectList = args.subject.to_string().parse()?;
     let data =
         DataArgs { data: args.data.data.clone(), root: args.data.root.clone(), subjects: Some(subjects) };
-    let input = for_model(&data, &trained.card.pipeline, session.output)?;
+    let input = for_model(&data, &trained.card, true, session.output)?;
     let person = input.trials.all();
     if args.shots == 0 {
         return Err(told("`--shots 0` leaves nothing to adapt to", "give at least 1"));
     }
-    if !find(&trained.card.decoder)?.adapts {
-        return Err(told(
-            format!("`{}` has no personal masks to tune", trained.card.decoder),
-            "`ptsm models` says which decoders adapt",
-        ));
-    }
+    super::adapts(&trained.card)?;
     let id = SubjectId(args.subject);
-    // Numbers name people within one data set only.
-    if run.data.name == input.name && run.data.subjects.union(&run.data.validation).any(|s| *s == id) {
+    if run.seen(&input).contains(&id) {
         return Err(told(
             format!("the decoder was trained on {id}; scores before and after would mean nothing"),
             "name a person it has never met",

@@ -15,12 +15,16 @@ use crate::folder::{self, RunFile};
 use crate::input::{Input, for_model};
 use crate::output;
 use crate::page::{self, Material};
+use crate::progress;
 use crate::words::{self, percent};
 
 pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
     let run = folder::read(&args.run)?;
     let trained = Trained::load(&args.run, &session.cpu)?;
-    let input = for_model(&args.data, &trained.card.pipeline, session.output)?;
+    let input = for_model(&args.data, &trained.card, true, session.output)?;
+    if !args.shots.is_empty() {
+        super::adapts(&trained.card)?;
+    }
     let strangers = strangers(&run, &input, args.data.subjects.is_some())?;
     let people = input.trials.of(&strangers);
     let context = |seed: u64| Context {
@@ -37,12 +41,14 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
     }
     let mut curve = vec![];
     if !args.shots.is_empty() {
+        let bar = progress::counting(session.output, "adapting", trained.decoders.len() * strangers.len());
         let how = Adaptation::from(&args.tuning);
         for (seed, fitted) in &trained.decoders {
             for &subject in &strangers {
                 if session.stop.asked() {
                     return Err(ptsm_decode::Error::Stopped.into());
                 }
+                bar.inc(1);
                 let person = people.only(|t| t.subject == subject);
                 curve.extend(learning_curve(&**fitted, &person, &args.shots, &how, &context(*seed))?.records);
             }
@@ -103,19 +109,13 @@ fn page(
 /// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
 fn strangers(run: &RunFile, input: &Input, named: bool) -> anyhow::Result<BTreeSet<SubjectId>> {
     let present = input.trials.subjects();
-    // Numbers name people within one data set only.
-    let known = run.data.name == input.name;
-    let seen: BTreeSet<SubjectId> = if known {
-        run.data.subjects.union(&run.data.validation).copied().filter(|s| present.contains(s)).collect()
-    } else {
-        BTreeSet::new()
-    };
+    let seen = run.seen(input);
     if named && let Some(first) = seen.first() {
         return Err(told(
-            format!(
-                "the decoder was trained on {first} and {} of those asked for",
-                words::count(seen.len() - 1, "other")
-            ),
+            match seen.len() {
+                1 => format!("the decoder was trained on {first}"),
+                n => format!("the decoder was trained on {n} of those asked for, {first} among them"),
+            },
             "name other people, or nobody to score all it was not trained on",
         ));
     }

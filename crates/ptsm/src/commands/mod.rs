@@ -14,6 +14,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use ptsm_decode::Fitted;
 use ptsm_decode::file::{self, Card};
+use ptsm_decode::registry::find;
 use ptsm_engine::{Cpu, Isa};
 
 use crate::args::{Command, Line};
@@ -58,6 +59,17 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             output::print(&String::from_utf8_lossy(&script))
         }
     }
+}
+
+/// Refuses decoders that have nothing to tune.
+fn adapts(card: &Card) -> anyhow::Result<()> {
+    if find(&card.decoder)?.adapts {
+        return Ok(());
+    }
+    Err(told(
+        format!("`{}` has no personal masks to tune", card.decoder),
+        "`ptsm models` says which decoders adapt",
+    ))
 }
 
 /// A run's decoders with their seeds, and the card they share.

@@ -18,7 +18,7 @@ use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_nam
 use crate::input::{Input, to_learn};
 use crate::output;
 use crate::progress::Live;
-use crate::words::{count, percent};
+use crate::words::{count, people, percent};
 
 /// Every seed is a network of its own in memory.
 const MOST_SEEDS: usize = 1000;
@@ -165,12 +165,16 @@ fn report(
     fits: &[Fit],
 ) -> anyhow::Result<()> {
     let mut text = format!(
-        "{model}, {} parameters, learnt from {} of {} and was stopped by {}\n",
+        "{model}, {} parameters, learnt from {} of {}",
         fits[0].fitted.parameters(),
         count(lesson.train().len(), "trial"),
-        count(lesson.train().subjects().len(), "subject"),
-        count(lesson.validation().subjects().len(), "other"),
+        people(lesson.train().subjects().len()),
     );
+    // A decoder without epochs has not looked at them.
+    if fits[0].best_epoch.is_some() {
+        text += &format!("; {} to stop by", people(lesson.validation().subjects().len()));
+    }
+    text += "\n";
     let mut documents = vec![];
     for fit in fits {
         let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));

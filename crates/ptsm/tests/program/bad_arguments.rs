@@ -22,7 +22,7 @@ fn models_and_settings() {
             Case::new(
                 "train --data a.npz --out x --set training.epoch=3",
                 &["`training.epoch`"],
-                &["`epochs`"],
+                &["`training.epochs`"],
             ),
             Case::new("train --data a.npz --out x --set trainig.epochs=3", &["`trainig`"], &["`training`"]),
             Case::new("train --data a.npz --out x --set zzz=3", &["`zzz`"], &["known here", "training"]),
@@ -89,7 +89,11 @@ fn models_and_settings() {
             ),
             Case::new("train --data a.npz --out x --config .", &["cannot be read"], &["a file is needed"]),
             Case::new("train --data a.npz --out x --config bad.toml", &["bad.toml", "line 1"], &["mend"]),
-            Case::new("train --data a.npz --out x --config key.toml", &["`training.epoch`"], &["`epochs`"]),
+            Case::new(
+                "train --data a.npz --out x --config key.toml",
+                &["`training.epoch`"],
+                &["`training.epochs`"],
+            ),
             Case::new("train --data a.npz --out x --config top.toml", &["`trainig`"], &["`training`"]),
             Case::new("train --data a.npz --out x --config models.toml", &["`models`"], &["`model`"]),
             Case::new("train --data a.npz --out x --config kind.toml", &["`seeds`", "many"], &["--help"]),

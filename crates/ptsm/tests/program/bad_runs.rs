@@ -90,8 +90,8 @@ fn data_of_another_shape() {
             Case::new("predict run --data short.npz", &["128 samples", "have 100"], HINT),
             Case::new("predict quick --data few.npz", &["5 channels", "have 4"], HINT),
             Case::new("evaluate run --data rate.npz", &["64 Hz", "100 Hz"], HINT),
-            Case::new("evaluate run --data three.npz", &["classes", "\"2\""], HINT),
-            Case::new("evaluate run --data other.npz", &["\"0\"", "\"5\""], HINT),
+            Case::new("evaluate run --data three.npz", &["class `2`", "\"1\""], &["name the classes"]),
+            Case::new("evaluate run --data other.npz", &["\"0\"", "`5`"], &["name the classes"]),
             Case::new("adapt run --data few.npz --subject 7 --shots 1 --out x", &["5 channels"], HINT),
         ],
     );
@@ -105,7 +105,7 @@ fn people_it_knows_and_shots_it_cannot_have() {
         &[
             Case::new(
                 "evaluate run --data a.npz --subjects 1-7",
-                &["trained on S01"],
+                &["trained on 6", "S01"],
                 &["name other people"],
             ),
             Case::new("evaluate run --data a.npz --subjects 40", &["no subject 40"], &["choose"]),

@@ -26,6 +26,10 @@ fn every_command_takes_them() {
     assert!((sum - 1.0).abs() < 1e-5, "{}", lines[1]);
     place.ptsm("predict run --data a.npz --subjects 7 --csv p.csv").succeed();
     assert_eq!(String::from_utf8(place.read("p.csv")).unwrap(), predictions);
+    // Decoding needs no labels.
+    people(8, 16, 0.6).without("y").write(&place.path("nobody-knows.npz"));
+    let unlabelled = place.ptsm("predict run --data nobody-knows.npz --subjects 7").succeed().stdout;
+    assert_eq!(unlabelled, predictions);
     place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --out run7").succeed();
     place.ptsm("evaluate run7 --data a.npz --subjects 8").succeed();
     place.ptsm("benchmark --data a.npz --models csp-lda --set band_hz=none --out bench").succeed();
