@@ -1,4 +1,4 @@
-//! The golden numbers: the peers against published values, then the file of two training steps.
+//! The golden numbers: the PyTorch peers against published values, then the files that tests read.
 
 use anyhow::Result;
 use clap::Args;
@@ -12,12 +12,18 @@ pub(crate) struct Options {
     check: bool,
 }
 
+/// Scripts that write a committed file, or compare with it.
+const SCRIPTS: [&str; 4] = ["two_steps.py", "signal_golden.py", "classic_golden.py", "metrics_golden.py"];
+
 pub(crate) fn run(options: &Options) -> Result<()> {
     let python = Python::ready()?;
     shell::stream(&mut python.script("check_peers.py"))?;
-    let mut two_steps = python.script("two_steps.py");
-    if options.check {
-        two_steps.arg("--check");
+    for name in SCRIPTS {
+        let mut script = python.script(name);
+        if options.check {
+            script.arg("--check");
+        }
+        shell::stream(&mut script)?;
     }
-    shell::stream(&mut two_steps)
+    Ok(())
 }

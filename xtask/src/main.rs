@@ -38,7 +38,7 @@ enum Command {
     /// Compare speed and memory with other frameworks.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Verify the PyTorch peers and write the golden file of two training steps.
+    /// Verify the PyTorch peers and write the golden files of PyTorch, SciPy and scikit-learn.
     Golden(golden::Options),
     /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
     Masks(masks::Options),

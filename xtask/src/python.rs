@@ -20,7 +20,7 @@ for line in open(sys.argv[1]):
         if found[name].partition("+")[0] != pinned:
             sys.exit(f"{name} is {found[name]}, not {pinned}")
         if "--import" in sys.argv:
-            importlib.import_module(name)
+            importlib.import_module({"scikit-learn": "sklearn"}.get(name, name))
 print(json.dumps({"python": sys.version.split()[0], **found}))
 "##;
 

@@ -208,8 +208,10 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T
 
 /// Puts bytes in the place of a file, or leaves what was there: written beside, put on the disk, then renamed.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_os_string();
-    beside.push(format!(".{}.part", std::process::id()));
+    let no_name = || std::io::Error::new(std::io::ErrorKind::InvalidInput, "this is not a file name");
+    let mut name = path.file_name().ok_or_else(no_name)?.to_os_string();
+    name.push(format!(".{}.part", std::process::id()));
+    let beside = path.with_file_name(name);
     // On the disk before it has the name: a power cut must not leave the name on empty contents.
     let written = std::fs::File::create(&beside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
