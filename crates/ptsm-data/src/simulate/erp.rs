@@ -17,7 +17,7 @@ const LAPSES: f64 = 0.08;
 
 /// Where the P300 is: sites with heights in nAm at effect 1.
 const P3: [(Site, f64); 3] =
-    [(Site::ParietalP3, 27.0), (Site::TemporalP3Left, 11.0), (Site::TemporalP3Right, 11.0)];
+    [(Site::ParietalP3, 33.0), (Site::TemporalP3Left, 13.0), (Site::TemporalP3Right, 13.0)];
 
 /// N1 and P2 of every stimulus: site, height in nAm, latency, width.
 const COMMON: [(Site, f64, f64, f64); 6] = [

@@ -22,7 +22,7 @@ const HANDS: [(Site, usize, f64); 4] = [
     (Site::HandBetaRight, 0, BETA_DEPTH),
 ];
 /// Share of trials in which nothing is imagined. It keeps every decoder from being right always.
-const LAPSES: f64 = 0.10;
+const LAPSES: f64 = 0.12;
 /// No rhythm falls below this share.
 const FLOOR: f64 = 0.08;
 /// When, in seconds after the cue, weakening is half there and half gone, and how gradually both go.

@@ -13,7 +13,7 @@ use super::schedule::Schedule;
 use super::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.
-const BACKGROUND_NAM: f64 = 18.0;
+const BACKGROUND_NAM: f64 = 20.0;
 
 /// Something that reaches the electrodes.
 pub(super) struct Source {
@@ -31,7 +31,8 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    fn new(length: usize) -> Activity {
+    /// Nothing, for a run this long.
+    pub(super) fn new(length: usize) -> Activity {
         Activity { length, gains: vec![None; Site::ALL.len()], evoked: vec![None; Site::ALL.len()] }
     }
 

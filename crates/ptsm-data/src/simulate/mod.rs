@@ -27,6 +27,8 @@ mod noise;
 mod person;
 mod random;
 mod schedule;
+#[cfg(test)]
+mod tests;
 mod truth;
 
 pub use cohort::{Cohort, Task};

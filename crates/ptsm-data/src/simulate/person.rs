@@ -146,7 +146,7 @@ fn effect(cohort: &Cohort, subject: u32) -> (bool, f64) {
     let mut share = |step: f64| (start.random::<f64>() + step * f64::from(subject)).fract();
     let (lot, direction) = (share(GOLDEN), share(std::f64::consts::SQRT_2));
     let random = &mut Streams { subject, ..everybody }.stream(Purpose::Effect, 0);
-    let size = factor(random, 0.35 * cohort.variability).min(1.8);
+    let size = factor(random, 0.35 * cohort.variability).min(1.6);
     if lot < cohort.absent {
         return (true, 0.0);
     }

@@ -67,3 +67,39 @@ impl Schedule {
         Schedule { length: ((at_s + LEAD_S) * cohort.rate_hz).ceil() as usize, cues }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(cohort: &Cohort, subject: u32, run: u32) -> Vec<usize> {
+        let streams = Streams { seed: cohort.seed, subject, session: 1, run };
+        Schedule::new(cohort, &streams).cues.iter().map(|c| c.class).collect()
+    }
+
+    #[test]
+    fn classes_are_balanced_and_shuffled() {
+        let cohort = Cohort::default();
+        let (one, two) = (classes(&cohort, 1, 1), classes(&cohort, 1, 2));
+        assert_eq!(one.iter().sum::<usize>(), 10);
+        assert_ne!(one, two);
+        assert_ne!(one, classes(&cohort, 2, 1));
+        let targets = classes(&Cohort::of(Task::Erp), 1, 1);
+        assert!(targets.chunks(BLOCK).all(|block| block.iter().sum::<usize>() == 1));
+    }
+
+    #[test]
+    fn trials_do_not_overlap_except_in_fast_trains() {
+        for task in [Task::Imagery, Task::Attention, Task::Erp] {
+            let cohort = Cohort::of(task);
+            let [_, trial_s] = cohort.window_s();
+            let schedule = Schedule::new(&cohort, &Streams { seed: 0, subject: 1, session: 1, run: 1 });
+            let gaps = schedule.cues.windows(2).map(|w| (w[1].sample - w[0].sample) as f64 / cohort.rate_hz);
+            for gap in gaps {
+                assert_eq!(gap >= trial_s, task != Task::Erp, "{task:?} {gap}");
+            }
+            let last = schedule.cues.last().map_or(0, |c| c.sample) as f64;
+            assert!(schedule.length as f64 > last + (trial_s + 1.0) * cohort.rate_hz);
+        }
+    }
+}
