@@ -77,8 +77,10 @@ fn clear(folder: &Path) -> Result<()> {
     let list = || -> std::io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
     };
-    let entries = list()
+    let mut entries = list()
         .map_err(|error| refuse(format!("cannot list this folder: {error}"), "check who may read it"))?;
+    // What a kill at the start leaves.
+    entries.retain(|path| path.extension().is_none_or(|e| e != "partial"));
     if entries.is_empty() {
         return Ok(());
     }

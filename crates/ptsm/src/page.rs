@@ -5,6 +5,7 @@ use ptsm_decode::EpochRecord;
 use ptsm_eval::{Masks, Summary, chance_threshold, favours};
 use ptsm_report::colour::Ramp;
 use ptsm_report::scale::Axis;
+use ptsm_report::svg::standalone;
 use ptsm_report::{
     Chance, Curve, Dots, Electrode, Estimate, Fact, Figure, Page, Part, Point, Reference, ScalpMap, Scores,
     Section, Series, Window,
@@ -60,6 +61,16 @@ pub(crate) fn build(m: &Material<'_>) -> Page {
         sections,
         footer: m.footer.clone(),
     }
+}
+
+/// Every figure of a page as a file of its own: its title as a name, and the drawing.
+pub(crate) fn figures(page: &Page) -> Vec<(String, String)> {
+    let parts = page.sections.iter().flat_map(|s| &s.parts);
+    let figures = parts.filter_map(|p| if let Part::Figure(f) = p { Some(f) } else { None });
+    let name = |title: &str| {
+        title.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-").replace("--", "-")
+    };
+    figures.map(|f| (name(f.drawing.title()), standalone(&f.drawing.svg("figure")))).collect()
 }
 
 fn section(heading: &str, lead: impl Into<String>, parts: Vec<Part>) -> Section {

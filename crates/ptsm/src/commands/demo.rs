@@ -96,6 +96,9 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     });
     let html = args.to.join("demo.html");
     output::write(&html, page.html().as_bytes())?;
+    for (name, svg) in page::figures(&page) {
+        output::write(&args.to.join(format!("{name}.svg")), svg.as_bytes())?;
+    }
     let results = args.to.join("results.jsonl");
     output::write(&results, &lines(records.iter().chain(&curve))?)?;
 
