@@ -296,15 +296,17 @@ fn files_that_do_not_fit_together_are_refused() {
 #[test]
 fn a_decoders_classes_are_taken() {
     let classes = ["left", "rest", "right"].map(String::from);
-    let file = Builder::new().with("y", texts(&["right", "left", "right", "left"])).save("mine.npz");
-    let own = read(std::slice::from_ref(&file), Wanted::Own).unwrap().trials;
+    // The builder's folder lasts as long as the builder.
+    let builder = Builder::new().with("y", texts(&["right", "left", "right", "left"]));
+    let file = [builder.save("mine.npz")];
+    let own = read(&file, Wanted::Own).unwrap().trials;
     assert_eq!((labels(&own), own.layout().classes.len()), (vec![1, 0, 1, 0], 2));
-    let wanted = read(&[file], Wanted::Classes(&classes)).unwrap().trials;
+    let wanted = read(&file, Wanted::Classes(&classes)).unwrap().trials;
     assert_eq!((labels(&wanted), wanted.layout().classes.clone()), (vec![2, 0, 2, 0], classes.to_vec()));
-    let foreign = Builder::new().with("y", texts(&["right", "left", "up", "left"])).save("mine.npz");
-    let error = read(&[foreign], Wanted::Classes(&classes)).unwrap_err().to_string();
+    let builder = builder.with("y", texts(&["right", "left", "up", "left"]));
+    let error = read(&[builder.save("foreign.npz")], Wanted::Classes(&classes)).unwrap_err().to_string();
     assert!(error.contains("`up`") && error.contains("\"rest\""), "{error}");
-    let bare = Builder::new().without("y").save("mine.npz");
-    let bare = read(&[bare], Wanted::Unlabelled(&classes)).unwrap().trials;
+    let builder = builder.without("y");
+    let bare = read(&[builder.save("bare.npz")], Wanted::Unlabelled(&classes)).unwrap().trials;
     assert_eq!((bare.len(), bare.layout().classes.len()), (4, 3));
 }

@@ -66,13 +66,14 @@ pub(crate) struct Live<'a> {
     began: Instant,
     /// Steps that were done before this process began.
     before: Option<usize>,
-    last: String,
+    /// Validation accuracy and losses of the last epoch.
+    last: (String, String),
 }
 
 impl<'a> Live<'a> {
     pub(crate) fn new(output: Output, stop: &Stop, title: impl Into<String>) -> Live<'a> {
         let title = title.into();
-        let bar = bar(output, &title, 1, "{prefix} [{bar:24}] {wide_msg}");
+        let bar = bar(output, &title, 1, "{prefix} [{bar:16}] {wide_msg}");
         Live {
             bar,
             stop: stop.clone(),
@@ -80,7 +81,7 @@ impl<'a> Live<'a> {
             log: Box::new(|_| ()),
             began: Instant::now(),
             before: None,
-            last: String::new(),
+            last: Default::default(),
         }
     }
 
@@ -95,7 +96,7 @@ impl<'a> Live<'a> {
         self.bar.set_prefix(self.title.clone());
         self.began = Instant::now();
         self.before = None;
-        self.last.clear();
+        self.last = Default::default();
     }
 }
 
@@ -116,11 +117,12 @@ impl Watch for Live<'_> {
         let left = Duration::from_secs_f64(each * (p.steps - p.step) as f64);
         self.bar.set_length(p.steps as u64);
         self.bar.set_position(p.step as u64);
+        // The losses last: a narrow terminal cuts the line there.
+        let (now, losses) = &self.last;
         self.bar.set_message(format!(
-            "epoch {}/{}{}  {:.0} trials/s  {} left at most",
+            "epoch {}/{}{now}  {:.0} trials/s  {} left at most{losses}",
             (p.epoch + 1).min(p.epochs),
             p.epochs,
-            self.last,
             p.trials_per_second,
             crate::words::duration(left)
         ));
@@ -131,19 +133,17 @@ impl Watch for Live<'_> {
     }
 }
 
-/// Validation accuracy and the losses by name, mean over the seeds still learning.
-fn describe(ended: &[EpochRecord]) -> String {
+/// Validation accuracy, and the losses by name: mean over the seeds still learning.
+fn describe(ended: &[EpochRecord]) -> (String, String) {
     let n = ended.len() as f64;
-    let mut text = String::new();
     let accuracies: Option<Vec<f64>> = ended.iter().map(|e| e.validation_accuracy).collect();
-    if let Some(all) = accuracies {
-        text += &format!("  validation {:.1} %", 100.0 * all.iter().sum::<f64>() / n);
-    }
-    for (i, (name, _)) in ended[0].losses.iter().enumerate() {
+    let now = accuracies
+        .map_or_else(String::new, |all| format!("  validation {:.1} %", 100.0 * all.iter().sum::<f64>() / n));
+    let losses = ended[0].losses.iter().enumerate().map(|(i, (name, _))| {
         let mean = ended.iter().map(|e| e.losses[i].1).sum::<f64>() / n;
-        text += &format!("  {name} {mean:.3}");
-    }
-    text
+        format!("  {name} {mean:.3}")
+    });
+    (now, losses.collect())
 }
 
 /// Watches a benchmark.
