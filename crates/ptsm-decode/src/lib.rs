@@ -1,9 +1,13 @@
-//! Decoders of EEG trials as networks on [`ptsm_engine`].
+//! Decoders of EEG trials, deep and classic, behind one trait.
 //!
-//! A decoder is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph
-//! with its losses, which values it offers, and what moves which parameter. Training steps, few-shot tuning
-//! and inference are compiled from that one value. Parameters do not depend on the batch size, so a network
-//! trained on batches of 64 is applied to single trials by building it again with a batch of 1.
+//! A user names a [`registry::Method`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
+//! [`Decoder`]: it learns from a [`Lesson`] (people to learn from, other people to stop by) once per seed and gives [`Fitted`] decoders, which turn
+//! trials of people they have never met into probabilities, can be saved ([`file`]), and, where they have personal masks, adapted to one person.
+//!
+//! A network is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values
+//! it offers, and what moves which parameter. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
+//! do not depend on the batch size, so a network trained on batches of 64 is applied to single trials by building it again with a batch of 1. One
+//! trainer ([`Training`]) serves all networks, and every network can use every [augmentation](augment).
 //!
 //! ```
 //! use ptsm_decode::{Model, TrialShape, eegnet::EegNet};

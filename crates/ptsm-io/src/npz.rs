@@ -121,7 +121,9 @@ pub fn write(path: &Path, arrays: &[(&str, &Array)], compression: Compression) -
 fn plain(error: ZipError) -> String {
     match error {
         ZipError::Io(error) => error.to_string(),
-        ZipError::InvalidArchive(what) if what.contains("EOCD") => "it does not end as an archive does".into(),
+        ZipError::InvalidArchive(what) if what.contains("EOCD") => {
+            "it does not end as an archive does".into()
+        }
         ZipError::InvalidArchive(what) => what.to_string(),
         ZipError::UnsupportedArchive(what) => what.to_string(),
         ZipError::CompressionMethodNotSupported(number) => {

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::shell::{cargo, spelled, stream};
 
+mod demo;
 mod memory;
 mod unsafe_code;
 
@@ -32,6 +33,8 @@ enum Step {
     Doc,
     /// The engine's kernels make no memory errors.
     Kernels,
+    /// `ptsm demo` decodes strangers above chance, in its time and memory.
+    Demo,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -66,7 +69,7 @@ impl Step {
                 doc.env("RUSTDOCFLAGS", "-Dwarnings");
                 doc
             }
-            Step::Unsafe | Step::Kernels => return None,
+            Step::Unsafe | Step::Kernels | Step::Demo => return None,
         })
     }
 
@@ -74,6 +77,7 @@ impl Step {
         match self {
             Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
             Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
+            Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
         }
     }
@@ -86,6 +90,7 @@ impl Step {
         match (self, self.command()) {
             (Step::Unsafe, _) => unsafe_code::check(),
             (Step::Kernels, _) => memory::check(),
+            (Step::Demo, _) => demo::check(),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),
         }

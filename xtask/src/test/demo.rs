@@ -1,0 +1,63 @@
+//! The first minute of a new user: `ptsm demo`, built as they build it.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::shell;
+
+/// What the demonstration may take on two cores.
+const MOST_SECONDS: f64 = 90.0;
+const MOST_MIB: f64 = 1024.0;
+/// How sure it must be that strangers are decoded above chance.
+const ALPHA: f64 = 0.001;
+
+pub(super) fn check() -> Result<()> {
+    shell::stream(&mut shell::cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
+    let folder = shell::target().join("demo");
+    let mut demo = std::process::Command::new(shell::target().join("release").join("ptsm"));
+    demo.args(["demo", "--json", "--to"]).arg(&folder);
+    let mut child = demo.stdout(Stdio::piped()).spawn().context("`ptsm demo` cannot be started")?;
+    let mut peak_mib = 0f64;
+    while child.try_wait()?.is_none() {
+        peak_mib = peak_mib.max(resident_mib(child.id()));
+        sleep(Duration::from_millis(100));
+    }
+    let done = child.wait_with_output()?;
+    ensure!(done.status.success(), "`ptsm demo` ended with {}", done.status);
+    let told: Value = serde_json::from_slice(&done.stdout).context("`ptsm demo --json` is not JSON")?;
+    let seconds = told["seconds"].as_f64().context("no `seconds`")?;
+    println!("ptsm demo took {seconds:.0} s and {peak_mib:.0} MiB");
+    let models = told["summary"].as_array().context("no `summary`")?;
+    ensure!(models.len() == 3, "{} models instead of 3", models.len());
+    for model in models {
+        let number = |key: &str| model["chance"][key].as_f64().with_context(|| format!("no `{key}`"));
+        let (accuracy, n) = (number("pooled_accuracy")?, number("pooled_n")? as usize);
+        let needed = ptsm_eval::chance_threshold(n, 2, ALPHA);
+        println!("{}: {accuracy:.3} of {n} trials of strangers, {needed:.3} is chance", model["model"]);
+        ensure!(accuracy > needed, "{} is not above chance", model["model"]);
+    }
+    let page = fs::read_to_string(folder.join("demo.html")).context("there is no page")?;
+    for part in
+        ["Each person", "A few trials", "How they learnt", "What it looked at", "<svg", "Temporal mask"]
+    {
+        ensure!(page.contains(part), "the page lacks `{part}`");
+    }
+    ensure!(page.len() < 1_000_000, "the page has {} bytes", page.len());
+    if seconds > MOST_SECONDS || peak_mib > MOST_MIB {
+        bail!("that is more than {MOST_SECONDS} s or {MOST_MIB} MiB");
+    }
+    Ok(())
+}
+
+/// The most memory a process has had; 0 where the system does not say.
+fn resident_mib(process: u32) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
