@@ -63,7 +63,7 @@ pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
         write_trials(&path, &trials)?;
         Ok(path)
     };
-    let subjects: Vec<SubjectId> = people(cohort).into_iter().collect();
+    let subjects: Vec<SubjectId> = everybody(cohort).into_iter().collect();
     subjects.par_iter().map(write).collect()
 }
 
@@ -107,7 +107,7 @@ fn of_a_subject(path: &Path) -> bool {
 }
 
 /// Everybody in a cohort.
-pub(crate) fn people(cohort: &Cohort) -> BTreeSet<SubjectId> {
+pub(crate) fn everybody(cohort: &Cohort) -> BTreeSet<SubjectId> {
     (1..=cohort.subjects).map(SubjectId).collect()
 }
 

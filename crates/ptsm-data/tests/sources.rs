@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::fs;
 
+use ptsm_data::arrays::{read_trials, write_trials};
 use ptsm_data::simulate::Cohort;
 use ptsm_data::{Loaded, Source, SubjectList, read_cohort, save_cohort};
-use ptsm_signal::{Alignment, Pick, Pipeline, Scaling};
+use ptsm_signal::{Alignment, Pick, Pipeline, Scaling, SubjectId, Trial, Trials};
 
 /// A cohort that takes no time.
 fn small() -> Cohort {
@@ -142,4 +144,63 @@ fn arrays_take_what_can_still_be_applied() {
     let absent: SubjectList = "1-2".parse().unwrap();
     let error = source.load(None, Some(&absent)).unwrap_err();
     assert_eq!(error.to_string(), "there is no subject 1; the data have 2");
+}
+
+/// Whoever is tested must not have been trained on, whatever number or file they come with.
+#[test]
+fn the_same_person_is_recognised_wherever_they_come_from() {
+    let cohort = small();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("cohort");
+    save_cohort(&cohort, &to).unwrap();
+    let of = |id: &str, root: &std::path::Path| load(&Source::parse(id, Some(root)).unwrap(), "").people;
+
+    let simulated = of("simulated", &to);
+    assert_eq!(simulated.keys().copied().collect::<Vec<_>>(), [1, 2, 3].map(SubjectId));
+    assert!(simulated.values().all(|hash| hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
+    let distinct: std::collections::BTreeSet<_> = simulated.values().collect();
+    assert_eq!(distinct.len(), 3);
+    assert_eq!(of("cohort", folder.path()), simulated);
+    let second = SubjectId(2);
+    assert_eq!(of("S002.npz", &to), BTreeMap::from([(second, simulated[&second].clone())]));
+
+    // Renumbered, in reverse order, in volts and under another name.
+    let own = read_trials(&to.join("S002.npz")).unwrap().trials;
+    let backwards: Vec<usize> = (0..own.len()).rev().collect();
+    let subset = own.all().at(&backwards);
+    let x = subset.signals().flatten().map(|v| v * 1e-6).collect();
+    let info = subset.info().map(|t| Trial { subject: SubjectId(77), ..*t }).collect();
+    let other = folder.path().join("someone.npz");
+    write_trials(&other, &Trials::new(own.layout().clone(), x, info).unwrap()).unwrap();
+    let renumbered = of("someone.npz", folder.path());
+    assert_eq!(renumbered, BTreeMap::from([(SubjectId(77), simulated[&second].clone())]));
+    // Any scaling gives the same.
+    let plain = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
+    assert_eq!(self::simulated(&cohort).load(Some(&plain), None).unwrap().people, simulated);
+}
+
+#[test]
+fn truth_follows_the_channels_and_samples_of_the_trials() {
+    let cohort = Cohort { channels: ["Fp1", "C3", "Cz", "C4"].map(String::from).to_vec(), ..small() };
+    let whole = cohort.truth();
+    let pipeline = Pipeline {
+        pick: Pick::Names(vec!["C4".into(), "C3".into()]),
+        window_s: [1.0, 3.0],
+        rate_hz: Some(32.0),
+        ..cohort.pipeline()
+    };
+    let loaded = simulated(&cohort).load(Some(&pipeline), None).unwrap();
+    let (truth, layout) = (loaded.truth.unwrap(), loaded.trials.layout());
+    assert_eq!(truth.channels, [whole.channels[3], whole.channels[1]]);
+    for (own, all) in truth.subjects.iter().zip(&whole.subjects) {
+        assert_eq!(own.channels, [all.channels[3], all.channels[1]]);
+    }
+    assert_eq!(truth.times.len(), layout.samples);
+    // At two seconds, which is sample 32 here and was 128 there.
+    assert_eq!(truth.times[32], whole.times[128]);
+    assert_eq!(truth.task_channels(), [true, true]);
+    assert_eq!(whole.task_channels(), [false, true, whole.channels[2] >= 0.5, true]);
+    assert_eq!(truth.task_times(layout), vec![true; 64]);
+    let outside = whole.task_times(load(&simulated(&cohort), "1").trials.layout());
+    assert!(!outside[0] && outside[128] && !outside[255]);
 }

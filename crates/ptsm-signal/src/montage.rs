@@ -105,7 +105,7 @@ pub fn normalise(name: &str) -> String {
 }
 
 /// For each channel the one on the other side of the midline, itself where it lies on it: odd numbers are left, even ones
-/// right, `z` is the middle.
+/// right, `z` is the middle. Only names of the 10-05 system tell a side: `ch1` and `ch2` are no pair.
 pub fn mirror(channels: &[Channel]) -> Result<Vec<usize>> {
     channels
         .iter()
@@ -126,8 +126,10 @@ pub fn mirror(channels: &[Channel]) -> Result<Vec<usize>> {
         .collect()
 }
 
+/// The electrode on the other side; none where the 10-05 system does not know both.
 fn opposite(name: &str) -> Option<String> {
     let normal = normalise(name);
+    position(&normal)?;
     if normal.ends_with('z') {
         return Some(normal);
     }
@@ -136,7 +138,7 @@ fn opposite(name: &str) -> Option<String> {
     let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let number: u32 = rest[..length].parse().ok()?;
     let other = if number % 2 == 1 { number + 1 } else { number.checked_sub(1)? };
-    Some(format!("{}{other}{}", &normal[..start], &rest[length..]))
+    Some(format!("{}{other}{}", &normal[..start], &rest[length..])).filter(|other| position(other).is_some())
 }
 
 #[cfg(test)]
@@ -162,10 +164,28 @@ mod tests {
 
     #[test]
     fn sides_change_places() {
-        let channels = ["C3", "Cz", "C4", "FC10", "FC9"].map(Channel::named);
+        let channels = ["C3", "Cz", "C4", "FT10", "FT9"].map(Channel::named);
         assert_eq!(mirror(&channels).unwrap(), [2, 1, 0, 4, 3]);
         assert!(mirror(&channels[..2]).unwrap_err().to_string().contains("`C4`"));
         assert!(mirror(&[Channel::named("status")]).is_err());
+    }
+
+    #[test]
+    fn numbers_of_a_montage_are_no_sides() {
+        for pair in [["ch1", "ch2"], ["EEG 001", "EEG 002"], ["E11", "E12"], ["EOGz", "C3"]] {
+            let error = mirror(&pair.map(Channel::named)).unwrap_err();
+            assert!(error.to_string().contains("has no side that its name tells"), "{error}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("10-05")));
+        }
+    }
+
+    #[test]
+    fn partners_lie_opposite_to_each_other() {
+        for (name, p) in POSITIONS.iter() {
+            let Some(other) = opposite(name) else { continue };
+            let mirrored = Position { x: -p.x, ..*p };
+            assert!(POSITIONS[&*other].distance(mirrored) < 0.1, "{name} {other}");
+        }
     }
 
     #[test]

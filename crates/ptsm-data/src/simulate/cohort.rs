@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use nalgebra::Vector3;
-use ptsm_signal::{Band, Channel, FilterKind, Pipeline, Recording, Scaling, SubjectId, normalise, position};
+use ptsm_signal::{
+    Band, Channel, FilterKind, Layout, Pipeline, Recording, Scaling, SubjectId, normalise, position,
+};
 use serde::{Deserialize, Serialize};
 
 use super::error::SimulateError;
@@ -173,6 +175,11 @@ impl Cohort {
     /// Where and when the task can be seen, and in whom. Nothing is known of channels without a place.
     pub fn truth(&self) -> Truth {
         truth(self)
+    }
+
+    /// The same for trials cut from the cohort: for their channels, which may be fewer and in another order, and their samples.
+    pub fn truth_in(&self, layout: &Layout) -> Truth {
+        truth(self).picked(self, layout)
     }
 
     /// The window of a trial, in seconds after its cue.

@@ -1,7 +1,7 @@
 //! What is known because it was made: where, when and in whom the task can be seen.
 
 use nalgebra::Vector3;
-use ptsm_signal::{Position, SubjectId, position};
+use ptsm_signal::{Layout, Position, SubjectId, normalise, position};
 use serde::Serialize;
 
 use super::anatomy::Site;
@@ -14,12 +14,13 @@ use super::{attention, erp, imagery};
 /// Where, when and in whom the task can be seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Truth {
-    /// For each channel, how much the classes differ there in an average head, as a share of the largest: of power for
-    /// `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
+    /// For each channel, how much the classes differ there in an average head, as a share of the largest of the whole cap: of
+    /// power for `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
     pub channels: Vec<f64>,
     /// From when to when, in seconds after the cue, the classes differ by at least half of their most.
     pub window_s: [f64; 2],
-    /// For each sample of the default pipeline's window, how much of the effect is there, 0 to 1.
+    /// For each sample of a trial (of the default pipeline's window, or of the trials this is the truth of), how much of the
+    /// effect is there, 0 to 1.
     pub times: Vec<f64>,
     /// Dipoles that carry the task, in an average head.
     pub sources: Vec<SourceTruth>,
@@ -58,6 +59,35 @@ pub struct SubjectTruth {
     pub channels: Vec<f64>,
 }
 
+impl Truth {
+    /// Whether each channel carries the task: the classes differ there by at least half of what they differ at the channel of
+    /// the cap where they differ most.
+    pub fn task_channels(&self) -> Vec<bool> {
+        self.channels.iter().map(|&share| share >= 0.5).collect()
+    }
+
+    /// Whether each sample of trials lies inside [`Truth::window_s`].
+    pub fn task_times(&self, layout: &Layout) -> Vec<bool> {
+        let [from, to] = self.window_s;
+        layout.times_s().map(|t| (from..to).contains(&t)).collect()
+    }
+
+    /// For some of the cohort's channels, in another order perhaps, and other samples.
+    pub(super) fn picked(mut self, cohort: &Cohort, layout: &Layout) -> Truth {
+        let cap: Vec<String> = cohort.channels.iter().map(|name| normalise(name)).collect();
+        let places: Vec<Option<usize>> =
+            layout.channels.iter().map(|channel| cap.iter().position(|name| *name == channel.name)).collect();
+        // Nothing is known of a channel the cap does not have.
+        let pick = |values: &[f64]| places.iter().map(|place| place.map_or(0.0, |p| values[p])).collect();
+        self.channels = pick(&self.channels);
+        for subject in &mut self.subjects {
+            subject.channels = pick(&subject.channels);
+        }
+        self.times = layout.times_s().map(|t| profile(cohort.task, t)).collect();
+        self
+    }
+}
+
 pub(super) fn truth(cohort: &Cohort) -> Truth {
     let head = Head::adult();
     let electrodes: Vec<Option<Vector3<f64>>> = cohort
@@ -90,11 +120,7 @@ pub(super) fn truth(cohort: &Cohort) -> Truth {
             }
         })
         .collect();
-    let profile = |t: f64| match cohort.task {
-        Task::Imagery => imagery::profile(t),
-        Task::Erp => erp::profile(t, 0.0),
-        Task::Attention => attention::profile(t),
-    };
+    let profile = |t: f64| profile(cohort.task, t);
     let [start_s, end_s] = cohort.window_s();
     let samples = ((end_s - start_s) * cohort.rate_hz).round() as usize;
     let milliseconds = (1000.0 * (end_s - start_s)) as usize;
@@ -107,6 +133,15 @@ pub(super) fn truth(cohort: &Cohort) -> Truth {
         times: (0..samples).map(|t| profile(start_s + t as f64 / cohort.rate_hz)).collect(),
         sources: carriers(cohort.task).into_iter().map(source).collect(),
         subjects,
+    }
+}
+
+/// How much of the effect is there, 0 to 1, at a time after the cue.
+fn profile(task: Task, time_s: f64) -> f64 {
+    match task {
+        Task::Imagery => imagery::profile(time_s),
+        Task::Erp => erp::profile(time_s, 0.0),
+        Task::Attention => attention::profile(time_s),
     }
 }
 

@@ -1,13 +1,14 @@
 //! From a source to trials.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ptsm_signal::{Pipeline, SubjectId, Trials};
 
 use super::Source;
+use super::people::people;
 use crate::arrays::{self, Arrays, Wanted};
-use crate::cohort::{cut_subjects, people};
+use crate::cohort::{cut_subjects, everybody};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::simulate::{Cohort, Truth};
@@ -27,7 +28,9 @@ pub struct Loaded {
     /// A hash of the data (of the settings, where they are simulated) and the pipeline, in hexadecimal. The choice of
     /// subjects is not part of it.
     pub fingerprint: String,
-    /// What is known because it was made.
+    /// For each person a hash that recognises the same person's trials under another number, file name, folder or scaling.
+    pub people: BTreeMap<SubjectId, String>,
+    /// What is known because it was made, for the channels and samples of these trials.
     pub truth: Option<Truth>,
 }
 
@@ -65,7 +68,7 @@ impl Source {
     ) -> Result<Loaded> {
         cohort.check()?;
         let pipeline = pipeline.cloned().unwrap_or_else(|| cohort.pipeline());
-        let chosen = choose(people(cohort), subjects)?;
+        let chosen = choose(everybody(cohort), subjects)?;
         let (trials, short) = cut_subjects(cohort, &pipeline, &chosen)?;
         let mut notes: Vec<String> = note.cloned().into_iter().collect();
         if short > 0 {
@@ -77,7 +80,8 @@ impl Source {
             .value(cohort)?
             .value(&pipeline)?
             .hex();
-        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, truth: Some(cohort.truth()) })
+        let (people, truth) = (people(&trials), Some(cohort.truth_in(trials.layout())));
+        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth })
     }
 
     fn arrays(
@@ -102,7 +106,8 @@ impl Source {
             fingerprint = fingerprint.file(file)?;
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, truth: None })
+        let people = people(&trials);
+        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth: None })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What `--data ID [--root DIR]` means.
 
 mod load;
+mod people;
 
 use std::path::{Path, PathBuf};
 
