@@ -31,11 +31,14 @@ impl TargetAccess {
     /// The whole recording without labels.
     pub const WHOLE: TargetAccess = TargetAccess::Unlabelled { fraction: 1.0 };
 
-    /// What two parts of one method see together.
+    /// What two parts of one method see together. Beside anything else a stream counts as the whole recording without labels:
+    /// by the last trial it has seen all of them.
     pub fn and(self, other: TargetAccess) -> TargetAccess {
         use TargetAccess::*;
         match (self, other) {
-            (Nothing, x) | (x, Nothing) | (Stream, x) | (x, Stream) => x,
+            (Nothing, x) | (x, Nothing) => x,
+            (Stream, Stream) => Stream,
+            (Stream, x) | (x, Stream) => TargetAccess::WHOLE.and(x),
             (Unlabelled { fraction: a }, Unlabelled { fraction: b }) => Unlabelled { fraction: a.max(b) },
             (Labelled { per_class, unlabelled }, Unlabelled { fraction })
             | (Unlabelled { fraction }, Labelled { per_class, unlabelled }) => {
@@ -88,6 +91,10 @@ mod tests {
         let few = Labelled { per_class: 5, unlabelled: 0.0 };
         assert_eq!(few.and(TargetAccess::WHOLE), Labelled { per_class: 5, unlabelled: 1.0 });
         assert_eq!(Nothing.and(Stream), Stream);
+        assert_eq!(Stream.and(Stream), Stream);
+        assert_eq!(Stream.and(few), Labelled { per_class: 5, unlabelled: 1.0 });
+        assert_eq!(few.and(Stream), Stream.and(few));
+        assert_eq!(Unlabelled { fraction: 0.2 }.and(Stream), TargetAccess::WHOLE);
         assert_eq!(few.and(Nothing).to_string(), "5 labelled per class");
         assert_eq!(
             TargetAccess::WHOLE.and(Unlabelled { fraction: 0.2 }).moabb(),

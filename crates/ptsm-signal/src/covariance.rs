@@ -63,7 +63,8 @@ fn oas(plain: &DMatrix<f64>, samples: usize) -> f64 {
     let mu = plain.trace() / channels;
     let numerator = alpha + mu * mu;
     let denominator = (samples as f64 + 1.0) * (alpha - mu * mu / channels);
-    if denominator == 0.0 { 1.0 } else { (numerator / denominator).min(1.0) }
+    // Never negative but for rounding, where the covariance is `mu I` already.
+    if denominator <= 0.0 { 1.0 } else { (numerator / denominator).min(1.0) }
 }
 
 /// Weight of the target `mu I`, scikit-learn's `ledoit_wolf_shrinkage`.
@@ -118,6 +119,19 @@ mod tests {
             assert_eq!(estimate::<f32>(&[], 2, estimator), DMatrix::zeros(2, 2));
             assert_eq!(estimate(&[5f32; 9], 2, estimator), DMatrix::zeros(2, 2));
         }
+    }
+
+    /// One channel is `mu I` already; rounding must not make the shrinkage negative.
+    #[test]
+    fn one_channel_stays_as_it_is() {
+        for scale in (1..200).map(|i| 0.37 * f64::from(i)) {
+            let x = [0.1, -0.7, 0.3, 0.9].map(|v| v * scale);
+            let (plain, oas) = (estimate(&x, 1, Estimator::Scm), estimate(&x, 1, Estimator::Oas));
+            close(oas.as_slice(), plain.as_slice(), 1e-14 * plain[0]);
+            assert_eq!(super::oas(&plain, 4), 1.0);
+        }
+        // As rounding can leave it.
+        assert_eq!(super::oas(&DMatrix::identity(3, 3).scale(0.1), 5), 1.0);
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Layout {
         (0..self.samples).map(|t| self.start_s + t as f64 / self.rate_hz)
     }
 
-    /// Refuses trials that are not like these: other channels, another length, rate or classes.
+    /// Refuses trials that are not like these: other channels, another length, rate, classes, or a start that differs by more
+    /// than half a sample.
     pub fn expect(&self, other: &Layout) -> Result<()> {
         let names = |l: &Layout| l.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
         let (own, given) = (names(self), names(other));
@@ -72,6 +73,14 @@ impl Layout {
         }
         if (self.rate_hz - other.rate_hz).abs() > 1e-6 * self.rate_hz {
             return differ(format!("{} Hz are needed, these have {} Hz", self.rate_hz, other.rate_hz));
+        }
+        if (self.start_s - other.start_s).abs() * self.rate_hz > 0.5 {
+            let message = format!(
+                "they must begin {} s after the cue, these begin {} s after it",
+                self.start_s, other.start_s
+            );
+            return Err(Error::data("trials", message)
+                .with_hint("cut the same window after the cue; arrays say where they begin with `start_s`"));
         }
         if self.classes != other.classes {
             return differ(format!("the classes must be {:?}, these have {:?}", self.classes, other.classes));
@@ -189,8 +198,12 @@ impl Trials {
         self.all().only(|t| subjects.contains(&t.subject))
     }
 
-    /// The same trials with other labels, as a test of leakage needs. Labels are checked as in [`Trials::new`].
+    /// The same trials with other labels, one each, as a test of leakage needs. Labels are checked as in [`Trials::new`].
     pub fn relabelled(&self, labels: &[u32]) -> Result<Trials> {
+        if labels.len() != self.len() {
+            let (given, n) = (labels.len(), self.len());
+            return Err(Error::data("trials", format!("{given} labels for {n} trials; one each is needed")));
+        }
         let trials = self.trials.iter().zip(labels).map(|(t, &label)| Trial { label, ..*t }).collect();
         Trials::new(self.layout.clone(), self.x.clone(), trials)
     }
@@ -308,9 +321,36 @@ impl<'a> Unlabelled<'a> {
     pub fn signals(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + '_ {
         self.0.signals()
     }
+}
 
-    /// Person and session of each trial, in order.
-    pub fn domains(&self) -> impl ExactSizeIterator<Item = (SubjectId, u32)> + '_ {
-        self.0.info().map(|t| (t.subject, t.session))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(rate_hz: f64, start_s: f64) -> Layout {
+        let channels = vec![Channel::named("Cz")];
+        Layout { channels, samples: 2, rate_hz, start_s, classes: vec!["a".into(), "b".into()] }
+    }
+
+    #[test]
+    fn another_start_is_another_kind_of_trial() {
+        let own = layout(100.0, 0.5);
+        own.expect(&layout(100.0, 0.504)).unwrap();
+        let error = own.expect(&layout(100.0, 0.0)).unwrap_err();
+        assert!(error.to_string().contains("begin 0.5 s after the cue, these begin 0 s"), "{error}");
+        assert!(error.hint().is_some());
+        // Times without a rate are counted in samples.
+        layout(1.0, 0.0).expect(&layout(1.0, 0.0)).unwrap();
+        assert!(layout(1.0, 0.0).expect(&layout(1.0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn every_trial_gets_one_new_label() {
+        let trial = Trial { label: 0, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
+        let trials = Trials::new(layout(100.0, 0.0), vec![0.0; 4], vec![trial; 2]).unwrap();
+        assert_eq!(trials.relabelled(&[1, 0]).unwrap().all().labels(), [1, 0]);
+        for labels in [&[1][..], &[1, 0, 1], &[2, 0]] {
+            assert!(trials.relabelled(labels).is_err(), "{labels:?}");
+        }
     }
 }

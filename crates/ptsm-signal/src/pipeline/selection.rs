@@ -71,6 +71,11 @@ pub(super) fn against(channel: &[f32], reference: Option<&[f64]>) -> Vec<f64> {
 
 fn places(names: &[String], channels: &[Channel]) -> Result<Vec<usize>> {
     let known: Vec<String> = channels.iter().map(|c| normalise(&c.name)).collect();
+    let mut seen = BTreeSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(normalise(name))) {
+        return Err(Error::pipeline(format!("channel `{name}` is asked for twice"))
+            .with_hint("name each channel once; old and new names (`T3`, `T7`) count as the same"));
+    }
     names
         .iter()
         .map(|name| {
@@ -115,5 +120,8 @@ mod tests {
         assert!(error.to_string().contains("`Oz`") && error.hint().unwrap().contains("C3, C4"));
         assert!(select(pick("C3"), Reference::AsRecorded, &["C3", "c3"]).is_err());
         assert!(select(pick("C3"), Reference::Average, &["C3", "C4"]).is_err());
+        let twice = Pick::Names(vec!["T7".into(), "C3".into(), "T3".into()]);
+        let error = select(twice, Reference::AsRecorded, &["C3", "T7"]).err().unwrap();
+        assert!(error.to_string().contains("`T3` is asked for twice") && error.hint().is_some());
     }
 }
