@@ -27,10 +27,15 @@ pub fn read_cohort(path: &Path) -> Result<Cohort> {
     let text = fs::read_to_string(path).map_err(|error| {
         refuse(format!("cannot read: {error}"), "`ptsm data simulate --to DIR` writes one")
     })?;
-    let cohort: Cohort = toml::from_str(&text).map_err(|error| {
+    let wrong = |error: toml::de::Error| {
         let message = format!("is no cohort: {}", error.to_string().trim_end());
         refuse(message, "mend the line; settings that are left out have a default")
-    })?;
+    };
+    let mut cohort: Cohort = toml::from_str(&text).map_err(wrong)?;
+    // The default number of trials depends on the task.
+    if !toml::from_str::<toml::Table>(&text).map_err(wrong)?.contains_key("trials") {
+        cohort.trials = Cohort::of(cohort.task).trials;
+    }
     cohort.check()?;
     Ok(cohort)
 }
@@ -55,10 +60,8 @@ pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
     atomic::replace(&folder.join(TRUTH_FILE), &truth)?;
 
     let pipeline = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
-    // As wide as the largest number, so that names sort like numbers.
-    let width = cohort.subjects.to_string().len().max(3);
     let write = |&subject: &SubjectId| {
-        let path = folder.join(format!("S{:0width$}.npz", subject.0));
+        let path = folder.join(file_name(cohort, subject));
         let (trials, _) = cut_subject(cohort, &pipeline, subject)?;
         write_trials(&path, &trials)?;
         Ok(path)
@@ -77,26 +80,50 @@ fn clear(folder: &Path) -> Result<()> {
     let list = || -> std::io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
     };
-    let mut entries = list()
+    let entries = list()
         .map_err(|error| refuse(format!("cannot list this folder: {error}"), "check who may read it"))?;
-    // What a kill at the start leaves.
-    entries.retain(|path| path.extension().is_none_or(|e| e != "partial"));
-    if entries.is_empty() {
-        return Ok(());
-    }
     let earlier = folder.join(COHORT_FILE);
-    if !earlier.is_file() || read_cohort(&earlier).is_err() {
+    let known = earlier.is_file() && read_cohort(&earlier).is_ok();
+    if !known && !entries.iter().all(|path| left_over(path)) {
         return Err(refuse(
             "is not empty and holds no simulated cohort".into(),
             "give a new or an empty folder",
         ));
     }
-    for path in entries.iter().filter(|path| of_a_subject(path)) {
+    for path in entries.iter().filter(|path| of_a_subject(path) || left_over(path)) {
         fs::remove_file(path).map_err(|error| {
             refuse(format!("cannot take away {}: {error}", path.display()), "give a new folder")
         })?;
     }
     Ok(())
+}
+
+/// What a user should know of a folder whose cohort was not written to its end; nothing of other folders.
+pub(crate) fn unfinished(folder: &Path) -> Option<String> {
+    let settings = folder.join(COHORT_FILE);
+    let cohort = read_cohort(&settings).ok().filter(|_| settings.is_file())?;
+    let missing = everybody(&cohort).into_iter().filter(|&s| !folder.join(file_name(&cohort, s)).is_file());
+    let missing: Vec<SubjectId> = missing.collect();
+    let first = missing.first()?;
+    let (absent, all) = (missing.len(), cohort.subjects);
+    Some(format!(
+        "`{COHORT_FILE}` in {} tells of {all} people, but {absent} have no file ({first} is the first): simulate it again for all of them",
+        folder.display()
+    ))
+}
+
+/// The file of one person, its number as wide as the largest one, so that names sort like numbers.
+fn file_name(cohort: &Cohort, subject: SubjectId) -> String {
+    let width = cohort.subjects.to_string().len().max(3);
+    format!("S{:0width$}.npz", subject.0)
+}
+
+/// Whether a file is what a kill left of one that [`save_cohort`] was writing: `.S001.npz.123-4.partial`.
+fn left_over(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let target = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial"));
+    let target = target.and_then(|rest| rest.rsplit_once('.')).map(|(target, _)| target);
+    target.is_some_and(|t| t == COHORT_FILE || t == TRUTH_FILE || of_a_subject(Path::new(t)))
 }
 
 /// Whether a file is called as [`save_cohort`] calls them: `S001.npz`.

@@ -184,6 +184,11 @@ fn mistakes_are_named_with_a_remedy() {
             "per channel",
         ),
         (Builder::new().with("channels", texts(&["C3", "C3"])), "`C3` twice", "of its own"),
+        (
+            Builder::new().with("channels", texts(&["T3", "t7"])),
+            "`T3` and `t7`, which are one electrode",
+            "of its own",
+        ),
         (Builder::new().with("channels", Array::vector(vec![1_i32, 2])), "`channels` is int32", "dtype=str"),
         (Builder::new().with("rate_hz", Array::scalar(-1.0)), "`rate_hz` is -1", "possible"),
         (Builder::new().with("rate_hz", float()), "`rate_hz` is float64 of shape [4]", "scalar"),
@@ -272,10 +277,48 @@ fn a_folder_is_one_set() {
 }
 
 #[test]
+fn files_follow_one_another_in_time() {
+    let runs = || Array::vector(vec![1_i64, 1, 2, 2]);
+    let cues = || Array::vector(vec![0.0, 5.0, 10.0, 15.0]);
+    let one = |builder: Builder| builder.with("subject", Array::vector(vec![3_i64; 4]));
+    for with in [(|b: Builder| b) as fn(Builder) -> Builder, |b: Builder| {
+        b.with("cue_s", Array::vector(vec![0.0, 5.0, 10.0, 15.0]))
+    }] {
+        let first = one(with(Builder::new()));
+        first.save("a.npz");
+        save(&first.folder.path().join("b.npz"), &first.arrays);
+        let trials = read_folder(first.folder.path()).unwrap().trials;
+        assert_eq!(trials.all().in_time().rows(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(trials.info().iter().map(|t| t.run).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+    // Runs that go on in the next file; cues that are known are kept.
+    let first = one(Builder::new()).with("run", runs());
+    first.save("a.npz");
+    save(&first.folder.path().join("b.npz"), &first.arrays);
+    let trials = read_folder(first.folder.path()).unwrap().trials;
+    assert_eq!(trials.all().in_time().rows(), [0, 1, 4, 5, 2, 3, 6, 7]);
+    let known = one(Builder::new()).with("cue_s", cues());
+    assert_eq!(read_trials(&known.save("a.npz")).unwrap().trials.info()[3].cue_s, 15.0);
+    // One file for each person is the first run of each.
+    let first = one(Builder::new());
+    first.save("a.npz");
+    save(
+        &first.folder.path().join("b.npz"),
+        &Builder::new().with("subject", Array::vector(vec![4_i64; 4])).arrays,
+    );
+    let trials = read_folder(first.folder.path()).unwrap().trials;
+    assert!(trials.info().iter().all(|t| t.run == 1));
+}
+
+#[test]
 fn files_that_do_not_fit_together_are_refused() {
     let x = || Array::new(vec![4, 2, 5], vec![0.0_f32; 40]).unwrap();
     for (other, says) in [
         (Builder::new().with("X", x()), "3 samples are needed, these have 5"),
+        (
+            Builder::new().with("start_s", Array::scalar(0.5)),
+            "must begin 0 s after the cue, these begin 0.5 s",
+        ),
         (Builder::new().with("subject", texts(&["a"; 4])), "`subject` is text, but integers in"),
         (Builder::new().with("classes", texts(&["a", "b"])), "has `classes` [\"a\", \"b\"], "),
         (Builder::new().with("channels", texts(&["C3", "C4"])), "channel 1 must be `FCz`, these have `C4`"),

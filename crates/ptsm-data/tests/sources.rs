@@ -96,6 +96,42 @@ fn a_smaller_cohort_leaves_nothing_of_a_larger_one() {
     assert_eq!(load(&source, "").trials.subjects().len(), 2);
 }
 
+/// A kill leaves some people without a file, and parts of files.
+#[test]
+fn a_half_written_cohort_is_noted_and_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    save_cohort(&small(), folder.path()).unwrap();
+    let source = Source::parse(folder.path().to_str().unwrap(), None).unwrap();
+    assert!(load(&source, "").notes.is_empty());
+    fs::remove_file(folder.path().join("S002.npz")).unwrap();
+    for name in [".S002.npz.12-3.partial", ".truth.json.12-0.partial", ".mine.partial"] {
+        fs::write(folder.path().join(name), "part").unwrap();
+    }
+    let notes = load(&source, "").notes;
+    assert!(notes[0].contains("tells of 3 people, but 1 have no file (S02 is the first)"), "{notes:?}");
+    save_cohort(&small(), folder.path()).unwrap();
+    assert!(load(&source, "").notes.is_empty());
+    let hidden = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
+    let hidden: Vec<_> = hidden.filter(|name| name.to_string_lossy().starts_with('.')).collect();
+    assert_eq!(hidden, [".mine.partial"]);
+
+    // Killed before the settings were there.
+    let early = tempfile::tempdir().unwrap();
+    fs::write(early.path().join(".cohort.toml.1-0.partial"), "part").unwrap();
+    save_cohort(&small(), early.path()).unwrap();
+    assert_eq!(fs::read_dir(early.path()).unwrap().count(), 5);
+}
+
+#[test]
+fn the_task_decides_how_many_trials_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cohort.toml");
+    for (text, trials) in [("task = \"erp\"", 120), ("", 20), ("task = \"erp\"\ntrials = 12", 12)] {
+        fs::write(&path, text).unwrap();
+        assert_eq!(read_cohort(&path).unwrap().trials, trials, "{text}");
+    }
+}
+
 #[test]
 fn other_folders_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +174,12 @@ fn arrays_take_what_can_still_be_applied() {
     assert_ne!(picked.fingerprint, plain.fingerprint);
     // A window that does not lie inside them is not applied.
     let elsewhere = Pipeline { window_s: [1.0, 9.0], ..plain.pipeline.clone() };
-    assert_eq!(source.load(Some(&elsewhere), None).unwrap().pipeline, plain.pipeline);
+    let kept = source.load(Some(&elsewhere), None).unwrap();
+    assert_eq!(kept.pipeline, plain.pipeline);
+    assert!(kept.notes[0].contains("from 1 s to 9 s is not inside the trials"), "{:?}", kept.notes);
+    let inside = Pipeline { window_s: [1.0, 3.0], ..plain.pipeline.clone() };
+    let inside = source.load(Some(&inside), None).unwrap();
+    assert_eq!((inside.pipeline.window_s, inside.notes.len()), ([1.0, 3.0], 0));
     // They cannot be filtered any more.
     assert!(source.load(Some(&small().pipeline()), None).unwrap_err().to_string().contains("S002.npz"));
     let absent: SubjectList = "1-2".parse().unwrap();

@@ -1,5 +1,6 @@
 //! Several files as one set of trials: names become numbers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ptsm_signal::{Layout, SubjectId, Trial, Trials};
@@ -22,11 +23,26 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
     let notes = notes(&files);
 
     let mut all: Option<Trials> = None;
+    let mut last_runs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut before = 0;
     for file in files {
         let labels = classes.labels(&file)?;
-        let subject = numbered(&file.path, "subject", Some(&file.subject), &subjects, file.trials())?;
-        let session = numbered(&file.path, "session", file.session.as_ref(), &sessions, file.trials())?;
-        let run = numbered(&file.path, "run", file.run.as_ref(), &runs, file.trials())?;
+        let subject = numbered(&file.path, "subject", &file.subject, &subjects)?;
+        let session = match &file.session {
+            Some(session) => numbered(&file.path, "session", session, &sessions)?,
+            None => vec![1; file.trials()],
+        };
+        // A file that does not tell its runs is one run, which comes after those of the files before it.
+        let own_run =
+            |i: usize| last_runs.get(&(subject[i], session[i])).map_or(1, |last| last.saturating_add(1));
+        let run = match &file.run {
+            Some(run) => numbered(&file.path, "run", run, &runs)?,
+            None => (0..file.trials()).map(own_run).collect(),
+        };
+        for i in 0..file.trials() {
+            let last = last_runs.entry((subject[i], session[i])).or_default();
+            *last = run[i].max(*last);
+        }
         let rate_hz = file.rate_hz.unwrap_or(1.0);
         let length_s = file.samples as f64 / rate_hz;
         let trials = (0..file.trials())
@@ -35,10 +51,11 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
                 subject: SubjectId(subject[i]),
                 session: session[i],
                 run: run[i],
-                // Not known, but in order.
-                cue_s: file.cue_s.as_ref().map_or(i as f64 * length_s, |cues| cues[i]),
+                // Not known, but in order, also where a run goes on in the next file.
+                cue_s: file.cue_s.as_ref().map_or((before + i) as f64 * length_s, |cues| cues[i]),
             })
             .collect();
+        before += file.trials();
         let layout = Layout {
             channels: file.channels,
             samples: file.samples,
@@ -76,9 +93,8 @@ fn alike(files: &[File], key: &str, column: impl Fn(&File) -> Option<&Names>) ->
     }
 }
 
-/// Numbers for names: integers stay as they are, text counts from 1 in sorted order, and nothing at all is 1.
-fn numbered(path: &Path, key: &str, names: Option<&Names>, all: &[Name], n: usize) -> Result<Vec<u32>> {
-    let Some(names) = names else { return Ok(vec![1; n]) };
+/// Numbers for names: integers stay as they are, text counts from 1 in sorted order.
+fn numbered(path: &Path, key: &str, names: &Names, all: &[Name]) -> Result<Vec<u32>> {
     let number = |(trial, name): (usize, Name)| match name {
         Name::Number(number) => u32::try_from(number).map_err(|_| Error::Content {
             path: path.to_path_buf(),

@@ -1,5 +1,6 @@
 //! One `.npz` file, its arrays checked against each other.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::npy::{Array, Data};
@@ -255,6 +256,13 @@ impl Keys {
         }
         let mut channels: Vec<Channel> =
             names.iter().map(|name| Channel { unit, ..Channel::named(name) }).collect();
+        let mut seen = HashMap::new();
+        for (channel, name) in channels.iter().zip(&names) {
+            if let Some(other) = seen.insert(&channel.name, name) {
+                let message = format!("`channels` has `{other}` and `{name}`, which are one electrode");
+                return Err(self.refuse(message, "give each channel a name of its own"));
+            }
+        }
         if let Some(array) = positions {
             let places = array.data().to_f64().filter(|_| array.shape() == [count, 3]).ok_or_else(|| {
                 let message = format!(

@@ -5,7 +5,8 @@
 //! | `X` | trials, channels, samples | numbers | error |
 //! | `y` | trials | integers, booleans or text; with `classes` indices into it, or its names | error, unless labels are not wanted |
 //! | `subject` | trials | integers, or text, which is replaced by numbers and never kept | error |
-//! | `session`, `run` | trials | integers or text | 1 |
+//! | `session` | trials | integers or text | 1 |
+//! | `run` | trials | integers or text | each file is one run, in the order of the files |
 //! | `cue_s` | trials | seconds since the run began | trials follow one another |
 //! | `channels` (`ch_names`) | channels | text | `ch1`, `ch2`, ..; a note |
 //! | `rate_hz` (`sfreq`, `fs`) | one number | samples per second | 1; a note |

@@ -33,6 +33,9 @@ const DRIFT_UV: f64 = 12.0;
 const DRIFT_S: f64 = 8.0;
 const DRIFT_RATE_HZ: f64 = 8.0;
 
+/// Blinks, movements of the eyes, and each muscle.
+pub(super) const SOURCES: usize = 2 + MUSCLES.len();
+
 /// Eyes and muscles, as sources with their places on the scalp.
 pub(super) fn sources(
     cohort: &Cohort,

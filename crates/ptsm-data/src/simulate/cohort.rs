@@ -9,7 +9,8 @@ use ptsm_signal::{
 use serde::{Deserialize, Serialize};
 
 use super::error::SimulateError;
-use super::mix::record;
+use super::mix::{SOURCES, record};
+use super::schedule::longest_samples;
 use super::truth::{Truth, truth};
 
 /// What the people do.
@@ -48,19 +49,20 @@ pub struct Cohort {
     pub sessions: u32,
     /// Runs of each session, numbered from 1.
     pub runs: u32,
-    /// Trials of each run.
+    /// Trials of each run; where a file leaves them out, as many as [`Cohort::of`] the task.
     pub trials: u32,
     /// Electrodes by name.
     pub channels: Vec<String>,
     /// Samples per second.
     pub rate_hz: f64,
-    /// The same seed makes the same cohort, byte for byte.
+    /// The same seed makes the same cohort: byte for byte on one platform, to rounding elsewhere.
     pub seed: u64,
     /// Size of the effect; 1 is about what people show, 0 leaves no trace of the class.
     pub strength: f64,
     /// Share of people without the effect.
     pub absent: f64,
-    /// How much people and sessions differ; 1 is about what is found, 0 gives everybody the same head and the same effect.
+    /// How much people and sessions differ; 1 is about what is found. With 0 everybody has the same rhythms, task dipoles, cap
+    /// and effect (or none, see `absent`); where the background comes from, blinks, muscles and how electrodes sit still differ.
     pub variability: f64,
     /// Size of the background and of the rhythms that have nothing to do with the task; 1 is about what is found.
     pub background: f64,
@@ -71,6 +73,9 @@ pub struct Cohort {
     /// Size of the mains in the recording, in microvolts, on average over channels.
     pub line_uv: f64,
 }
+
+/// What one recording may take in memory. Several are made at once, one on each core.
+const MOST_GIB: f64 = 2.0;
 
 /// A common cap of 32 electrodes, mirror-symmetric.
 const CAP: [&str; 32] = [
@@ -128,10 +133,12 @@ impl Cohort {
         }
         self.electrodes()?;
         let mut seen = HashSet::new();
-        match self.channels.iter().find(|name| !seen.insert(normalise(name))) {
-            Some(name) => Err(SimulateError::RepeatedChannel { name: name.clone() }),
-            None => Ok(()),
+        if let Some(name) = self.channels.iter().find(|name| !seen.insert(normalise(name))) {
+            return Err(SimulateError::RepeatedChannel { name: name.clone() });
         }
+        // All sources of a recording are in memory at once.
+        let gib = longest_samples(self) * (SOURCES + self.channels.len()) as f64 * 4.0 / 1073741824.0;
+        if gib > MOST_GIB { Err(SimulateError::TooLong { gib, most: MOST_GIB }) } else { Ok(()) }
     }
 
     /// One run of one session of one person, continuous; its events are coded by the names of the classes.

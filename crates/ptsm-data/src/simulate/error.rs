@@ -36,6 +36,14 @@ pub enum SimulateError {
         /// The last there is.
         last: u32,
     },
+    /// A recording that would not fit into memory.
+    #[error("simulated cohort: one recording takes {gib:.1} GiB of memory; at most {most} GiB are possible")]
+    TooLong {
+        /// What it takes.
+        gib: f64,
+        /// What it may take.
+        most: f64,
+    },
     /// A recording whose parts do not fit.
     #[error("simulated cohort: {0}")]
     Recording(String),
@@ -51,6 +59,9 @@ impl SimulateError {
             ),
             SimulateError::RepeatedChannel { .. } => {
                 Some("old and new names of one electrode (`T3`, `T7`) count as the same".to_string())
+            }
+            SimulateError::TooLong { .. } => {
+                Some("lower `trials` and raise `runs` or `sessions` instead, or lower `rate_hz`".to_string())
             }
             SimulateError::Missing { what, .. } => Some(format!("raise the cohort's number of {what}s")),
             SimulateError::Setting { .. } | SimulateError::Recording(_) => None,

@@ -7,13 +7,16 @@ use super::anatomy::Site;
 use super::cohort::{Cohort, Task};
 use super::head::{Dipole, Head};
 use super::noise::{Coloured, rhythm};
-use super::person::{Person, Session};
+use super::person::{BACKGROUND_DIPOLES, Person, Session};
 use super::random::{Purpose, Streams};
 use super::schedule::Schedule;
 use super::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.
 const BACKGROUND_NAM: f64 = 20.0;
+
+/// Sources of one recording, at most.
+pub(super) const SOURCES: usize = artifact::SOURCES + Site::ALL.len() + BACKGROUND_DIPOLES;
 
 /// Something that reaches the electrodes.
 pub(super) struct Source {
@@ -148,7 +151,7 @@ pub(super) fn record(
 }
 
 /// The sum of all sources at each electrode. By hand and not by a library's product, whose rounding depends on the
-/// processor: the same seed gives the same bytes.
+/// processor.
 fn mix(sources: &[Source], channels: usize, length: usize) -> Vec<f32> {
     /// Samples at once, so that courses stay in the cache.
     const BLOCK: usize = 256;

@@ -10,7 +10,7 @@ use super::head::{Dipole, Head};
 use super::random::{Purpose, Streams, factor, normal};
 
 /// Dipoles of the background.
-const BACKGROUND_DIPOLES: usize = 48;
+pub(super) const BACKGROUND_DIPOLES: usize = 48;
 /// Share of those with an effect in whom it goes the wrong way, weakly.
 const REVERSED: f64 = 0.05;
 const REVERSED_SIZE: f64 = -0.15;

@@ -1,5 +1,7 @@
 //! When each trial of a run is, and which class it has. Drawn apart from all signals.
 
+use std::ops::Range;
+
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -29,6 +31,21 @@ pub(super) struct Schedule {
     pub(super) cues: Vec<Cue>,
 }
 
+/// From one cue to the next: a fixed time and one that is drawn, in seconds.
+fn pace(task: Task, trial_s: f64) -> (f64, Range<f64>) {
+    match task {
+        Task::Imagery => (trial_s, 1.5..2.5),
+        Task::Erp => (0.0, 0.2..0.3),
+        Task::Attention => (trial_s, 0.8..1.2),
+    }
+}
+
+/// Samples that no run of a cohort exceeds.
+pub(super) fn longest_samples(cohort: &Cohort) -> f64 {
+    let (after_s, gap_s) = pace(cohort.task, cohort.window_s()[1]);
+    ((2.0 * LEAD_S + f64::from(cohort.trials) * (after_s + gap_s.end)) * cohort.rate_hz).ceil()
+}
+
 impl Schedule {
     /// The trials of one run.
     pub(super) fn new(cohort: &Cohort, streams: &Streams) -> Schedule {
@@ -56,11 +73,8 @@ impl Schedule {
             .into_iter()
             .map(|class| {
                 let sample = (at_s * cohort.rate_hz).round() as usize;
-                at_s += match cohort.task {
-                    Task::Imagery => trial_s + random.random_range(1.5..2.5),
-                    Task::Erp => random.random_range(0.2..0.3),
-                    Task::Attention => trial_s + random.random_range(0.8..1.2),
-                };
+                let (after_s, gap_s) = pace(cohort.task, trial_s);
+                at_s += after_s + random.random_range(gap_s);
                 Cue { sample, class }
             })
             .collect();
@@ -98,6 +112,7 @@ mod tests {
             for gap in gaps {
                 assert_eq!(gap >= trial_s, task != Task::Erp, "{task:?} {gap}");
             }
+            assert!(schedule.length as f64 <= longest_samples(&cohort));
             let last = schedule.cues.last().map_or(0, |c| c.sample) as f64;
             assert!(schedule.length as f64 > last + (trial_s + 1.0) * cohort.rate_hz);
         }

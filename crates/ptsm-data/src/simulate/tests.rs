@@ -254,6 +254,10 @@ fn nonsense_is_refused_by_name() {
     assert!(refuse(Cohort { strength: f64::NAN, ..good() }).contains("`strength` is NaN"));
     assert!(refuse(Cohort { absent: 1.5, ..good() }).contains("`absent`"));
     assert!(refuse(Cohort { trials: 5, ..Cohort::of(Task::Erp) }).contains("`trials` is 5"));
+    let long = refuse(Cohort { trials: 10_000, rate_hz: 4096.0, ..good() });
+    assert!(long.contains("GiB of memory; at most 2 GiB are possible"), "{long}");
+    let hint = Cohort { trials: 10_000, rate_hz: 1000.0, ..good() }.check().unwrap_err().hint().unwrap();
+    assert!(hint.contains("raise `runs`"), "{hint}");
     assert!(refuse(Cohort { channels: vec![], ..good() }).contains("`channels` is empty"));
     let named = |names: &[&str]| Cohort { channels: names.iter().map(|n| n.to_string()).collect(), ..good() };
     let unknown = named(&["C3", "Q7"]).check().unwrap_err();

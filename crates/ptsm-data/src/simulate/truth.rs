@@ -17,7 +17,8 @@ pub struct Truth {
     /// For each channel, how much the classes differ there in an average head, as a share of the largest of the whole cap: of
     /// power for `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
     pub channels: Vec<f64>,
-    /// From when to when, in seconds after the cue, the classes differ by at least half of their most.
+    /// From when to when, in seconds after the cue, at least half of the effect is there in an average person; looked for in the
+    /// default pipeline's window.
     pub window_s: [f64; 2],
     /// For each sample of a trial (of the default pipeline's window, or of the trials this is the truth of), how much of the
     /// effect is there, 0 to 1.

@@ -8,7 +8,7 @@ use ptsm_signal::{Pipeline, SubjectId, Trials};
 use super::Source;
 use super::people::people;
 use crate::arrays::{self, Arrays, Wanted};
-use crate::cohort::{cut_subjects, everybody};
+use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::simulate::{Cohort, Truth};
@@ -56,7 +56,11 @@ impl Source {
             Source::Folder(path) => arrays::files(path)?,
         };
         let place = files[0].parent().filter(|_| files.len() > 1).unwrap_or(&files[0]);
-        self.arrays(place, &files, arrays::read(&files, wanted)?, pipeline, subjects)
+        let mut arrays = arrays::read(&files, wanted)?;
+        if let Source::Folder(path) = self {
+            arrays.notes.extend(unfinished(path));
+        }
+        self.arrays(place, &files, arrays, pipeline, subjects)
     }
 
     fn simulate(
@@ -93,10 +97,18 @@ impl Source {
         subjects: Option<&SubjectList>,
     ) -> Result<Loaded> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
-        let Arrays { trials, notes } = arrays;
+        let Arrays { trials, mut notes } = arrays;
         let given = pipeline
             .cloned()
             .unwrap_or_else(|| Pipeline { window_s: window_s(&trials), ..Pipeline::default() });
+        if let Some(given) = pipeline
+            && !given.window_inside(trials.layout()).map_err(refuse)?
+        {
+            let ([from, to], [start, end]) = (given.window_s, window_s(&trials));
+            notes.push(format!(
+                "the window from {from} s to {to} s is not inside the trials, which keep their own, {start} s to {end} s"
+            ));
+        }
         let chosen = choose(trials.subjects(), subjects)?;
         let trials = keep(trials, &chosen).and_then(|trials| given.finish(trials)).map_err(refuse)?;
         // A window outside of the trials is not applied, so what is told is the one they have.

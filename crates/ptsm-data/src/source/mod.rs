@@ -77,12 +77,7 @@ impl Source {
             message: message.to_string(),
             hint: Some(hint),
         };
-        let planned = |entry: &&Entry| !entry.available && stem(entry.id) == stem(id);
-        if let Some(entry) = SOURCES.iter().find(planned) {
-            let message = format!("this version cannot read it yet ({})", entry.about);
-            let hint = "cut the trials in Python and save them with `numpy.savez(\"trials.npz\", X=.., y=.., subject=..)`; then give `--data trials.npz`";
-            return Err(refuse(&message, hint.into()));
-        }
+        // Paths come first: a folder called like a data set to come is the user's own.
         let path = root.map_or_else(|| PathBuf::from(id), |root| root.join(id));
         if path.is_dir() {
             return Ok(Source::Folder(path));
@@ -99,6 +94,12 @@ impl Source {
                 "of files, this version reads `.npz` only",
                 "save the trials with `numpy.savez`".into(),
             ));
+        }
+        let planned = |entry: &&Entry| !entry.available && stem(entry.id) == stem(id);
+        if let Some(entry) = SOURCES.iter().find(planned) {
+            let message = format!("this version cannot read it yet ({})", entry.about);
+            let hint = "cut the trials in Python and save them with `numpy.savez(\"trials.npz\", X=.., y=.., subject=..)`; then give `--data trials.npz`";
+            return Err(refuse(&message, hint.into()));
         }
         let known: Vec<&str> = SOURCES.iter().filter(|e| e.available).map(|e| e.id).collect();
         let nearest = SOURCES
@@ -188,6 +189,10 @@ mod tests {
             source.name(),
             folder.path().canonicalize().unwrap().file_name().unwrap().to_str().unwrap()
         );
+        // Called like a data set to come, but there.
+        std::fs::create_dir(folder.path().join("bci-iv-2a")).unwrap();
+        let source = Source::parse("bci-iv-2a", Some(folder.path())).unwrap();
+        assert_eq!(source, Source::Folder(folder.path().join("bci-iv-2a")));
         assert!(Source::parse("a.edf", Some(folder.path())).unwrap_err().to_string().contains("`.npz` only"));
     }
 

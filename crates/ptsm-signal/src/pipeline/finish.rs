@@ -41,6 +41,12 @@ impl Pipeline {
         Trials::new(layout, x, trials.info().to_vec())
     }
 
+    /// Whether the window lies inside trials like these, so that [`Pipeline::finish`] crops them to it.
+    pub fn window_inside(&self, layout: &Layout) -> Result<bool> {
+        let cue = (-layout.start_s * layout.rate_hz).round() as i64;
+        Ok(Grid::new(self, layout.rate_hz)?.window.place(cue, layout.samples).is_some())
+    }
+
     fn refuse_filters(&self, layout: &Layout) -> Result<()> {
         let rate = self.rate_hz.filter(|rate| (rate - layout.rate_hz).abs() > 1e-6 * layout.rate_hz);
         let what = match (self.notch_hz, self.band, rate) {
