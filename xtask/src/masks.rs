@@ -11,7 +11,7 @@ use ptsm_decode::registry::find;
 use ptsm_decode::{Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
 use ptsm_eval::{Masks, deviation, favours, masks, mean, rank_correlation};
-use ptsm_signal::{Layout, Subset, Trials};
+use ptsm_signal::{Subset, Trials};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -121,15 +121,14 @@ fn read(fitted: &dyn Fitted, people: &Subset<'_>, truth: &Truth) -> Result<Vec<V
     let right = p.chunks(2).zip(people.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y).count();
     let found: Vec<Masks> = masks(fitted, people)?.into_iter().filter(|m| m.kind != "fused").collect();
     let each = |f: &dyn Fn(&Masks) -> f64| found.iter().map(f).collect::<Vec<f64>>();
-    let task: Vec<bool> = truth.channels.iter().map(|v| *v >= 0.5).collect();
-    let inside = inside(people.layout(), truth);
+    let (task, inside) = (truth.task_channels(), truth.task_times(people.layout()));
     Ok(vec![
         vec![100.0 * right as f64 / people.len() as f64],
         cosine(fitted, people)?.into_iter().collect(),
-        each(&|m| mean(&over_people(&m.space)) * mean(&over_people(&m.time))),
-        each(&|m| rank_correlation(&over_people(&m.space), &truth.channels)),
-        each(&|m| favours(&over_people(&m.space), &task)),
-        each(&|m| favours(&over_people(&m.time), &inside)),
+        each(&|m| mean(&m.space_mean()) * mean(&m.time_mean())),
+        each(&|m| rank_correlation(&m.space_mean(), &truth.channels)),
+        each(&|m| favours(&m.space_mean(), &task)),
+        each(&|m| favours(&m.time_mean(), &inside)),
     ])
 }
 
@@ -147,14 +146,6 @@ fn cosine(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<Option<f64>> {
     };
     let each = (0..n).map(|i| of(&values[0], &values[1], i) * of(&values[2], &values[3], i));
     Ok(Some(each.sum::<f64>() / n as f64))
-}
-
-fn inside(layout: &Layout, truth: &Truth) -> Vec<bool> {
-    layout.times_s().map(|t| (truth.window_s[0]..truth.window_s[1]).contains(&t)).collect()
-}
-
-fn over_people(rows: &[Vec<f64>]) -> Vec<f64> {
-    (0..rows[0].len()).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect()
 }
 
 /// `0.71 (0.02) / 0.52 (0.03)`: mean and SD over seeds of each number.

@@ -141,9 +141,9 @@ impl FittedCspLda {
         let [filters, eigenvalues, weights, biases] = TENSORS.map(matrix);
         let (filters, weights, biases) = (filters?, weights?, biases?);
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
-        if filters.nrows() != channels
-            || weights.shape() != (classes, filters.ncols())
-            || biases.nrows() != classes
+        if filters.ncols() != channels
+            || weights.shape() != (classes, filters.nrows())
+            || biases.shape() != (classes, 1)
         {
             return Err(wrong(format!("its tensors do not fit {channels} channels and {classes} classes")));
         }

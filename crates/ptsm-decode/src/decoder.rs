@@ -172,7 +172,7 @@ pub trait Watch {
         let _ = progress;
     }
 
-    /// Whether to stop now. The fit then writes its checkpoint and ends with [`Error::Stopped`].
+    /// Whether to stop now. The fit then ends with [`Error::Stopped`]; what was done since the last checkpoint is done again.
     fn stop(&self) -> bool {
         false
     }

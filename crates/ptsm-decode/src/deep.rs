@@ -39,6 +39,9 @@ impl Deep {
 
     /// From data, for the network of this name.
     pub fn from_settings(network: &str, mut settings: Value) -> Result<Deep> {
+        if !settings.is_object() {
+            return Err(Error::Configuration(format!("settings are a table, got {settings}")));
+        }
         let model = json!({ "name": network, "config": settings["network"].take() });
         let deep = Deep {
             model: from_value(model).map_err(|e| within("network", e))?,

@@ -51,7 +51,7 @@ pub enum Error {
         /// One thing to do.
         hint: Option<&'static str>,
     },
-    /// Someone asked to stop. What was done is in the checkpoint.
+    /// Someone asked to stop. The last checkpoint stands.
     #[error("stopped")]
     Stopped,
 }

@@ -7,6 +7,7 @@ use ptsm_signal::{Layout, TargetAccess};
 use serde_json::Value;
 
 use crate::augment::Augment;
+use crate::augment::mirror::Mirror;
 use crate::csp_lda::{CspLda, FittedCspLda};
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
@@ -48,7 +49,7 @@ enum Kind {
 pub const METHODS: &[Method] = &[
     Method {
         name: "ptsm",
-        about: "PTSM, this project's reading: pooled after each layer, trained on mirrored trials too",
+        about: "PTSM, this project's reading: pooled after each layer; mirrored trials too where classes are left and right",
         paper: "Jing et al., AAAI 2026",
         doi: "",
         target_access: TargetAccess::Nothing,
@@ -153,9 +154,8 @@ fn plain(model: Model) -> Deep {
 
 fn ptsm(layout: &Layout) -> Deep {
     let model = Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() });
-    // Only where the body's symmetry says what the mirror image means.
-    let mirrors = ptsm_signal::mirror(&layout.channels).is_ok();
-    let augment = if mirrors { Augment::only("mirror", 0.5) } else { Augment::default() };
+    // Only where names of classes and channels say what the mirror image means: of `0` and `1` nobody knows.
+    let augment = if Mirror::is_meant(layout) { Augment::only("mirror", 0.5) } else { Augment::default() };
     Deep { augment, ..plain(model) }
 }
 

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 /// People whose rhythm over one hand area is weaker than over the other, one way for each class.
 fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
     let layout = Layout {
-        channels: ["C3", "Cz", "C4", "P3", "P4"].map(Channel::named).to_vec(),
+        // More than the six filters of CSP.
+        channels: ["C3", "Cz", "C4", "P3", "P4", "O1", "O2"].map(Channel::named).to_vec(),
         samples: 128,
         rate_hz: 64.0,
         start_s: 0.0,
@@ -28,7 +29,7 @@ fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
     let (mut x, mut info) = (vec![], vec![]);
     for i in 0..subjects * each {
         let label = i % 2;
-        for channel in 0..5 {
+        for channel in 0..7 {
             let amplitude = match (channel, label) {
                 (0, 0) | (2, 1) => 1.0 + effect,
                 (0, 1) | (2, 0) => 1.0 - effect,
@@ -143,7 +144,7 @@ fn every_decoder_keeps_the_contract() {
 
         let other = people(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
-        let short = Trials::new(layout, other.x()[..8 * 5 * 64].to_vec(), other.info().to_vec()).unwrap();
+        let short = Trials::new(layout, other.x()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
         let refused = loaded.probabilities(&short.all()).unwrap_err().to_string();
         assert!(refused.contains("128") && refused.contains("64"), "{refused}");
     }

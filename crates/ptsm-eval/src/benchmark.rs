@@ -44,7 +44,7 @@ pub struct Benchmark<'a> {
     pub folder: &'a Path,
 }
 
-/// One fit: a decoder, a fold, the seeds that are not done.
+/// One fit: a decoder and a fold, with all seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// The decoder's name.
@@ -53,22 +53,12 @@ pub struct Unit {
     pub fold: usize,
     /// Folds in all.
     pub folds: usize,
-    /// Seeds to fit.
-    pub seeds: Vec<u64>,
 }
 
 /// Someone who watches a benchmark.
 pub trait Observer: Watch {
     /// A fit begins, after so many of so many.
     fn begins(&mut self, unit: &Unit, done: usize, all: usize);
-
-    /// A person was scored.
-    fn scored(&mut self, record: &Record) {
-        let _ = record;
-    }
-
-    /// The same as one who watches a fit.
-    fn as_watch(&mut self) -> &mut dyn Watch;
 }
 
 impl Benchmark<'_> {
@@ -97,18 +87,19 @@ impl Benchmark<'_> {
             let missing = |seed: &u64| {
                 split.test_subjects().iter().any(|s| !done.contains(&(name.to_string(), fold, *s, *seed)))
             };
-            let seeds: Vec<u64> = self.seeds.iter().copied().filter(missing).collect();
-            if seeds.is_empty() {
+            if !self.seeds.iter().any(missing) {
                 continue;
             }
-            let unit = Unit { model: name, fold, folds: splits.len(), seeds };
+            let unit = Unit { model: name, fold, folds: splits.len() };
             observer.begins(&unit, i, plan.len());
-            for record in self.fit(entry, split, &unit, observer)? {
+            let checkpoint = self.folder.join(format!("checkpoint-{name}-{fold}.safetensors"));
+            for record in self.fit(entry, split, &unit, &checkpoint, observer)? {
                 if done.insert(key(&record)) {
                     Records::append(&self.results(), &record)?;
-                    observer.scored(&record);
                 }
             }
+            // Not before the records are there. That there may be none, as with decoders that learn at once, is no matter.
+            let _ = std::fs::remove_file(&checkpoint);
         }
         self.records()
     }
@@ -118,18 +109,18 @@ impl Benchmark<'_> {
         entry: &Entry,
         split: &Split,
         unit: &Unit,
+        checkpoint: &Path,
         observer: &mut dyn Observer,
     ) -> Result<Vec<Record>> {
         let lesson = Lesson::new(split.train(self.trials), split.validation(self.trials))?;
-        let checkpoint = self.folder.join(format!("checkpoint-{}-{}.safetensors", unit.model, unit.fold));
         let run = Run {
-            seeds: &unit.seeds,
+            seeds: self.seeds,
             cpu: self.cpu,
-            checkpoint: Some(checkpoint.clone()),
+            checkpoint: Some(checkpoint.to_path_buf()),
             identity: self.fingerprint,
         };
         let decoder = entry.method.build(entry.settings.clone())?;
-        let fits = decoder.fit(&lesson, &run, observer.as_watch())?;
+        let fits = decoder.fit(&lesson, &run, observer)?;
         let mut records = vec![];
         for fit in fits {
             let context = Context {
@@ -142,8 +133,6 @@ impl Benchmark<'_> {
             };
             records.extend(score(&*fit.fitted, &split.test(self.trials), &context)?);
         }
-        // Its work is done; that it may be gone already is no matter.
-        let _ = std::fs::remove_file(&checkpoint);
         Ok(records)
     }
 }

@@ -22,7 +22,7 @@ mod statistics;
 mod summary;
 
 pub use benchmark::{Benchmark, Entry, Observer, Unit};
-pub use chance::{ALPHA, above_chance, chance_threshold};
+pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
 pub use masks::{Masks, favours, masks, rank_correlation};
 pub use metrics::{METRICS, Metric, metric};

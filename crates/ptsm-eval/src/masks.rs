@@ -18,6 +18,23 @@ pub struct Masks {
     pub time: Vec<Vec<f64>>,
 }
 
+impl Masks {
+    /// The spatial mask's mean over people.
+    pub fn space_mean(&self) -> Vec<f64> {
+        mean_over(&self.space)
+    }
+
+    /// The temporal mask's mean over people.
+    pub fn time_mean(&self) -> Vec<f64> {
+        mean_over(&self.time)
+    }
+}
+
+fn mean_over(rows: &[Vec<f64>]) -> Vec<f64> {
+    let length = rows.first().map_or(0, Vec::len);
+    (0..length).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect()
+}
+
 const KINDS: [(&str, [&str; 2]); 3] = [
     ("common", ["mask.common.space", "mask.common.time"]),
     ("personal", ["mask.personal.space", "mask.personal.time"]),

@@ -27,7 +27,7 @@ pub struct Record {
     pub session: Option<u32>,
     /// The fold, counted from 0.
     pub fold: usize,
-    /// The seed of initialisation, batch order and validation subjects.
+    /// The seed of initialisation, batch order and augmentation.
     pub seed: u64,
     /// Few-shot tuning; none where some was never a part of the protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]

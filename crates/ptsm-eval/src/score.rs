@@ -37,12 +37,13 @@ fn of_one(
     context: &Context,
     adapt: Option<FewShot>,
 ) -> Result<Record> {
+    let subject = trials.info().next().map(|t| t.subject).ok_or_else(|| {
+        crate::Error::scores("no trial is left to score")
+            .with_hint("choose subjects with more trials, or fewer shots")
+    })?;
     let classes = &trials.layout().classes;
     let probabilities = fitted.probabilities(trials)?;
     let scores = Scores::of(&trials.labels(), &probabilities, classes.len(), positive_class(classes))?;
-    let subject = trials.info().next().map(|t| t.subject).ok_or_else(|| {
-        crate::Error::scores("there is no trial to score").with_hint("choose subjects that have trials left")
-    })?;
     Ok(Record {
         data: context.data.clone(),
         model: context.model.clone(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::Serialize;
 
-use crate::chance::{ALPHA, above_chance, chance_threshold};
+use crate::chance::{ALPHA, above_chance, chance_level, chance_threshold};
 use crate::error::{Error, Result};
 use crate::metrics::METRICS;
 use crate::record::{FewShot, Record};
@@ -82,7 +82,7 @@ pub struct Spread {
 /// How the accuracy compares with guessing, at an error rate of [`ALPHA`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chance {
-    /// 1 / K.
+    /// What guessing reaches: see [`chance_level`].
     pub level: f64,
     /// The error rate.
     pub alpha: f64,
@@ -127,6 +127,9 @@ impl Summary {
         for record in group {
             cells.entry(record.subject).or_default().entry(record.seed).or_default().push(record);
         }
+        let by_class =
+            (0..classes).map(|k| group.iter().map(|r| r.scores.confusion[k].iter().sum::<usize>()).sum());
+        let level = chance_level(&by_class.collect::<Vec<usize>>());
         let mut subjects: Vec<SubjectSummary> = Vec::new();
         let (mut pooled_n, mut pooled_right) = (0, 0.0);
         for (&subject, by_seed) in &cells {
@@ -139,8 +142,8 @@ impl Summary {
                 subject,
                 n,
                 scores: BTreeMap::new(),
-                chance_threshold: chance_threshold(n, classes, ALPHA),
-                above_chance: above_chance(n, accuracy, classes, ALPHA),
+                chance_threshold: chance_threshold(n, level, ALPHA),
+                above_chance: above_chance(n, accuracy, level, ALPHA),
             });
             pooled_n += n;
             pooled_right += n as f64 * accuracy;
@@ -176,14 +179,14 @@ impl Summary {
         let above = subjects.iter().filter(|s| s.above_chance).count();
         let pooled_accuracy = pooled_right / pooled_n as f64;
         let chance = Chance {
-            level: 1.0 / classes as f64,
+            level,
             alpha: ALPHA,
             above,
             share: above as f64 / subjects.len() as f64,
             pooled_n,
             pooled_accuracy,
-            pooled_threshold: chance_threshold(pooled_n, classes, ALPHA),
-            pooled_above: above_chance(pooled_n, pooled_accuracy, classes, ALPHA),
+            pooled_threshold: chance_threshold(pooled_n, level, ALPHA),
+            pooled_above: above_chance(pooled_n, pooled_accuracy, level, ALPHA),
         };
         Ok(Summary {
             data: first.data.clone(),

@@ -17,7 +17,7 @@ use ptsm_signal::Alignment;
     after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
         ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
         Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
-        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (the same command continues).",
+        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train` and `benchmark` continue when given again).",
     max_term_width = 110
 )]
 pub(crate) struct Line {

@@ -5,7 +5,7 @@
 //! | 0 | done; also when the reader of a pipe went away |
 //! | 1 | something is wrong; standard error says what, where and what to do |
 //! | 2 | the command line is not understood |
-//! | 130 | stopped by the user; the same command continues |
+//! | 130 | stopped by the user; `train` and `benchmark` continue when given again |
 
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if stopped(&error) {
-        eprintln!("stopped; the same command continues from here");
+        eprintln!("stopped; `train` and `benchmark` continue from their last checkpoint when given again");
         return ExitCode::from(130);
     }
     eprintln!("error: {}", sentence(&error));

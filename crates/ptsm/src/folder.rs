@@ -20,13 +20,16 @@ use crate::output;
 pub(crate) struct RunFile {
     /// Version of this program.
     pub(crate) version: String,
-    /// `train` or `benchmark`.
+    /// `train`, `adapt` or `benchmark`.
     pub(crate) command: String,
     /// One seed per fit.
     pub(crate) seeds: Vec<u64>,
     /// How people are divided.
     pub(crate) protocol: String,
     pub(crate) data: DataFile,
+    /// Whom it was adapted to; none where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) adapted: Option<AdaptedFile>,
     /// All settings of every decoder, by name; `"none"` where a value is absent.
     pub(crate) models: Vec<ModelFile>,
     /// How recordings become trials.
@@ -34,14 +37,29 @@ pub(crate) struct RunFile {
 }
 
 impl RunFile {
-    /// Who of these data the decoders have learnt from or were stopped by.
+    /// Who of these data the decoders have learnt from or were stopped by: the same trials whatever they are called, and the same
+    /// numbers in data of the same name.
     pub(crate) fn seen(&self, input: &Input) -> BTreeSet<SubjectId> {
-        // Numbers name people within one data set only; a copy under another name is the same set.
         let same = self.data.name == input.name || self.data.fingerprint == input.fingerprint;
-        let present = input.trials.subjects();
-        let all = self.data.subjects.union(&self.data.validation).copied();
-        all.filter(|s| same && present.contains(s)).collect()
+        let number =
+            |s: &SubjectId| same && (self.data.subjects.contains(s) || self.data.validation.contains(s));
+        let known =
+            |(s, hash): (&SubjectId, &String)| (number(s) || self.data.who.contains(hash)).then_some(*s);
+        input.people.iter().filter_map(known).collect()
     }
+}
+
+/// Whom a run was adapted to, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdaptedFile {
+    /// The person's number in the data they were adapted with.
+    pub(crate) subject: SubjectId,
+    /// The hash of their trials.
+    pub(crate) person: String,
+    /// Labelled trials of each class.
+    pub(crate) shots: usize,
+    pub(crate) how: ptsm_decode::Adaptation,
 }
 
 /// The data of a run.
@@ -56,6 +74,8 @@ pub(crate) struct DataFile {
     pub(crate) subjects: BTreeSet<SubjectId>,
     /// Who it was stopped by.
     pub(crate) validation: BTreeSet<SubjectId>,
+    /// Hashes of the trials of all of them: numbers and names of files change.
+    pub(crate) who: BTreeSet<String>,
 }
 
 /// A decoder of a run.
@@ -208,7 +228,11 @@ pub(crate) fn models(path: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
     if let Some((_, missing)) = files.iter().find(|(_, f)| !f.is_file()) {
         return Err(told(
             format!("{} is not finished: {} is missing", path.display(), missing.display()),
-            "start `ptsm train` again with the same settings; it continues",
+            match run.command.as_str() {
+                "benchmark" => "it is a benchmark's folder; `ptsm train` makes one with models",
+                "adapt" => "start `ptsm adapt` again with the same settings",
+                _ => "start `ptsm train` again with the same settings; it continues",
+            },
         ));
     }
     Ok(files)

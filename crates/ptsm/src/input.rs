@@ -1,9 +1,11 @@
 //! Trials, as `--data`, `--root`, `--subjects` and the pipeline say.
 
+use std::collections::BTreeMap;
+
 use ptsm_data::arrays::Wanted;
 use ptsm_data::{Loaded, Source};
 use ptsm_decode::file::Card;
-use ptsm_signal::{Alignment, Pipeline, TargetAccess, Trials};
+use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
 use crate::args::DataArgs;
 use crate::config::Changes;
@@ -16,6 +18,8 @@ pub(crate) struct Input {
     pub(crate) pipeline: Pipeline,
     pub(crate) name: String,
     pub(crate) fingerprint: String,
+    /// A hash of each person's trials.
+    pub(crate) people: BTreeMap<SubjectId, String>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
 }
 
@@ -29,9 +33,9 @@ impl Input {
         for note in &loaded.notes {
             output.note(format!("note: {note}"));
         }
-        let Loaded { mut trials, pipeline, name, fingerprint, truth, .. } = loaded;
+        let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
         pipeline.align(&mut trials)?;
-        Ok(Input { trials, pipeline, name, fingerprint, truth })
+        Ok(Input { trials, pipeline, name, fingerprint, people, truth })
     }
 }
 

@@ -52,11 +52,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A file, whole or not at all. A device, a pipe or a link such as `/dev/stdout` is written to, not replaced.
+/// A file, whole or not at all. A device or a pipe such as `/dev/stdout` is written to, not replaced; a link stays and what it leads to is replaced.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let there = path.symlink_metadata().map(|m| m.file_type());
-    if there.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+    // What is not there yet has no other name.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if real.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()));
     }
-    Ok(ptsm_io::atomic::replace(path, bytes)?)
+    Ok(ptsm_io::atomic::replace(&real, bytes)?)
 }

@@ -38,11 +38,6 @@ pub(crate) struct Material<'a> {
     pub(crate) footer: String,
 }
 
-/// Channels with at least half of the largest effect.
-pub(crate) fn task_channels(truth: &Truth) -> Vec<bool> {
-    truth.channels.iter().map(|v| *v >= 0.5).collect()
-}
-
 pub(crate) fn build(m: &Material<'_>) -> Page {
     let mut sections = vec![];
     if !m.summaries.is_empty() {
@@ -93,7 +88,7 @@ fn in_short(m: &Material<'_>) -> Section {
         format!("{} %", percent(first.chance.level)),
         format!(
             "{} % is needed at p < 0.001 for all {} trials together",
-            percent(chance_threshold(first.chance.pooled_n, first.classes, 0.001)),
+            percent(chance_threshold(first.chance.pooled_n, first.chance.level, 0.001)),
             first.chance.pooled_n
         ),
     ));
@@ -219,9 +214,12 @@ fn learning(m: &Material<'_>) -> Option<Section> {
 
 fn masks(m: &Material<'_>) -> Section {
     let mut parts = vec![];
-    let task = m.truth.map(task_channels);
+    let task = m.truth.map(Truth::task_channels);
+    // One scale for all maps, or a flat mask would look like a strong one.
+    let all = m.masks.iter().flat_map(Masks::space_mean);
+    let range = all.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)]);
     for mask in m.masks {
-        let mean = mean_over_people(&mask.space);
+        let mean = mask.space_mean();
         let electrodes = m.layout.channels.iter().enumerate().filter_map(|(i, channel)| {
             Some(Electrode {
                 name: channel.name.clone(),
@@ -237,7 +235,7 @@ fn masks(m: &Material<'_>) -> Section {
         parts.push(Part::Figure(Figure::new(ScalpMap {
             title: format!("Spatial mask, {}", mask.kind),
             electrodes,
-            range: None,
+            range: Some(range),
             unit: "mask, 0 to 1".into(),
             ramp: Ramp::Sequential,
             ring_meaning: "at least half of the largest true effect".into(),
@@ -245,7 +243,7 @@ fn masks(m: &Material<'_>) -> Section {
     }
     let times: Vec<f64> = m.layout.times_s().collect();
     let series = m.masks.iter().map(|mask| {
-        let mean = mean_over_people(&mask.time);
+        let mean = mask.time_mean();
         let points = times.iter().zip(&mean).enumerate().map(|(i, (&x, &y))| {
             let all: Vec<f64> = mask.time.iter().map(|row| row[i]).collect();
             let spread = ptsm_eval::deviation(&all);
@@ -279,14 +277,13 @@ fn masks(m: &Material<'_>) -> Section {
 
 /// How well the masks agree with what is known, in words.
 fn verdict(m: &Material<'_>, truth: &Truth, task: &[bool]) -> String {
-    let inside: Vec<bool> =
-        m.layout.times_s().map(|t| (truth.window_s[0]..truth.window_s[1]).contains(&t)).collect();
+    let inside = truth.task_times(m.layout);
     let each: Vec<String> = m
         .masks
         .iter()
         .map(|mask| {
-            let space = favours(&mean_over_people(&mask.space), task);
-            let time = favours(&mean_over_people(&mask.time), &inside);
+            let space = favours(&mask.space_mean(), task);
+            let time = favours(&mask.time_mean(), &inside);
             format!("{}: channels {space:.2}, times {time:.2}", mask.kind)
         })
         .collect();
@@ -295,11 +292,6 @@ fn verdict(m: &Material<'_>, truth: &Truth, task: &[bool]) -> String {
          not, 0.5 being no better than chance. {}.",
         each.join("; ")
     )
-}
-
-pub(crate) fn mean_over_people(rows: &[Vec<f64>]) -> Vec<f64> {
-    let length = rows.first().map_or(0, Vec::len);
-    (0..length).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect()
 }
 
 /// The mean over decoders of the same masks.

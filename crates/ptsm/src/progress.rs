@@ -32,6 +32,11 @@ impl Stop {
         Ok(Stop(asked))
     }
 
+    /// For work that nobody needs to be asked to stop.
+    pub(crate) fn never() -> Stop {
+        Stop(Arc::default())
+    }
+
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
@@ -165,9 +170,5 @@ impl Observer for LiveBenchmark<'_> {
     fn begins(&mut self, unit: &Unit, done: usize, all: usize) {
         let (model, fold, folds) = (unit.model, unit.fold + 1, unit.folds);
         self.live.retitle(format!("{}/{all} {model}, fold {fold} of {folds}", done + 1));
-    }
-
-    fn as_watch(&mut self) -> &mut dyn Watch {
-        self
     }
 }

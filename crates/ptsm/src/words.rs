@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptsm_eval::{Spread, Summary, chance_threshold};
+use ptsm_eval::{Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
@@ -36,49 +36,46 @@ pub(crate) fn people(n: usize) -> String {
 
 /// Models in rows: mean, spreads, interval, chance, and what was seen of the people.
 pub(crate) fn summaries(summaries: &[Summary]) -> Table {
+    let name = |s: &Summary| match s.adapt {
+        Some(few) => format!("{}, {}", s.model, count(few.shots, "shot")),
+        None => s.model.clone(),
+    };
     let rows = summaries.iter().map(|s| {
-        let of = |name: &str| s.metric(name);
-        let mean = |spread: Option<&Spread>| percent(spread.map_or(f64::NAN, |s| s.mean));
-        let accuracy = of("accuracy");
+        let mean = |name: &str| percent(s.metric(name).map_or(f64::NAN, |m| m.mean));
+        let accuracy = s.metric("accuracy");
         let interval = accuracy
             .and_then(|a| a.interval)
             .map_or_else(|| "-".into(), |i| format!("{} to {}", percent(i.low), percent(i.high)));
-        let model = match s.adapt {
-            Some(few) => format!("{}, {} shots", s.model, few.shots),
-            None => s.model.clone(),
-        };
         vec![
-            model,
-            mean(accuracy),
+            name(s),
+            mean("accuracy"),
             optional(accuracy.and_then(|a| a.sd_subjects)),
             optional(accuracy.and_then(|a| a.sd_seeds)),
+            s.seeds.to_string(),
             interval,
-            mean(of("balanced_accuracy")),
-            mean(of("auc")),
+            mean("balanced_accuracy"),
+            mean("auc"),
             format!("{} of {}", s.chance.above, s.subjects.len()),
             s.target_access.to_string(),
         ]
     });
-    let first = summaries.first();
-    let note = first.map_or_else(String::new, |s| {
-        let strict = chance_threshold(s.chance.pooled_n, s.classes, 0.001);
-        let marks: Vec<String> = summaries
+    let note = summaries.first().map_or_else(String::new, |s| {
+        let (n, level) = (s.chance.pooled_n, s.chance.level);
+        let (above, below): (Vec<&Summary>, Vec<&Summary>) = summaries
             .iter()
-            .map(|s| {
-                let strict = chance_threshold(s.chance.pooled_n, s.classes, 0.001);
-                let verdict = if s.chance.pooled_accuracy > strict { "above" } else { "not above" };
-                format!("{} {verdict}", s.model)
-            })
-            .collect();
+            .partition(|s| above_chance(s.chance.pooled_n, s.chance.pooled_accuracy, s.chance.level, STRICT));
+        let list = |all: &[&Summary]| all.iter().map(|s| name(s)).collect::<Vec<_>>().join("; ");
+        let verdict = match (above.len(), below.len()) {
+            (_, 0) => "all are above".to_string(),
+            (0, _) => "none is above".to_string(),
+            _ => format!("above: {}; not above: {}", list(&above), list(&below)),
+        };
         format!(
-            "{}, {} scored, {}; chance {} %, and {} % for all {} trials together at p < 0.001: {}",
+            "{}, {} scored. Guessing: {} %; {} % on all {n} trials together at p < 0.001, {verdict}. Above chance: people, at p < 0.05 each.",
             s.protocol,
             people(s.subjects.len()),
-            count(s.seeds, "seed"),
-            percent(s.chance.level),
-            percent(strict),
-            s.chance.pooled_n,
-            marks.join(", ")
+            percent(level),
+            percent(chance_threshold(n, level, STRICT)),
         )
     });
     Table {
@@ -87,6 +84,7 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
             Column::number("accuracy %"),
             Column::number("SD people"),
             Column::number("SD seeds"),
+            Column::number("seeds"),
             Column::text("95 % interval"),
             Column::number("balanced %"),
             Column::number("AUC %"),
@@ -97,3 +95,6 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
         note,
     }
 }
+
+/// How sure the claim that strangers are decoded must be.
+const STRICT: f64 = 0.001;

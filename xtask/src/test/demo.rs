@@ -37,9 +37,10 @@ pub(super) fn check() -> Result<()> {
     for model in models {
         let number = |key: &str| model["chance"][key].as_f64().with_context(|| format!("no `{key}`"));
         let (accuracy, n) = (number("pooled_accuracy")?, number("pooled_n")? as usize);
-        let needed = ptsm_eval::chance_threshold(n, 2, ALPHA);
+        let level = number("level")?;
+        let needed = ptsm_eval::chance_threshold(n, level, ALPHA);
         println!("{}: {accuracy:.3} of {n} trials of strangers, {needed:.3} is chance", model["model"]);
-        ensure!(accuracy > needed, "{} is not above chance", model["model"]);
+        ensure!(ptsm_eval::above_chance(n, accuracy, level, ALPHA), "{} is not above chance", model["model"]);
     }
     let page = fs::read_to_string(folder.join("demo.html")).context("there is no page")?;
     for part in

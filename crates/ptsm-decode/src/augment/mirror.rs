@@ -4,7 +4,7 @@ use ptsm_signal::Layout;
 use rand::RngExt;
 
 use super::{Augmentation, Trial};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub(super) const AUGMENTATION: Augmentation = Augmentation {
     name: "mirror",
@@ -33,13 +33,28 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Channels by the montage, classes by their names: `left` becomes `right` where there is such a class.
+    /// Channels by the montage, classes by their names: `left` becomes `right`. A class with a side and no partner is refused.
     pub fn new(layout: &Layout) -> Result<Mirror> {
-        let classes = layout.classes.iter().enumerate().map(|(i, name)| {
-            let other = swap_sides(name);
-            layout.classes.iter().position(|c| *c == other).unwrap_or(i) as u32
-        });
-        Ok(Mirror { classes: classes.collect(), channels: ptsm_signal::mirror(&layout.channels)? })
+        let place = |(i, name): (usize, &String)| match other_side(name) {
+            None => Ok(i as u32),
+            Some(other) => {
+                layout.classes.iter().position(|c| c.to_lowercase() == other).map(|c| c as u32).ok_or_else(
+                    || {
+                        Error::trials(
+                            format!("class `{name}` has no partner `{other}` on the other side"),
+                            "mirroring needs both sides; switch it off with `--set augment.mirror=0`",
+                        )
+                    },
+                )
+            }
+        };
+        let classes = layout.classes.iter().enumerate().map(place).collect::<Result<_>>()?;
+        Ok(Mirror { classes, channels: ptsm_signal::mirror(&layout.channels)? })
+    }
+
+    /// Whether a mirrored trial of one class is known to be one of another, and every channel has its partner.
+    pub fn is_meant(layout: &Layout) -> bool {
+        Mirror::new(layout).is_ok_and(|m| m.classes.iter().enumerate().any(|(i, c)| i as u32 != *c))
     }
 
     /// Writes the mirror image of a trial `[C, T]`.
@@ -51,6 +66,12 @@ impl Mirror {
     }
 }
 
-fn swap_sides(name: &str) -> String {
-    if name.contains("left") { name.replace("left", "right") } else { name.replace("right", "left") }
+/// The class on the other side, in lower case; none where the name tells no side.
+fn other_side(name: &str) -> Option<String> {
+    let name = name.to_lowercase();
+    match (name.contains("left"), name.contains("right")) {
+        (true, false) => Some(name.replace("left", "right")),
+        (false, true) => Some(name.replace("right", "left")),
+        _ => None,
+    }
 }

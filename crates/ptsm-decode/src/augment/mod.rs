@@ -1,7 +1,7 @@
 //! Changes to training trials that leave their meaning alone (or change it in a known way).
 //!
 //! An augmentation is one file and one line in [`AUGMENTATIONS`]. Every deep decoder can use every one; settings give each a strength,
-//! and 0, the default, switches it off. They act on copies of training trials, after the split, and never at test
+//! and 0 switches it off, as it is unless a decoder's own defaults say otherwise. They act on copies of training trials, after the split, and never at test
 //! time; the mirror's second view of a test trial is the decoder's own doing.
 
 mod amplitude;
@@ -217,6 +217,18 @@ mod tests {
         }
     }
 
+    /// Mirrored with the label kept, left and right would become the same: only names that say so switch it on.
+    #[test]
+    fn the_mirror_is_meant_where_classes_have_sides() {
+        let of = |classes: [&str; 2]| {
+            Mirror::is_meant(&Layout { classes: classes.map(String::from).to_vec(), ..layout() })
+        };
+        assert!(of(["left_hand", "right_hand"]) && of(["Right", "Left"]));
+        assert!(!of(["0", "1"]) && !of(["target", "nontarget"]) && !of(["left", "rest"]));
+        let numbered = ["ch1", "ch2"].map(Channel::named).to_vec();
+        assert!(!Mirror::is_meant(&Layout { channels: numbered, ..layout() }));
+    }
+
     #[test]
     fn unknown_names_and_strengths_are_refused() {
         let error = Augment::only("miror", 0.5).check().unwrap_err();
@@ -225,5 +237,7 @@ mod tests {
         assert!(Augment::only("mirror", 1.5).check().is_err());
         let lone = Layout { channels: vec![Channel::named("C3")], ..layout() };
         assert!(Augmenter::new(&Augment::only("mirror", 0.5), &lone).is_err());
+        let half = Layout { classes: vec!["left".into(), "rest".into()], ..layout() };
+        assert!(Augmenter::new(&Augment::only("mirror", 0.5), &half).is_err());
     }
 }

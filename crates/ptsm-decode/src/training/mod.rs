@@ -22,7 +22,8 @@ use crate::network::{Model, TrialShape};
 use batches::Pool;
 use checkpoint::{Mark, Standing};
 
-/// What decides which epoch is kept.
+/// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
+/// test time is left out here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Select {

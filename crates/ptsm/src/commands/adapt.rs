@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Session, Trained};
 use crate::args::{AdaptArgs, DataArgs};
 use crate::exit::told;
-use crate::folder::{self, Folder, MODELS, model_name};
+use crate::folder::{self, AdaptedFile, Folder, MODELS, model_name};
 use crate::input::for_model;
 use crate::words::percent;
 
@@ -33,6 +33,12 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
             "name a person it has never met",
         ));
     }
+    if let Some(before) = &run.adapted {
+        return Err(told(
+            format!("{} is adapted to {} already", args.run.display(), before.subject),
+            "adapt the run it was made from",
+        ));
+    }
     let (_, later) = calibration(&person, args.shots)?;
     if later.is_empty() {
         return Err(told(
@@ -45,7 +51,12 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let access = trained.card.target_access.and(seen);
     let mut adapted_run = run.clone();
     adapted_run.command = "adapt".into();
-    adapted_run.protocol = format!("{} shots of {id}", args.shots);
+    adapted_run.adapted = Some(AdaptedFile {
+        subject: id,
+        person: input.people.get(&id).cloned().unwrap_or_default(),
+        shots: args.shots,
+        how: how.clone(),
+    });
     let folder = Folder::open(&args.out, &adapted_run)?;
     folder.inner(MODELS)?;
     let mut text = String::new();

@@ -46,7 +46,9 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
             align: input.pipeline.alignment,
             subjects,
             validation: [].into(),
+            who: input.people.values().cloned().collect(),
         },
+        adapted: None,
         models,
         pipeline: without_null(&serde_json::to_value(&input.pipeline)?),
     };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ptsm_decode::{Adaptation, EpochRecord};
-use ptsm_eval::{Context, Record, Summary, learning_curve, masks, score};
+use ptsm_decode::{Adaptation, EpochRecord, calibration};
+use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, masks, score};
 use ptsm_report::{Column, Page, Table};
 use ptsm_signal::{SubjectId, Subset};
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Session, Trained};
 use crate::args::EvaluateArgs;
 use crate::exit::told;
-use crate::folder::{self, RunFile};
+use crate::folder::{self, AdaptedFile, RunFile};
 use crate::input::{Input, for_model};
 use crate::output;
 use crate::page::{self, Material};
@@ -22,11 +22,11 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
     let run = folder::read(&args.run)?;
     let trained = Trained::load(&args.run, &session.cpu)?;
     let input = for_model(&args.data, &trained.card, true, session.output)?;
-    if !args.shots.is_empty() {
-        super::adapts(&trained.card)?;
-    }
-    let strangers = strangers(&run, &input, args.data.subjects.is_some())?;
-    let people = input.trials.of(&strangers);
+    let people = match &run.adapted {
+        None => input.trials.of(&strangers(&run, &input, args.data.subjects.is_some())?),
+        Some(adapted) => adapted_to(adapted, &input)?,
+    };
+    let shots = shots(args, &run, &trained, &people)?;
     let context = |seed: u64| Context {
         data: input.name.clone(),
         model: trained.card.decoder.clone(),
@@ -40,17 +40,18 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         records.extend(score(&**fitted, &people, &context(*seed))?);
     }
     let mut curve = vec![];
-    if !args.shots.is_empty() {
-        let bar = progress::counting(session.output, "adapting", trained.decoders.len() * strangers.len());
+    if !shots.is_empty() {
+        let subjects = people.subjects();
+        let bar = progress::counting(session.output, "adapting", trained.decoders.len() * subjects.len());
         let how = Adaptation::from(&args.tuning);
         for (seed, fitted) in &trained.decoders {
-            for &subject in &strangers {
+            for &subject in &subjects {
                 if session.stop.asked() {
                     return Err(ptsm_decode::Error::Stopped.into());
                 }
-                bar.inc(1);
                 let person = people.only(|t| t.subject == subject);
-                curve.extend(learning_curve(&**fitted, &person, &args.shots, &how, &context(*seed))?.records);
+                curve.extend(learning_curve(&**fitted, &person, &shots, &how, &context(*seed))?.records);
+                bar.inc(1);
             }
         }
     }
@@ -61,7 +62,11 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         output::write(path, page.html().as_bytes())?;
         session.output.note(format!("page: {}", path.display()));
     }
-    let mut text = format!("{}\n{}", by_subject(&records), words::summaries(&summaries));
+    let mut text = format!(
+        "{}\n{}",
+        summaries.iter().map(by_subject).map(|t| t.to_string()).collect::<String>(),
+        words::summaries(&summaries)
+    );
     if !few.is_empty() {
         text += &format!("\n{}", words::summaries(&few));
     }
@@ -106,6 +111,53 @@ fn page(
     }))
 }
 
+/// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
+fn shots(
+    args: &EvaluateArgs,
+    run: &RunFile,
+    trained: &Trained,
+    people: &Subset<'_>,
+) -> anyhow::Result<Vec<usize>> {
+    if args.shots.contains(&0) {
+        return Err(told(
+            "0 shots are too few to adapt to; the decoder as it is is scored anyway",
+            "give at least one",
+        ));
+    }
+    let shots: BTreeSet<usize> = args.shots.iter().copied().collect();
+    let Some(&most) = shots.last() else { return Ok(vec![]) };
+    super::adapts(&trained.card)?;
+    if let Some(adapted) = &run.adapted {
+        return Err(told(
+            format!("{} is adapted to {} already", args.run.display(), adapted.subject),
+            "give the run it was made from",
+        ));
+    }
+    for subject in people.subjects() {
+        let (_, later) = calibration(&people.only(|t| t.subject == subject), most)?;
+        if later.is_empty() {
+            return Err(told(
+                format!("{most} shots take all trials of {subject}; none is left to score"),
+                "ask for fewer shots",
+            ));
+        }
+    }
+    Ok(shots.into_iter().collect())
+}
+
+/// The trials of the person a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
+/// decoder, whose scores would stand beside the wrong access.
+fn adapted_to<'a>(adapted: &AdaptedFile, input: &'a Input) -> anyhow::Result<Subset<'a>> {
+    let own = input.people.iter().find(|(_, hash)| **hash == adapted.person);
+    let Some((&subject, _)) = own else {
+        return Err(told(
+            format!("this run is adapted to {}, whose trials these are not", adapted.subject),
+            "give the data it was adapted with, or the run it was made from",
+        ));
+    };
+    Ok(calibration(&input.trials.of(&[subject].into()), adapted.shots)?.1)
+}
+
 /// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
 fn strangers(run: &RunFile, input: &Input, named: bool) -> anyhow::Result<BTreeSet<SubjectId>> {
     let present = input.trials.subjects();
@@ -129,28 +181,22 @@ fn strangers(run: &RunFile, input: &Input, named: bool) -> anyhow::Result<BTreeS
     Ok(strangers)
 }
 
-/// A row per person, the mean over seeds.
-fn by_subject(records: &[Record]) -> Table {
-    let people: BTreeSet<SubjectId> = records.iter().map(|r| r.subject).collect();
-    let rows = people.into_iter().map(|subject| {
-        let own: Vec<&Record> = records.iter().filter(|r| r.subject == subject).collect();
-        let mean =
-            |of: fn(&Record) -> f64| percent(own.iter().map(|r| of(r)).sum::<f64>() / own.len() as f64);
-        vec![
-            subject.to_string(),
-            own[0].scores.n.to_string(),
-            mean(|r| r.scores.accuracy),
-            mean(|r| r.scores.balanced_accuracy),
-            mean(|r| r.scores.sensitivity),
-            mean(|r| r.scores.specificity),
-            mean(|r| r.scores.kappa),
-            mean(|r| r.scores.auc),
-        ]
+/// A row per person, the mean over seeds of every metric.
+fn by_subject(summary: &Summary) -> Table {
+    let mut columns = vec![Column::text("subject"), Column::number("trials")];
+    columns.extend(METRICS.iter().map(|m| {
+        Column::number(if m.more_is_better { format!("{} %", m.short) } else { m.short.to_string() })
+    }));
+    let rows = summary.subjects.iter().map(|person| {
+        let value = |m: &Metric| person.scores.get(m.name).copied().unwrap_or(f64::NAN);
+        let cell = |m: &Metric| match m.more_is_better {
+            true => percent(value(m)),
+            false => format!("{:.3}", value(m)),
+        };
+        [person.subject.to_string(), person.n.to_string()]
+            .into_iter()
+            .chain(METRICS.iter().map(cell))
+            .collect()
     });
-    let mut columns = vec![Column::text("subject")];
-    columns.extend(
-        ["trials", "accuracy %", "balanced %", "sensitivity %", "specificity %", "kappa %", "AUC %"]
-            .map(Column::number),
-    );
     Table { columns, rows: rows.collect(), note: String::new() }
 }

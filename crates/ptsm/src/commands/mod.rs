@@ -42,7 +42,13 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let session = Session {
         output: Output::new(general.json, general.quiet),
         cpu: Cpu::with(threads, Isa::best())?,
-        stop: Stop::listen()?,
+        // The others end at once when told to.
+        stop: match &line.command {
+            Command::Models | Command::Data(_) | Command::Predict(_) | Command::Completions { .. } => {
+                Stop::never()
+            }
+            _ => Stop::listen()?,
+        },
     };
     match line.command {
         Command::Demo(args) => demo::run(&args, &session),

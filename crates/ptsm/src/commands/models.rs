@@ -50,11 +50,11 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
         "All settings and their defaults (for 62 channels, 4 s at 250 Hz): `ptsm models --json`".to_string();
     let models = Table { columns, rows, note };
     let augmentations = Table {
-        columns: ["augmentation", "what its strength means (0, the default, is off)"]
+        columns: ["augmentation", "what its strength means (0 is off)"]
             .map(Column::text)
             .to_vec(),
         rows: AUGMENTATIONS.iter().map(|a| vec![a.name.to_string(), a.about.to_string()]).collect(),
-        note: "For every deep decoder: `--set augment.NAME=STRENGTH`".into(),
+        note: "For every deep decoder: `--set augment.NAME=STRENGTH`. Off unless a model's defaults say otherwise: `ptsm` mirrors left and right".into(),
     };
     let listed: Vec<_> =
         AUGMENTATIONS.iter().map(|a| json!({ "name": a.name, "about": a.about, "most": a.most })).collect();

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Context;
 use ptsm_data::Split;
 use ptsm_decode::file::{self, Card, Provenance};
-use ptsm_decode::registry::find;
+use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{EpochRecord, Fit, Lesson, Run};
 use serde_json::json;
 
@@ -48,7 +48,9 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
+            who: input.people.values().cloned().collect(),
         },
+        adapted: None,
         models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
         pipeline: without_null(&serde_json::to_value(&input.pipeline)?),
     };
@@ -91,7 +93,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     }
     output::write(&log, lines.as_bytes())?;
     for fit in &fits {
-        let card = card(method.name, &settings, &input, &lesson, fit);
+        let card = card(method, &settings, &input, &lesson, fit);
         file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
     }
     // The models are there: what they were made from is not needed any more.
@@ -132,18 +134,18 @@ pub(super) fn seeds(args: &SettingsArgs, changes: &Changes) -> anyhow::Result<Ve
 }
 
 pub(super) fn card(
-    name: &str,
+    method: &Method,
     settings: &serde_json::Value,
     input: &Input,
     lesson: &Lesson<'_>,
     fit: &Fit,
 ) -> Card {
     Card {
-        decoder: name.into(),
+        decoder: method.name.into(),
         settings: settings.clone(),
         layout: input.trials.layout().clone(),
         pipeline: input.pipeline.clone(),
-        target_access: input.access(),
+        target_access: method.target_access.and(input.access()),
         provenance: Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             data: input.name.clone(),

@@ -31,7 +31,12 @@ fn every_command_takes_them() {
     let unlabelled = place.ptsm("predict run --data nobody-knows.npz --subjects 7").succeed().stdout;
     assert_eq!(unlabelled, predictions);
     place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --out run7").succeed();
-    place.ptsm("evaluate run7 --data a.npz --subjects 8").succeed();
+    // An adapted run is scored on that person's later trials, and on nobody else.
+    let after = place.ptsm("evaluate run7 --data a.npz --json").succeed().json();
+    let records = after["records"].as_array().unwrap();
+    assert_eq!((records.len(), &records[0]["subject"]), (1, &7.into()));
+    assert!(records[0]["n"].as_u64().unwrap() <= 12, "{}", records[0]["n"]);
+    assert_eq!(records[0]["target_access"]["labelled"]["per_class"], 2);
     place.ptsm("benchmark --data a.npz --models csp-lda --set band_hz=none --out bench").succeed();
 }
 

@@ -37,7 +37,8 @@ fn training_continues() {
         assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(130), ""), "{}", stopped.stderr);
         assert_eq!(
             stopped.stderr,
-            "stopping; once more stops at once\nstopped; the same command continues from here\n"
+            "stopping; once more stops at once\n\
+             stopped; `train` and `benchmark` continue from their last checkpoint when given again\n"
         );
         assert!(!place.path("run/models/seed-1.safetensors").exists(), "it was over before it was stopped");
         assert_eq!(train("run").succeed().stdout, whole.stdout.replace("whole", "run"));
@@ -62,7 +63,7 @@ fn a_benchmark_continues() {
     let whole = benchmark("whole").succeed();
     let stopped = stop(benchmark("run"), "-INT", &place.path("run/results.jsonl"));
     assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
-    assert!(stopped.stderr.contains("the same command continues"), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("continue from their last checkpoint"), "{}", stopped.stderr);
     let some = place.read("run/results.jsonl").len();
     assert!(some < place.read("whole/results.jsonl").len(), "it was over before it was stopped");
     assert_eq!(benchmark("run").succeed().stdout, whole.stdout);
