@@ -32,7 +32,7 @@ pub struct Scores {
 pub struct Chance {
     /// The expected score of guessing.
     pub level: f64,
-    /// Scores up to here can be had by guessing.
+    /// Scores up to here can be had by guessing: beyond it one person who guesses comes with a probability below 0.05.
     pub threshold: Option<f64>,
 }
 
@@ -93,7 +93,10 @@ impl Dots {
         if let Some(chance) = self.chance {
             legend.push((Key::Reference, format!("chance {}", self.axis.say(chance.level))));
             if let Some(threshold) = chance.threshold {
-                legend.push((Key::Shade, format!("guessing reaches up to {}", self.axis.say(threshold))));
+                legend.push((
+                    Key::Shade,
+                    format!("guessing reaches up to {} (p < 0.05 each)", self.axis.say(threshold)),
+                ));
             }
         }
         legend

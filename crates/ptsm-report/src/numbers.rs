@@ -33,14 +33,14 @@ fn tick_text(value: f64, step: f64) -> String {
     let largest = value.abs().max(step);
     if largest >= 1e6 || step < 1e-4 {
         let value = if value.abs() < step * 1e-6 { 0.0 } else { value };
-        return if value == 0.0 { "0".into() } else { typographic(&shortest_scientific(value)) };
+        return if value == 0.0 { "0".into() } else { typographic(&shortest_scientific(value, 3)) };
     }
     let decimals = (-(step * 1.0001).log10().floor()).max(0.0) as usize;
     typographic(&without_negative_zero(format!("{value:.decimals$}")))
 }
 
-fn shortest_scientific(value: f64) -> String {
-    let text = format!("{value:.3e}");
+fn shortest_scientific(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$e}");
     match text.split_once('e') {
         Some((digits, exponent)) => {
             let digits = digits.trim_end_matches('0').trim_end_matches('.');
@@ -53,6 +53,20 @@ fn shortest_scientific(value: f64) -> String {
 /// A number for reading: three significant digits, `no value` where it is not finite.
 pub fn number(value: f64) -> String {
     if value.is_finite() { typographic(&significant(value, 3)) } else { "no value".into() }
+}
+
+/// A number for reading beside others that are a step away: as [`number`], with more digits where it takes them to tell them apart.
+pub fn between(value: f64, step: f64) -> String {
+    if !value.is_finite() {
+        return "no value".into();
+    }
+    let step = step.abs();
+    // What rounding left of zero is zero.
+    let value = if value.abs() < 1e-6 * step { 0.0 } else { value };
+    // Rounded to a tenth of the step or finer.
+    let size = value.abs().max(step);
+    let digits = if step > 0.0 { (size.log10().floor() - step.log10().floor()) as i32 + 2 } else { 3 };
+    typographic(&significant(value, digits.clamp(3, 16)))
 }
 
 /// A number for tables and files: four significant digits, a plain minus sign, empty where it is not finite.
@@ -86,7 +100,7 @@ fn significant(value: f64, digits: i32) -> String {
     }
     let exponent = value.abs().log10().floor() as i32;
     if !(-4..9).contains(&exponent) {
-        return shortest_scientific(value);
+        return shortest_scientific(value, (digits - 1).max(3) as usize);
     }
     trimmed(value, (digits - 1 - exponent).max(0) as usize)
 }
@@ -128,6 +142,16 @@ mod tests {
         assert_eq!(cells(&[1.0, 0.000_123_4]), ["1", "0.0001234"]);
         assert_eq!(cells(&[f64::NAN]), [""]);
         assert_eq!(cells(&[]), [""; 0]);
+        for (value, step, text) in [
+            (0.5, 0.1, "0.5"),
+            (0.50049, 0.0005, "0.50049"),
+            (12345.678, 1.0, "12345.7"),
+            (1e-20, 0.1, "0"),
+            (1e12 + 1e4, 1e4, "1.00000001e12"),
+            (f64::NAN, 1.0, "no value"),
+        ] {
+            assert_eq!(between(value, step), text);
+        }
         let percent = Numbers::Percent;
         assert_eq!((percent.say(0.5833).as_str(), percent.tick(0.6, 0.2).as_str()), ("58.3 %", "60 %"));
         assert_eq!(Numbers::Plain.tick(-0.0, 0.5), "0.0");

@@ -7,7 +7,7 @@ use crate::drawing::Drawing;
 use crate::field;
 use crate::head::{OUTLINE, Place, nose_and_ears, project};
 use crate::layout::{WIDTH, header};
-use crate::numbers::{cells, number};
+use crate::numbers::{between, cells, number};
 use crate::scale::{Linear, span};
 use crate::svg::{Anchor, Canvas, escape};
 use crate::table::{Column, Table};
@@ -37,7 +37,8 @@ pub struct ScalpMap {
     pub title: String,
     /// The values.
     pub electrodes: Vec<Electrode>,
-    /// The values of the first and the last colour; none to fit the values.
+    /// The values of the first and the last colour; none to fit the values. A diverging ramp has zero in its middle, so its range
+    /// is made to reach as far below zero as above.
     pub range: Option<[f64; 2]>,
     /// What the values are, with their unit: `mask weight`, `amplitude (µV)`.
     pub unit: String,
@@ -49,12 +50,12 @@ pub struct ScalpMap {
 
 impl ScalpMap {
     fn colour_range(&self) -> [f64; 2] {
-        let values = self.electrodes.iter().map(|electrode| electrode.value);
-        match (self.range, self.ramp) {
-            (Some(range), _) => span(range),
-            (None, Ramp::Sequential) => span(values),
+        let fitted = || span(self.electrodes.iter().map(|electrode| electrode.value));
+        let range = self.range.map_or_else(fitted, span);
+        match self.ramp {
+            Ramp::Sequential => range,
             // Zero is the middle colour.
-            (None, Ramp::Diverging) => span(values.flat_map(|value| [value, -value])),
+            Ramp::Diverging => span(range.into_iter().flat_map(|end| [end, -end])),
         }
     }
 
@@ -131,11 +132,16 @@ impl ScalpMap {
         }
         canvas.rectangle("frame", left, top, width, 10.0);
         for part in [0.0, 0.5, 1.0] {
-            let value = range[0] + (range[1] - range[0]) * part;
-            canvas.text("tick", left + width * part, top + 23.0, Anchor::Middle, &number(value));
+            let text = said(range, range[0] + (range[1] - range[0]) * part);
+            canvas.text("tick", left + width * part, top + 23.0, Anchor::Middle, &text);
         }
         canvas.text("label", WIDTH / 2.0, top + 39.0, Anchor::Middle, &self.unit);
     }
+}
+
+/// A value of the legend, with enough digits to tell its three numbers apart.
+fn said(range: [f64; 2], value: f64) -> String {
+    between(value, (range[1] - range[0]) / 2.0)
 }
 
 impl Drawing for ScalpMap {
@@ -210,9 +216,15 @@ impl Drawing for ScalpMap {
     }
 
     fn caution(&self) -> String {
-        if self.usable() < FEWEST_FOR_SURFACE {
-            return "So few electrodes say nothing about the rest of the head.".into();
+        let few = "So few electrodes say nothing about the rest of the head.";
+        let range = self.colour_range();
+        let colours = format!("Colours span only {} to {}.", said(range, range[0]), said(range, range[1]));
+        match self.usable() {
+            0 => few.into(),
+            usable if usable < FEWEST_FOR_SURFACE => format!("{colours} {few}"),
+            _ => format!(
+                "{colours} Only the dots were measured: colour between them is interpolated, and no colour means no electrode is near."
+            ),
         }
-        "Only the dots were measured: colour between them is interpolated, and no colour means no electrode is near.".into()
     }
 }

@@ -5,6 +5,9 @@ use crate::svg::escape;
 /// Rows shown on a page; a longer table shows every few rows, its CSV all.
 const MOST_ROWS: usize = 130;
 
+/// The last rows of a longer table, which it always shows: means and their intervals stand there.
+const LAST_ROWS: usize = 3;
+
 /// On which side a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -64,7 +67,10 @@ impl Table {
             .collect();
         let every = self.rows.len().div_ceil(MOST_ROWS).max(1);
         let mut body = String::new();
-        for row in self.rows.iter().step_by(every) {
+        // The first and the last rows always: they are the ends of a course, and where means stand.
+        let kept = if every > 1 { LAST_ROWS } else { 0 };
+        let shown = |index: usize| index.is_multiple_of(every) || index + kept >= self.rows.len();
+        for (_, row) in self.rows.iter().enumerate().filter(|(index, _)| shown(*index)) {
             body.push_str("<tr>");
             for (index, (column, cell)) in self.cells(row).enumerate() {
                 let cell = escape(cell);
@@ -78,9 +84,11 @@ impl Table {
         let mut note = escape(&self.note);
         if every > 1 {
             let count = self.rows.len();
-            note = format!("{note} One row in {every} is shown; the CSV file has all {count}.")
-                .trim()
-                .to_string();
+            note = format!(
+                "{note} One row in {every} is shown, and the last {kept}; the CSV file has all {count}."
+            )
+            .trim()
+            .to_string();
         }
         let note = if note.is_empty() { note } else { format!("<p class=\"note\">{note}</p>") };
         let caption = escape(caption);
@@ -183,8 +191,20 @@ mod tests {
     fn long_tables_are_thinned_on_the_page_only() {
         let long = Table { rows: vec![vec!["x".into(), "1".into()]; 640], ..table() };
         let html = long.html("long");
-        assert_eq!(html.matches("<tr>").count() - 1, 128);
-        assert!(html.contains("One row in 5 is shown; the CSV file has all 640."));
+        assert_eq!(html.matches("<tr>").count() - 1, 128 + 3);
+        assert!(html.contains("One row in 5 is shown, and the last 3; the CSV file has all 640."));
         assert_eq!(long.to_csv().lines().count(), 641);
+    }
+
+    #[test]
+    fn the_last_rows_are_always_shown() {
+        for count in 1..400 {
+            let rows = (0..count).map(|index| vec![format!("row {index}")]).collect();
+            let html = Table { rows, ..table() }.html("t");
+            for index in (0..count).rev().take(LAST_ROWS).chain([0]) {
+                assert_eq!(html.matches(&format!(">row {index}<")).count(), 1, "{index} of {count}");
+            }
+            assert!(html.matches("<tr>").count() <= 1 + MOST_ROWS + LAST_ROWS);
+        }
     }
 }

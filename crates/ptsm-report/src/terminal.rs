@@ -1,4 +1,4 @@
-//! Plain text for a terminal: aligned tables, bars and sparks. No colour, no control characters.
+//! Plain text for a terminal: aligned tables. No colour, no control characters.
 
 use std::fmt;
 
@@ -56,27 +56,6 @@ impl fmt::Display for Table {
     }
 }
 
-/// A fraction as a bar of at most `cells` characters, to an eighth of one; empty where it is not finite.
-pub fn bar(fraction: f64, cells: usize) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let part = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
-    let eighths = (part * cells as f64 * 8.0).round() as usize;
-    "█".repeat(eighths / 8) + PARTS[eighths % 8]
-}
-
-/// Values as one line of small columns, from the smallest to the largest; a space where a value is not finite.
-pub fn spark(values: &[f64]) -> String {
-    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let [low, high] = crate::scale::span(values.iter().copied());
-    values
-        .iter()
-        .map(|value| match value.is_finite() {
-            true => HEIGHTS[(((value - low) / (high - low) * 8.0).max(0.0) as usize).min(7)],
-            false => ' ',
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,16 +80,5 @@ mod tests {
     fn escape_sequences_do_not_reach_the_terminal() {
         let table = Table { columns: vec![Column::text("\u{1b}[31mred")], ..Table::default() };
         assert!(!table.to_string().contains('\u{1b}'));
-    }
-
-    #[test]
-    fn bars_and_sparks() {
-        assert_eq!(
-            (bar(0.5, 4), bar(0.53, 4), bar(2.0, 3), bar(f64::NAN, 3)),
-            ("██".into(), "██▏".into(), "███".into(), "".into())
-        );
-        assert_eq!(spark(&[0.0, 0.5, 1.0, f64::NAN]), "▁▅█ ");
-        assert_eq!(spark(&[]), "");
-        assert_eq!(spark(&[2.0]).chars().count(), 1);
     }
 }

@@ -272,6 +272,22 @@ fn values_outside_the_asked_range_widen_it() {
     assert!(fixed.svg("a").contains(">0 %<"));
 }
 
+/// A map always uses all colours, so it must say between which numbers, and those must differ.
+#[test]
+fn legends_of_maps_tell_their_ends_apart() {
+    let small = map("m", &NAMES, |index| 0.5 + 1e-5 * index as f64);
+    assert!(small.svg("m").contains(">0.5002<") && small.svg("m").contains(">0.5001<"));
+    assert!(small.caution().contains("Colours span only 0.5 to 0.5002"), "{}", small.caution());
+    let range = Some([-1.0, 3.0]);
+    let diverging = ScalpMap { ramp: Ramp::Diverging, range, ..small };
+    assert!(diverging.caution().contains("only \u{2212}3 to 3"), "{}", diverging.caution());
+}
+
+#[test]
+fn shaded_scores_name_their_error_rate() {
+    assert!(dots("S", 3, |_| 0.6).svg("a").contains("guessing reaches up to 58 % (p &lt; 0.05 each)"));
+}
+
 #[test]
 fn figures_stand_alone_with_their_styles() {
     let svg = svg::standalone(&map("m", &NAMES, |index| index as f64).svg("m"));

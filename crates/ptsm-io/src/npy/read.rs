@@ -7,6 +7,9 @@ use super::data::{Data, each};
 use super::header::{Header, Kind};
 use crate::error::{Error, Place, Result};
 
+/// Text values of one array, at most: each takes some 24 bytes of memory more than its bytes in the file.
+const MOST_TEXTS: usize = 1 << 24;
+
 /// Reads an array out of `length` bytes. The caller vouches for `length`, or at least for a bound on it: memory is taken for that
 /// many bytes, and only when the head asks for exactly as many.
 pub(crate) fn array(reader: &mut impl Read, length: u64, place: &Place) -> Result<Array> {
@@ -83,6 +86,10 @@ fn read_numbers<const N: usize, T>(
 }
 
 fn texts(reader: &mut impl Read, count: usize, header: &Header, place: &Place) -> Result<Data> {
+    if count > MOST_TEXTS {
+        return Err(Error::format(place, format!("holds {count} texts; at most {MOST_TEXTS} are read"))
+            .with_hint("save numbers as numbers: `array.astype(float)`"));
+    }
     // Without values the head may claim any size of one.
     let mut bytes = vec![0; if count == 0 { 0 } else { header.kind.size() }];
     let mut texts = Vec::new();
@@ -190,6 +197,20 @@ mod tests {
             assert_eq!(half(bits).to_bits(), f32::to_bits(value), "{bits:x}");
         }
         assert!(half(0x7e00).is_nan() && half(0xfc00) == f32::NEG_INFINITY);
+    }
+
+    /// One byte each in the file, 25 in memory.
+    #[test]
+    fn texts_without_number_are_refused() {
+        let place = Place::from(std::path::Path::new("texts.npy"));
+        let count = MOST_TEXTS + 1;
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        let head = format!("{{'descr': '|S1', 'fortran_order': False, 'shape': ({count},), }}");
+        bytes.extend((head.len() as u16).to_le_bytes());
+        bytes.extend(head.as_bytes());
+        let length = (bytes.len() + count) as u64;
+        let error = array(&mut bytes.chain(io::repeat(b'a')), length, &place).unwrap_err();
+        assert!(error.to_string().contains("16777217 texts; at most 16777216"), "{error}");
     }
 
     #[test]
