@@ -1,0 +1,48 @@
+//! The simulated people are about as hard to decode as real ones: a changed constant must not make them easy or hopeless unnoticed.
+#![allow(clippy::unwrap_used)]
+
+use ptsm_data::{Protocol, Source};
+use ptsm_decode::registry::find;
+use ptsm_decode::{Progress, Watch};
+use ptsm_engine::Cpu;
+use ptsm_eval::{Benchmark, Entry, Observer, Summary, Unit};
+use serde_json::json;
+
+struct Silent;
+
+impl Watch for Silent {
+    fn progress(&mut self, _: &Progress<'_>) {}
+}
+
+impl Observer for Silent {
+    fn begins(&mut self, _: &Unit, _: usize, _: usize) {}
+}
+
+#[test]
+fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
+    let loaded = Source::parse("simulated", None).unwrap().load(None, None).unwrap();
+    let method = find("csp-lda").unwrap();
+    let settings = method.settings(loaded.trials.layout(), &json!({})).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let benchmark = Benchmark {
+        data: &loaded.name,
+        trials: &loaded.trials,
+        trials_access: loaded.pipeline.target_access(),
+        fingerprint: &loaded.fingerprint,
+        protocol: &Protocol::Folds { k: 5 },
+        entries: &[Entry { method, settings }],
+        seeds: &[1],
+        cpu: &Cpu::new().unwrap(),
+        folder: folder.path(),
+    };
+    let records = benchmark.run(&mut Silent).unwrap();
+    let summary = &Summary::of(&records).unwrap()[0];
+    let accuracy = summary.metric("accuracy").unwrap();
+    assert!((0.65..=0.75).contains(&accuracy.mean), "{}", accuracy.mean);
+    // People differ, as people do: some cannot be decoded, and nearly nobody always.
+    assert!(accuracy.sd_subjects.unwrap() > 0.08, "{:?}", accuracy.sd_subjects);
+    let people = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
+    assert!(people().fold(1.0, f64::min) < 0.6 && people().filter(|a| *a > 0.95).count() <= 1);
+    // Started again, nothing is left to do.
+    assert_eq!(benchmark.run(&mut Silent).unwrap(), records);
+}
