@@ -2,7 +2,7 @@
 //!
 //! A user names a [`registry::Method`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
 //! [`Decoder`]: it learns from a [`Lesson`] (people to learn from, other people to stop by) once per seed and gives [`Fitted`] decoders, which turn
-//! trials of people they have never met into probabilities, can be saved ([`file`]), and, where they have personal masks, adapted to one person.
+//! trials of people they have never met into probabilities, can be saved ([`mod@file`]), and, where they have personal masks, adapted to one person.
 //!
 //! A network is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values
 //! it offers, and what moves which parameter. Training steps, few-shot tuning and inference are compiled from that one value. Parameters

@@ -35,7 +35,7 @@ fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
                 (0, 1) | (2, 0) => 1.0 - effect,
                 _ => 1.0,
             };
-            let phase: f32 = rng.random_range(0.0..6.28);
+            let phase: f32 = rng.random_range(0.0..std::f32::consts::TAU);
             x.extend(
                 (0..128).map(|t| amplitude * (1.1 * t as f32 + phase).sin() + rng.random_range(-0.8..0.8f32)),
             );

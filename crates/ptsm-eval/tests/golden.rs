@@ -55,7 +55,7 @@ fn thresholds_are_those_of_scipy() {
     assert!(rows.len() > 100);
     for row in rows {
         let [n, classes, alpha, wanted] = numbers(row).try_into().unwrap();
-        let threshold = chance_threshold(n as usize, 1.0 / classes as f64, alpha);
+        let threshold = chance_threshold(n as usize, 1.0 / classes, alpha);
         assert!(close(threshold * n, wanted), "{n} trials, {classes} classes, {alpha}: {}", threshold * n);
     }
 }
