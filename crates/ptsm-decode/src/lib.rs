@@ -35,6 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod augment;
 pub mod classic;
 pub mod csp_lda;
