@@ -80,20 +80,36 @@ const NAMED: [(&str, [&str; 2]); 8] = [
 /// The style rules that define all colours. Print always uses the light ones.
 pub fn rules() -> String {
     let version = |dark: bool| {
-        let side = usize::from(dark);
-        let named: String =
-            NAMED.iter().map(|(name, values)| format!("--{name}:{};", values[side])).collect();
-        let series: String =
-            SERIES[side].iter().enumerate().map(|(index, value)| format!("--c{index}:{value};")).collect();
-        let mut text = format!(":root{{{named}{series}}}");
-        for ramp in [Ramp::Sequential, Ramp::Diverging] {
-            for (step, [red, green, blue]) in ramp.colours(dark).into_iter().enumerate() {
-                text += &format!(".{}{{fill:#{red:02x}{green:02x}{blue:02x}}}", ramp.class(step));
-            }
-        }
-        text
+        let named: String = names(dark).map(|(name, value)| format!("--{name}:{value};")).collect();
+        format!(":root{{{named}}}{}", ramps(dark))
     };
     format!("{}@media screen and (prefers-color-scheme:dark){{{}}}", version(false), version(true))
+}
+
+/// Rules with the light colours written out: many programs that draw SVG know neither variables nor media.
+pub(crate) fn written_out(rules: &str) -> String {
+    let mut text = format!("{}{rules}", ramps(false));
+    for (name, value) in names(false) {
+        text = text.replace(&format!("var(--{name})"), value);
+    }
+    text
+}
+
+/// Every named colour.
+fn names(dark: bool) -> impl Iterator<Item = (String, &'static str)> {
+    let side = usize::from(dark);
+    let series = SERIES[side].iter().enumerate().map(|(index, value)| (format!("c{index}"), *value));
+    NAMED.iter().map(move |(name, values)| (name.to_string(), values[side])).chain(series)
+}
+
+fn ramps(dark: bool) -> String {
+    let mut text = String::new();
+    for ramp in [Ramp::Sequential, Ramp::Diverging] {
+        for (step, [red, green, blue]) in ramp.colours(dark).into_iter().enumerate() {
+            text += &format!(".{}{{fill:#{red:02x}{green:02x}{blue:02x}}}", ramp.class(step));
+        }
+    }
+    text
 }
 
 fn oklab(colour: u32) -> [f64; 3] {

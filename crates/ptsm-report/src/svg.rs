@@ -45,12 +45,13 @@ fn tenths(value: i64) -> String {
     }
 }
 
-/// A figure in its own file: the drawing with the styles a page would give it.
+/// A figure in its own file: the drawing with the light styles a page would give it, on white.
 pub fn standalone(drawing: &str) -> String {
     match drawing.find('>') {
         Some(end) => {
             let (head, body) = drawing.split_at(end + 1);
-            format!("{head}<style>{}{FIGURE_RULES}</style>{body}", colour::rules())
+            let rules = colour::written_out(FIGURE_RULES);
+            format!("{head}<style>{rules}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{body}")
         }
         None => String::new(),
     }

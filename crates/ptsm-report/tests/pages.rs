@@ -292,6 +292,8 @@ fn shaded_scores_name_their_error_rate() {
 fn figures_stand_alone_with_their_styles() {
     let svg = svg::standalone(&map("m", &NAMES, |index| index as f64).svg("m"));
     assert_eq!(elements(&svg)[1].0, "style");
-    assert!(svg.contains("--ink:") && svg.contains(".q0{fill:#"));
+    assert!(svg.contains(".q0{fill:#"));
+    // Not every program that draws SVG knows variables.
+    assert!(!svg.contains("var("));
     assert!(svg.len() < 40_000, "{} bytes", svg.len());
 }
