@@ -131,13 +131,19 @@ pub(crate) struct DemoArgs {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct DataArgs {
+pub(crate) struct SourceArgs {
     /// What to read: `simulated`, a `.npz` file or a folder of them
     #[arg(long, env = "PTSM_DATA", value_name = "ID")]
     pub(crate) data: Option<String>,
     /// Where the data are
     #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct DataArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Only these subjects: numbers and ranges, `1-30,35`
     #[arg(long, value_name = "LIST")]
     pub(crate) subjects: Option<SubjectList>,
@@ -244,7 +250,7 @@ pub(crate) struct AdaptArgs {
     /// A run's folder, made by `train`
     pub(crate) run: PathBuf,
     #[command(flatten)]
-    pub(crate) data: AdaptData,
+    pub(crate) data: SourceArgs,
     /// The person
     #[arg(long, value_name = "N")]
     pub(crate) subject: u32,
@@ -256,16 +262,6 @@ pub(crate) struct AdaptArgs {
     /// The folder of the adapted run
     #[arg(long, value_name = "RUN2")]
     pub(crate) out: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct AdaptData {
-    /// What to read: `simulated`, a `.npz` file or a folder of them
-    #[arg(long, env = "PTSM_DATA", value_name = "ID")]
-    pub(crate) data: Option<String>,
-    /// Where the data are
-    #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
 }
 
 #[derive(Args)]

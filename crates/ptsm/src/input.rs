@@ -7,7 +7,7 @@ use ptsm_data::{Loaded, Source};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
-use crate::args::DataArgs;
+use crate::args::{DataArgs, SourceArgs};
 use crate::config::Changes;
 use crate::exit::told;
 use crate::output::Output;
@@ -47,16 +47,22 @@ pub(crate) fn to_learn(
     output: Output,
 ) -> anyhow::Result<Input> {
     let data = &DataArgs {
-        data: data.data.clone().or(changes.outside("data")?),
-        root: data.root.clone().or(changes.outside("root")?),
+        source: SourceArgs {
+            data: data.source.data.clone().or(changes.outside("data")?),
+            root: data.source.root.clone().or(changes.outside("root")?),
+        },
         subjects: data.subjects.clone().or(changes.outside("subjects")?),
     };
-    let source = source(data)?;
+    let source = source(&data.source)?;
     let own = source.load(None, data.subjects.as_ref())?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&own.pipeline, align)?;
-    let loaded =
-        if pipeline == own.pipeline { own } else { source.load(Some(&pipeline), data.subjects.as_ref())? };
+    // Alignment comes after loading; anything else means other trials.
+    let loaded = if pipeline == (Pipeline { alignment: pipeline.alignment, ..own.pipeline.clone() }) {
+        Loaded { pipeline, ..own }
+    } else {
+        source.load(Some(&pipeline), data.subjects.as_ref())?
+    };
     Input::new(loaded, output)
 }
 
@@ -69,11 +75,11 @@ pub(crate) fn for_model(
 ) -> anyhow::Result<Input> {
     let classes = &card.layout.classes;
     let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
-    let loaded = source(data)?.load_as(Some(&card.pipeline), data.subjects.as_ref(), wanted)?;
+    let loaded = source(&data.source)?.load_as(Some(&card.pipeline), data.subjects.as_ref(), wanted)?;
     Input::new(loaded, output)
 }
 
-fn source(data: &DataArgs) -> anyhow::Result<Source> {
+fn source(data: &SourceArgs) -> anyhow::Result<Source> {
     let Some(id) = &data.data else {
         return Err(told(
             "no data is named",

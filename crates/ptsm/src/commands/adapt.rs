@@ -18,8 +18,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let run = folder::read(&args.run)?;
     let trained = Trained::load(&args.run, &session.cpu)?;
     let subjects: SubjectList = args.subject.to_string().parse()?;
-    let data =
-        DataArgs { data: args.data.data.clone(), root: args.data.root.clone(), subjects: Some(subjects) };
+    let data = DataArgs { source: args.data.clone(), subjects: Some(subjects) };
     let input = for_model(&data, &trained.card, true, session.output)?;
     let person = input.trials.all();
     if args.shots == 0 {
