@@ -57,12 +57,8 @@ pub(crate) fn to_learn(
     let own = source.load(None, data.subjects.as_ref())?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&own.pipeline, align)?;
-    // Alignment comes after loading; anything else means other trials.
-    let loaded = if pipeline == (Pipeline { alignment: pipeline.alignment, ..own.pipeline.clone() }) {
-        Loaded { pipeline, ..own }
-    } else {
-        source.load(Some(&pipeline), data.subjects.as_ref())?
-    };
+    let loaded =
+        if pipeline == own.pipeline { own } else { source.load(Some(&pipeline), data.subjects.as_ref())? };
     Input::new(loaded, output)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Alignment, Pipeline, SubjectId, Trials};
+use ptsm_signal::{Pipeline, SubjectId, Trials};
 
 use super::Source;
 use super::people::people;
@@ -25,7 +25,7 @@ pub struct Loaded {
     pub notes: Vec<String>,
     /// A short name of the source.
     pub name: String,
-    /// A hash of the data (of the settings, where they are simulated) and the pipeline up to alignment, in hexadecimal. The choice of
+    /// A hash of the data (of the settings, where they are simulated) and the pipeline, in hexadecimal. The choice of
     /// subjects is not part of it.
     pub fingerprint: String,
     /// For each person a hash that recognises the same person's trials under another number, file name, folder or scaling.
@@ -82,7 +82,7 @@ impl Source {
             // Another version may simulate other people from the same settings.
             .text(concat!("simulated ", env!("CARGO_PKG_VERSION")))
             .value(cohort)?
-            .value(&before_alignment(&pipeline))?
+            .value(&pipeline)?
             .hex();
         let (people, truth) = (people(&trials), Some(cohort.truth_in(trials.layout())));
         Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth })
@@ -117,7 +117,7 @@ impl Source {
         for file in files {
             fingerprint = fingerprint.file(file)?;
         }
-        let fingerprint = fingerprint.value(&before_alignment(&pipeline))?.hex();
+        let fingerprint = fingerprint.value(&pipeline)?.hex();
         let people = people(&trials);
         Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth: None })
     }
@@ -134,11 +134,6 @@ fn choose(present: BTreeSet<SubjectId>, subjects: Option<&SubjectList>) -> Resul
         Some(list) => list.choose(&present),
         None => Ok(present),
     }
-}
-
-/// What decides the trials as they are loaded.
-fn before_alignment(pipeline: &Pipeline) -> Pipeline {
-    Pipeline { alignment: Alignment::None, ..pipeline.clone() }
 }
 
 /// The trials of some people, as a set of their own.
