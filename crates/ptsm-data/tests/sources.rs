@@ -46,7 +46,7 @@ fn a_cohort_becomes_trials_in_the_order_of_people() {
     // The same again, and the same people when fewer are asked for.
     assert_eq!(load(&simulated(&cohort), ""), all);
     let some = load(&simulated(&cohort), "2-3");
-    assert_eq!(some.trials.x(), &all.trials.x()[8 * 3 * 256..]);
+    assert_eq!(some.trials.to_vec(), &all.trials.to_vec()[8 * 3 * 256..]);
     assert_eq!(some.fingerprint, all.fingerprint);
 }
 
@@ -82,7 +82,7 @@ fn a_saved_cohort_is_read_in_both_ways() {
     assert_eq!(read.trials.layout().classes, again.trials.layout().classes);
     assert_eq!(read.trials.layout().rate_hz, 64.0);
     // Files are in microvolts; both are divided by the trial's deviation when they are loaded.
-    for (a, b) in read.trials.x().iter().zip(again.trials.x()) {
+    for (a, b) in read.trials.to_vec().iter().zip(again.trials.to_vec()) {
         assert!((a - b).abs() < 1e-5, "{a} {b}");
     }
 }

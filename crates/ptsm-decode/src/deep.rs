@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
 use crate::network::{Model, TrialShape};
 use crate::settings::{from_value, to_value};
-use crate::training::{INFERENCE_BATCH, Training, padded, softmax, train};
+use crate::training::{INFERENCE_BATCH, Training, padded, signals, softmax, train};
 
 /// A network with everything that decides how it learns.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,8 +178,12 @@ impl FittedNetwork {
         for rows in trials.rows().chunks(INFERENCE_BATCH) {
             let padded = padded(rows);
             let set = trials.set();
+            let slices;
             let x = match mirrored {
-                None => Feed::Rows { data: set.x(), rows: &padded },
+                None => {
+                    slices = signals(set, &padded);
+                    Feed::Slices(&slices)
+                }
                 Some(mirror) => {
                     images.resize(padded.len() * set.signal(0).len(), 0.0);
                     let one = set.signal(0).len();

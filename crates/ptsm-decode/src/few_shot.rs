@@ -12,7 +12,7 @@ use crate::decoder::Fitted;
 use crate::deep::FittedNetwork;
 use crate::error::{Error, Result};
 use crate::ptsm;
-use crate::training::largest;
+use crate::training::{largest, signals};
 
 /// How a decoder is tuned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,7 +154,8 @@ fn tune(
     let rows: Vec<u32> = groups.iter().flatten().map(|&place| trials.rows()[place] as u32).collect();
     let labels = trials.labels();
     let task: Vec<u32> = groups.iter().flatten().map(|&place| labels[place]).collect();
-    let feeds = [("x", Feed::Rows { data: trials.set().x(), rows: &rows }), ("task", Feed::Labels(&task))];
+    let slices = signals(trials.set(), &rows);
+    let feeds = [("x", Feed::Slices(&slices)), ("task", Feed::Labels(&task))];
     let (rates, active) = (vec![how.rate; groups.len()], vec![true; groups.len()]);
     for _ in 0..how.steps {
         step.run(&mut parameters, &feeds, &rates, &active)?;

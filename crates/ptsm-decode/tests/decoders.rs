@@ -144,7 +144,8 @@ fn every_decoder_keeps_the_contract() {
 
         let other = people(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
-        let short = Trials::new(layout, other.x()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
+        let short =
+            Trials::new(layout, other.to_vec()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
         let refused = loaded.probabilities(&short.all()).unwrap_err().to_string();
         assert!(refused.contains("128") && refused.contains("64"), "{refused}");
     }

@@ -48,6 +48,8 @@ pub enum Feed<'a, T> {
         /// Which rows, per replica.
         rows: &'a [u32],
     },
+    /// Rows from anywhere, `[R, B]` of them.
+    Slices(&'a [&'a [T]]),
     /// Labels per replica, `[R, B]`.
     Labels(&'a [u32]),
     /// The same labels for every replica, `[B]`.
@@ -477,13 +479,26 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
             None => Ok(()),
         },
     };
-    if input.classes.is_some() && matches!(feed, Feed::Each(_) | Feed::Shared(_) | Feed::Rows { .. }) {
+    if input.classes.is_some()
+        && matches!(feed, Feed::Each(_) | Feed::Shared(_) | Feed::Rows { .. } | Feed::Slices(_))
+    {
         return wrong("wants labels, got real numbers".into());
     }
     match feed {
         Feed::Each(v) => whole(v.len(), replicas),
         Feed::Shared(v) => whole(v.len(), 1),
         Feed::Rows { data, rows } => picked(data.len(), rows),
+        Feed::Slices(rows) => {
+            if rows.len() != batch * replicas {
+                return wrong(format!("wants {replicas} x {batch} rows, got {}", rows.len()));
+            }
+            match rows.iter().find(|row| row.len() != per_row) {
+                Some(row) => {
+                    wrong(format!("rows have {per_row} values ({:?}), one has {}", input.shape, row.len()))
+                }
+                None => Ok(()),
+            }
+        }
         Feed::Labels(v) => whole(v.len(), replicas).and_then(|()| labels(v)),
         Feed::SharedLabels(v) => whole(v.len(), 1).and_then(|()| labels(v)),
         Feed::LabelRows { data, rows } => {
@@ -504,6 +519,10 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
         Feed::Rows { data, rows } => {
             let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
             cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(&data[rows[i] as usize * n..][..n]));
+        }
+        Feed::Slices(rows) => {
+            let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
+            cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(rows[i]));
         }
         Feed::Labels(v) => {
             slot.iter_mut().zip(&v[replica * size..]).for_each(|(s, &l)| *s = label(l));

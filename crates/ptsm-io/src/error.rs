@@ -75,28 +75,40 @@ impl Error {
     }
 }
 
-/// A file, or one array in an archive.
+/// A file, or one array in it, or one of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub path: PathBuf,
-    /// The array in it.
+    /// The array or variable in it.
     pub member: Option<String>,
+    /// The byte, counted from 0.
+    pub byte: Option<u64>,
+}
+
+impl Place {
+    /// A byte of this file.
+    pub(crate) fn at(&self, byte: u64) -> Place {
+        Place { byte: Some(byte), ..self.clone() }
+    }
 }
 
 impl From<&Path> for Place {
     fn from(path: &Path) -> Place {
-        Place { path: path.to_path_buf(), member: None }
+        Place { path: path.to_path_buf(), member: None, byte: None }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
-        match &self.member {
-            Some(member) => write!(f, ", array `{member}`"),
-            None => Ok(()),
+        if let Some(member) = &self.member {
+            write!(f, ", array `{member}`")?;
         }
+        if let Some(byte) = self.byte {
+            write!(f, ", byte {byte}")?;
+        }
+        Ok(())
     }
 }
 

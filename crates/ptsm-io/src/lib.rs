@@ -1,14 +1,28 @@
-//! Foreign bytes to arrays and back: NPY and NPZ.
+//! Foreign bytes to recordings and arrays, and back.
 //!
-//! [`npz::read`] opens an archive, [`npz::Archive::array`] reads one array of it, [`npz::write()`] writes one. Nothing a file claims
-//! is believed before it is checked against the bytes that are there: a damaged or hostile file is an error that says where,
-//! never a panic and never a huge allocation. [`atomic`] writes files whole or not at all.
+//! [`open`] opens a recording of any format it knows: it reads the header, and samples when they are asked for
+//! ([`Opened::read`], [`Opened::recording`]). [`npz::read`] opens an archive of arrays. Nothing a file claims is believed before it is
+//! checked against the bytes that are there: a damaged or hostile file is an error that says where, never a panic and never a
+//! huge allocation. Names and dates of people are not kept, not even on the way. [`atomic`] writes files whole or not at all.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod atomic;
+pub mod brainvision;
+mod bytes;
+mod cursor;
+pub mod edf;
+pub mod eeglab;
 mod error;
+pub mod fif;
+mod formats;
+pub mod gdf;
+pub mod mat;
 pub mod npy;
 pub mod npz;
+mod opened;
 
+pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
+pub use formats::{FORMATS, Format, format_of, open};
+pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch};

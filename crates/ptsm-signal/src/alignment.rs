@@ -161,10 +161,10 @@ mod tests {
             let mut other = once.relabelled(&[0; 12]).unwrap();
             alignment.apply(&mut once).unwrap();
             alignment.apply(&mut other).unwrap();
-            assert_eq!(once.x(), other.x());
+            assert_eq!(once.to_vec(), other.to_vec());
             let mut twice = once.clone();
             alignment.apply(&mut twice).unwrap();
-            let wide = |t: &Trials| t.x().iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+            let wide = |t: &Trials| t.to_vec().iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
             close(&wide(&twice), &wide(&once), 1e-5 * 3.0);
         }
     }

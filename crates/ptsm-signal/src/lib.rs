@@ -45,4 +45,4 @@ pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
 pub use pipeline::{Band, Cut, FilterKind, Pick, Pipeline, Reference, Scaling, Who};
 pub use recording::{Event, Recording};
-pub use trials::{Layout, SubjectId, Subset, Trial, Trials, Unlabelled};
+pub use trials::{Layout, Lent, SubjectId, Subset, Trial, Trials, Unlabelled};

@@ -1,5 +1,7 @@
 //! A continuous recording. It has no room for names and dates of people.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::montage::Channel;
 
@@ -25,6 +27,8 @@ pub struct Recording {
     pub samples: Vec<f32>,
     /// In time order.
     pub events: Vec<Event>,
+    /// First samples after a gap, ascending: nothing is filtered or cut across them.
+    pub breaks: Vec<usize>,
 }
 
 impl Recording {
@@ -35,14 +39,21 @@ impl Recording {
         samples: Vec<f32>,
         events: Vec<Event>,
     ) -> Result<Recording> {
-        let recording = Recording { rate_hz, channels, samples, events };
+        let recording = Recording { rate_hz, channels, samples, events, breaks: vec![] };
+        recording.check()?;
+        Ok(recording)
+    }
+
+    /// The same with gaps in front of some samples.
+    pub fn with_breaks(self, breaks: Vec<usize>) -> Result<Recording> {
+        let recording = Recording { breaks, ..self };
         recording.check()?;
         Ok(recording)
     }
 
     /// Whether the parts fit: they may have been changed since.
     pub(crate) fn check(&self) -> Result<()> {
-        let Recording { rate_hz, channels, samples, events } = self;
+        let Recording { rate_hz, channels, samples, events, breaks } = self;
         if !(rate_hz.is_finite() && *rate_hz > 0.0) {
             return Err(Error::data("recording", format!("a sampling rate of {rate_hz} Hz is not possible")));
         }
@@ -58,7 +69,23 @@ impl Recording {
                 format!("begins at sample {sample} of {length}"),
             ));
         }
+        if !breaks.is_sorted_by(|a, b| a < b)
+            || breaks.first() == Some(&0)
+            || breaks.last().is_some_and(|&b| b >= length)
+        {
+            return Err(Error::data(
+                "recording",
+                format!("gaps in front of samples {breaks:?} of {length} are not possible"),
+            ));
+        }
         Ok(())
+    }
+
+    /// The stretches without a gap, as ranges of samples.
+    pub fn stretches(&self) -> Vec<Range<usize>> {
+        let starts = std::iter::once(0).chain(self.breaks.iter().copied());
+        let ends = self.breaks.iter().copied().chain(std::iter::once(self.length()));
+        starts.zip(ends).map(|(start, end)| start..end).collect()
     }
 
     /// Samples per channel, N.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -89,37 +90,49 @@ impl Layout {
     }
 }
 
-/// Trials of several people, `x` being `[n, C, T]`.
-#[derive(Clone, Debug, PartialEq)]
+/// Samples that somebody else holds, such as a mapped file.
+pub type Lent = Arc<dyn AsRef<[f32]> + Send + Sync>;
+
+/// Trials of several people. Their samples lie in one or several blocks of `[n, C, T]`, so that sets are joined without copying.
+#[derive(Clone)]
 pub struct Trials {
     layout: Layout,
-    x: Vec<f32>,
+    blocks: Vec<Block>,
     trials: Vec<Trial>,
+}
+
+/// The samples of consecutive trials.
+#[derive(Clone)]
+struct Block {
+    /// The first of them.
+    first: usize,
+    samples: Samples,
+}
+
+#[derive(Clone)]
+enum Samples {
+    Own(Arc<Vec<f32>>),
+    Lent(Lent),
+}
+
+impl Samples {
+    fn as_slice(&self) -> &[f32] {
+        match self {
+            Samples::Own(own) => own,
+            Samples::Lent(lent) => (**lent).as_ref(),
+        }
+    }
 }
 
 impl Trials {
     /// Checks that the parts fit, that every sample is a number and every label a class.
+    ///
+    /// # Shapes
+    /// `x` is `[n, C, T]`.
     pub fn new(layout: Layout, x: Vec<f32>, trials: Vec<Trial>) -> Result<Trials> {
-        let one = layout.channels.len() * layout.samples;
-        if one == 0 || layout.classes.is_empty() {
-            let (c, t, k) = (layout.channels.len(), layout.samples, layout.classes.len());
-            return Err(Error::data(
-                "trials",
-                format!("{c} channels, {t} samples and {k} classes make no trial"),
-            ));
-        }
-        if !(layout.rate_hz.is_finite() && layout.rate_hz > 0.0 && layout.start_s.is_finite()) {
-            let (rate, start) = (layout.rate_hz, layout.start_s);
-            return Err(Error::data("trials", format!("a rate of {rate} Hz from {start} s is not possible")));
-        }
-        if x.len() != one * trials.len() {
-            let (n, samples) = (trials.len(), x.len());
-            return Err(Error::data(
-                "trials",
-                format!("{n} trials of {one} samples are not {samples} samples"),
-            ));
-        }
+        check_parts(&layout, x.len(), &trials)?;
         if let Some(i) = x.iter().position(|v| !v.is_finite()) {
+            let one = layout.channels.len() * layout.samples;
             let (trial, channel, t) = (i / one, i % one / layout.samples, i % layout.samples);
             let (subject, name) = (trials[trial].subject, &layout.channels[channel].name);
             return Err(Error::data(
@@ -128,14 +141,18 @@ impl Trials {
             )
             .with_hint("leave such trials out or interpolate the channel before"));
         }
-        if let Some(i) = trials.iter().position(|t| t.label as usize >= layout.classes.len()) {
-            let (label, k) = (trials[i].label, layout.classes.len());
-            return Err(Error::data(
-                format!("trial {i}"),
-                format!("has label {label}; there are {k} classes"),
-            ));
-        }
-        Ok(Trials { layout, x, trials })
+        Ok(Trials::one_block(layout, Samples::Own(Arc::new(x)), trials))
+    }
+
+    /// Trials whose samples stay where they are. Whoever lends them has checked that they are numbers; all else is checked here.
+    pub fn lent(layout: Layout, x: Lent, trials: Vec<Trial>) -> Result<Trials> {
+        check_parts(&layout, (*x).as_ref().len(), &trials)?;
+        Ok(Trials::one_block(layout, Samples::Lent(x), trials))
+    }
+
+    fn one_block(layout: Layout, samples: Samples, trials: Vec<Trial>) -> Trials {
+        let blocks = if trials.is_empty() { vec![] } else { vec![Block { first: 0, samples }] };
+        Trials { layout, blocks, trials }
     }
 
     /// What all trials have in common.
@@ -153,21 +170,35 @@ impl Trials {
         self.trials.is_empty()
     }
 
-    /// All samples, `[n, C, T]`.
-    pub fn x(&self) -> &[f32] {
-        &self.x
+    /// A copy of all samples, `[n, C, T]`.
+    pub fn to_vec(&self) -> Vec<f32> {
+        self.blocks.iter().flat_map(|block| block.samples.as_slice()).copied().collect()
     }
 
     /// The samples of one trial, `[C, T]`.
     pub fn signal(&self, trial: usize) -> &[f32] {
         let one = self.layout.channels.len() * self.layout.samples;
-        &self.x[trial * one..][..one]
+        let block = &self.blocks[self.block(trial)];
+        &block.samples.as_slice()[(trial - block.first) * one..][..one]
     }
 
-    /// The same, to change them. Whoever does keeps them finite.
+    /// The same, to change them. Whoever does keeps them finite. Samples that are lent or shared are copied first.
     pub(crate) fn signal_mut(&mut self, trial: usize) -> &mut [f32] {
         let one = self.layout.channels.len() * self.layout.samples;
-        &mut self.x[trial * one..][..one]
+        let at = self.block(trial);
+        let block = &mut self.blocks[at];
+        if let Samples::Lent(lent) = &block.samples {
+            block.samples = Samples::Own(Arc::new((**lent).as_ref().to_vec()));
+        }
+        match &mut block.samples {
+            Samples::Own(own) => &mut Arc::make_mut(own)[(trial - block.first) * one..][..one],
+            Samples::Lent(_) => &mut [],
+        }
+    }
+
+    /// Which block a trial is in.
+    fn block(&self, trial: usize) -> usize {
+        self.blocks.partition_point(|block| block.first <= trial) - 1
     }
 
     /// What is known of each trial.
@@ -183,7 +214,8 @@ impl Trials {
     /// Adds trials of the same kind.
     pub fn append(&mut self, more: &Trials) -> Result<()> {
         self.layout.expect(&more.layout)?;
-        self.x.extend_from_slice(&more.x);
+        let first = self.trials.len();
+        self.blocks.extend(more.blocks.iter().map(|b| Block { first: first + b.first, ..b.clone() }));
         self.trials.extend_from_slice(&more.trials);
         Ok(())
     }
@@ -204,8 +236,57 @@ impl Trials {
             let (given, n) = (labels.len(), self.len());
             return Err(Error::data("trials", format!("{given} labels for {n} trials; one each is needed")));
         }
-        let trials = self.trials.iter().zip(labels).map(|(t, &label)| Trial { label, ..*t }).collect();
-        Trials::new(self.layout.clone(), self.x.clone(), trials)
+        let trials: Vec<_> =
+            self.trials.iter().zip(labels).map(|(t, &label)| Trial { label, ..*t }).collect();
+        check_labels(&self.layout, &trials)?;
+        Ok(Trials { trials, ..self.clone() })
+    }
+}
+
+impl fmt::Debug for Trials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trials")
+            .field("layout", &self.layout)
+            .field("trials", &self.trials)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Two sets are the same where every trial is, whatever blocks they lie in.
+impl PartialEq for Trials {
+    fn eq(&self, other: &Trials) -> bool {
+        self.layout == other.layout
+            && self.trials == other.trials
+            && (0..self.len()).all(|row| self.signal(row) == other.signal(row))
+    }
+}
+
+/// Whether layout, samples and trials fit.
+fn check_parts(layout: &Layout, samples: usize, trials: &[Trial]) -> Result<()> {
+    let one = layout.channels.len() * layout.samples;
+    if one == 0 || layout.classes.is_empty() {
+        let (c, t, k) = (layout.channels.len(), layout.samples, layout.classes.len());
+        let message = format!("{c} channels, {t} samples and {k} classes make no trial");
+        return Err(Error::data("trials", message));
+    }
+    if !(layout.rate_hz.is_finite() && layout.rate_hz > 0.0 && layout.start_s.is_finite()) {
+        let (rate, start) = (layout.rate_hz, layout.start_s);
+        return Err(Error::data("trials", format!("a rate of {rate} Hz from {start} s is not possible")));
+    }
+    if samples != one * trials.len() {
+        let n = trials.len();
+        return Err(Error::data("trials", format!("{n} trials of {one} samples are not {samples} samples")));
+    }
+    check_labels(layout, trials)
+}
+
+fn check_labels(layout: &Layout, trials: &[Trial]) -> Result<()> {
+    match trials.iter().position(|t| t.label as usize >= layout.classes.len()) {
+        None => Ok(()),
+        Some(i) => {
+            let (label, k) = (trials[i].label, layout.classes.len());
+            Err(Error::data(format!("trial {i}"), format!("has label {label}; there are {k} classes")))
+        }
     }
 }
 
@@ -342,6 +423,33 @@ mod tests {
         // Times without a rate are counted in samples.
         layout(1.0, 0.0).expect(&layout(1.0, 0.0)).unwrap();
         assert!(layout(1.0, 0.0).expect(&layout(1.0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn joined_sets_are_the_same_as_one() {
+        let trial = |label| Trial { label, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
+        let set = |x: &[f32]| {
+            let trials = (0..x.len() as u32 / 2).map(|i| trial(i % 2)).collect();
+            Trials::new(layout(100.0, 0.0), x.to_vec(), trials).unwrap()
+        };
+        let whole = set(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        let lent = Trials::lent(
+            layout(100.0, 0.0),
+            Arc::new(vec![5.0f32, 6.0, 7.0, 8.0]),
+            whole.info()[2..].to_vec(),
+        );
+        let mut joined = set(&[]);
+        joined.append(&set(&[1.0, 2.0, 3.0, 4.0])).unwrap();
+        joined.append(&lent.unwrap()).unwrap();
+        assert_eq!(joined, whole);
+        assert_eq!(joined.to_vec(), whole.to_vec());
+        // A change stays in one set, also where samples were lent or shared.
+        let mut changed = joined.clone();
+        changed.signal_mut(3)[1] = 9.0;
+        changed.signal_mut(0)[0] = 9.0;
+        assert_eq!((joined.signal(3), joined.signal(0)), (&[7.0, 8.0][..], &[1.0, 2.0][..]));
+        assert_eq!((changed.signal(3), changed.signal(0)), (&[7.0, 9.0][..], &[9.0, 2.0][..]));
+        assert_eq!(changed.signal(2), &[5.0, 6.0]);
     }
 
     #[test]

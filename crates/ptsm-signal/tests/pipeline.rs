@@ -137,9 +137,9 @@ fn a_causal_pipeline_does_not_look_ahead() {
     let begun = Recording::new(RATE, recording.channels.clone(), x, events).unwrap();
     let begun = pipeline.cut(&begun, &cues(), WHO).unwrap().trials;
     assert_eq!(begun.len(), 2);
-    assert_eq!(begun.x(), &whole.x()[..begun.x().len()]);
+    assert_eq!(begun.to_vec(), &whole.to_vec()[..begun.to_vec().len()]);
     let both_ways = Band { kind: FilterKind::ZeroPhase { order: 4 }, ..band };
-    assert_ne!(cut(&Pipeline { band: Some(both_ways), ..pipeline }).trials.x(), whole.x());
+    assert_ne!(cut(&Pipeline { band: Some(both_ways), ..pipeline }).trials.to_vec(), whole.to_vec());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn resampling_keeps_offsets_and_places() {
     assert_eq!(trials.layout().start_s, -7.0);
     let want = (0..1280).map(|t| 20_000.0 + 100.0 * pulse(f64::from(t) / 128.0));
     close(trials.signal(0), want, 0.3);
-    let peak = (0..1280).max_by(|&a, &b| trials.x()[a].total_cmp(&trials.x()[b])).unwrap();
+    let peak = (0..1280).max_by(|&a, &b| trials.to_vec()[a].total_cmp(&trials.to_vec()[b])).unwrap();
     assert_eq!(peak, 960); // 7.5 s
     assert!(trials.signal(0)[..800].iter().all(|&x| (x - 20_000.0).abs() < 0.01));
 }

@@ -24,7 +24,7 @@ pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
     }
     let unit = if microvolts { "uV" } else { "arbitrary" };
     let mut arrays = vec![
-        ("X", Array::new(shape, trials.x().to_vec())?),
+        ("X", Array::new(shape, trials.to_vec())?),
         ("y", column(|t| t.label)),
         ("subject", column(|t| t.subject.0)),
         ("session", column(|t| t.session)),

@@ -12,7 +12,7 @@ mod checkpoint;
 use std::time::{Duration, Instant};
 
 use ptsm_engine::{Adam, Cpu, Decay, Feed, Mode, Parameters, Program, Schedule, Shape, Step};
-use ptsm_signal::Subset;
+use ptsm_signal::{Subset, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::augment::{Augment, Augmenter};
@@ -316,12 +316,14 @@ impl<'a> Trainer<'a> {
         let batch = self.pool.batch();
         let rows: Vec<u32> =
             plans.iter().flat_map(|plan| &plan[step * batch..(step + 1) * batch]).copied().collect();
-        let data = self.lesson.train().set().x();
         let rates = vec![rate; active.len()];
         // Copies only where something is changed.
-        let changed;
+        let (changed, slices);
         let (x, task) = match &self.augmenter {
-            None => (Feed::Rows { data, rows: &rows }, Feed::LabelRows { data: &self.labels, rows: &rows }),
+            None => {
+                slices = signals(self.lesson.train().set(), &rows);
+                (Feed::Slices(&slices), Feed::LabelRows { data: &self.labels, rows: &rows })
+            }
             Some(augmenter) => {
                 changed = self.augmented(augmenter, &rows, step);
                 (Feed::Each(&changed.0), Feed::Labels(&changed.1))
@@ -442,8 +444,8 @@ impl<'a> Scorer<'a> {
         for (rows, labels) in self.trials.rows().chunks(INFERENCE_BATCH).zip(labels.chunks(INFERENCE_BATCH)) {
             let rows = padded(rows);
             let everybody: Vec<u32> = rows.iter().cycle().take(rows.len() * self.replicas).copied().collect();
-            let data = self.trials.set().x();
-            self.program.run(parameters, &[("x", Feed::Rows { data, rows: &everybody })])?;
+            let slices = signals(self.trials.set(), &everybody);
+            self.program.run(parameters, &[("x", Feed::Slices(&slices))])?;
             for r in 0..self.replicas {
                 let logits = self.program.output(parameters, r, 0);
                 for (logits, &label) in logits.chunks(classes).zip(labels) {
@@ -461,6 +463,11 @@ impl<'a> Scorer<'a> {
         });
         Ok(scores.collect())
     }
+}
+
+/// The samples of some trials.
+pub(crate) fn signals<'a>(set: &'a Trials, rows: &[u32]) -> Vec<&'a [f32]> {
+    rows.iter().map(|&row| set.signal(row as usize)).collect()
 }
 
 /// Rows for a program of [`INFERENCE_BATCH`] trials, the last one repeated.

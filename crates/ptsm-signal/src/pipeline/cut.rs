@@ -1,12 +1,14 @@
 //! From a recording to the trials around its events.
 
+use std::ops::Range;
+
 use super::Pipeline;
 use super::chain::Chain;
 use super::cues::Cues;
 use super::grid::Grid;
 use super::selection::{Selection, against};
 use crate::error::{Error, Result};
-use crate::recording::{Event, Recording};
+use crate::recording::Recording;
 use crate::trials::{Layout, SubjectId, Trial, Trials};
 
 /// Whose recording it is.
@@ -20,12 +22,24 @@ pub struct Who {
     pub run: u32,
 }
 
+/// Part of a recording without a gap in it, with the cues in it: their places after resampling, and which trial each begins.
+struct Stretch {
+    range: Range<usize>,
+    cues: Vec<(i64, usize)>,
+}
+
+impl Stretch {
+    fn new(range: Range<usize>) -> Stretch {
+        Stretch { range, cues: vec![] }
+    }
+}
+
 /// What was cut from a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The trials, in the order of their events.
     pub trials: Trials,
-    /// Windows (or their baselines) that reach past the recording's ends and were left out.
+    /// Windows (or their baselines) that reach past the recording's ends or over a gap and were left out.
     pub short: usize,
 }
 
@@ -34,7 +48,7 @@ impl Pipeline {
     /// for; several codes may stand for one class, and classes are numbered as they first appear. Alignment is left to
     /// [`Pipeline::align`], once all of a person's trials are there.
     ///
-    /// Filters see the whole recording, so that trials have no edges of their own.
+    /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each stretch by itself.
     pub fn cut(&self, recording: &Recording, cues: &[(String, String)], who: Who) -> Result<Cut> {
         self.check()?;
         recording.check()?;
@@ -46,17 +60,29 @@ impl Pipeline {
         let chain = Chain::new(self, recording.rate_hz)?;
         let rate_hz = self.rate_hz.unwrap_or(recording.rate_hz);
         let grid = Grid::new(self, rate_hz)?;
-        let length = chain.length(recording.length());
-        let cue = |event: &Event| i64::try_from(chain.place(event.sample)).unwrap_or(i64::MAX);
-        let inside: Vec<_> = found.iter().filter(|(event, _)| grid.fits(cue(event), length)).collect();
+        let mut stretches: Vec<Stretch> = recording.stretches().into_iter().map(Stretch::new).collect();
+        let mut inside = Vec::new();
+        for &(event, label) in &found {
+            let at = stretches.partition_point(|stretch| stretch.range.end <= event.sample);
+            let Range { start, end } = stretches[at].range;
+            let cue = i64::try_from(chain.place(event.sample - start)).unwrap_or(i64::MAX);
+            if grid.fits(cue, chain.length(end - start)) {
+                stretches[at].cues.push((cue, inside.len()));
+                inside.push((event, label));
+            }
+        }
+        stretches.retain(|stretch| !stretch.cues.is_empty());
 
         let (channels, samples) = (selection.picked.len(), grid.window.samples);
         let reference = selection.reference(&recording.samples, recording.length());
         let mut x = vec![0.0; inside.len() * channels * samples];
         for (c, &channel) in selection.picked.iter().enumerate() {
-            let signal = chain.apply(against(recording.channel(channel), reference.as_deref()))?;
-            for ((event, _), trial) in inside.iter().zip(x.chunks_exact_mut(channels * samples)) {
-                grid.copy(&signal, cue(event), &mut trial[c * samples..][..samples]);
+            for Stretch { range, cues } in &stretches {
+                let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
+                let signal = chain.apply(against(&recording.channel(channel)[range.clone()], reference))?;
+                for &(cue, trial) in cues {
+                    grid.copy(&signal, cue, &mut x[(trial * channels + c) * samples..][..samples]);
+                }
             }
         }
         x.chunks_exact_mut(channels * samples).for_each(|trial| self.scaling.apply(trial));
@@ -69,7 +95,7 @@ impl Pipeline {
             classes: cues.classes,
         };
         let Who { subject, session, run } = who;
-        let info = inside.iter().map(|&&(event, label)| Trial {
+        let info = inside.iter().map(|&(event, label)| Trial {
             label,
             subject,
             session,

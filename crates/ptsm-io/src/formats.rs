@@ -1,0 +1,45 @@
+//! Which format a file is in.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::opened::Opened;
+use crate::{brainvision, edf, eeglab, fif, gdf};
+
+/// A format of recordings.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// How names of its files end, in lower case, without the dot.
+    pub endings: &'static [&'static str],
+    open: fn(&Path) -> Result<Opened>,
+}
+
+/// Every format of recordings, in the order users see them.
+pub const FORMATS: &[Format] = &[
+    Format { name: "EDF", endings: &["edf", "rec"], open: edf::open },
+    Format { name: "BDF", endings: &["bdf"], open: edf::open },
+    Format { name: "GDF", endings: &["gdf"], open: gdf::open },
+    Format { name: "BrainVision", endings: &["vhdr", "ahdr"], open: brainvision::open },
+    Format { name: "EEGLAB", endings: &["set"], open: eeglab::open },
+    Format { name: "FIF", endings: &["fif"], open: fif::open },
+];
+
+/// The format a file's name tells; none where it is no recording.
+pub fn format_of(path: &Path) -> Option<&'static Format> {
+    let ending = path.extension()?.to_str()?.to_lowercase();
+    FORMATS.iter().find(|format| format.endings.contains(&&*ending))
+}
+
+/// Opens a recording: reads its header, not its samples.
+pub fn open(path: &Path) -> Result<Opened> {
+    match format_of(path) {
+        Some(format) => (format.open)(path),
+        None => {
+            let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+            Err(Error::format(&path.into(), "is no recording this program knows by its name")
+                .with_hint(format!("names of recordings end in .{}", known.join(", ."))))
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a variable holds.
+
+/// Numbers as they are stored: often smaller than the class MATLAB shows.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // a name each
+pub enum Numbers {
+    I8(Vec<i8>),
+    U8(Vec<u8>),
+    I16(Vec<i16>),
+    U16(Vec<u16>),
+    I32(Vec<i32>),
+    U32(Vec<u32>),
+    I64(Vec<i64>),
+    U64(Vec<u64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// A value of MATLAB. Arrays are column-major: element (i, j, k) lies at i + d0 (j + d1 k).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Numbers.
+    Array {
+        /// At least two.
+        dims: Vec<usize>,
+        /// The real parts.
+        real: Numbers,
+        /// The imaginary parts of complex numbers.
+        imaginary: Option<Numbers>,
+        /// Whether they are truth values.
+        logical: bool,
+    },
+    /// Text, one string per row.
+    Text(Vec<String>),
+    /// Values of any kind.
+    Cell {
+        /// At least two.
+        dims: Vec<usize>,
+        /// Column-major.
+        values: Vec<Value>,
+    },
+    /// One struct or an array of them.
+    Struct {
+        /// At least two; all 1 for a single struct.
+        dims: Vec<usize>,
+        /// Names of the fields.
+        fields: Vec<String>,
+        /// Element by element, each with all fields.
+        values: Vec<Value>,
+    },
+    /// A sparse matrix.
+    Sparse {
+        /// Rows and columns.
+        dims: [usize; 2],
+        /// Row, column and value of each entry, column by column.
+        entries: Vec<(usize, usize, f64)>,
+    },
+    /// A field that was not asked for.
+    LeftOut,
+    /// Something without meaning here: a function, an object.
+    Opaque(String),
+}
+
+impl Value {
+    /// Sizes; of text the number of rows and the longest of them.
+    pub fn dims(&self) -> Vec<usize> {
+        match self {
+            Value::Array { dims, .. } | Value::Cell { dims, .. } | Value::Struct { dims, .. } => dims.clone(),
+            Value::Sparse { dims, .. } => dims.to_vec(),
+            Value::Text(rows) => {
+                vec![rows.len(), rows.iter().map(|row| row.chars().count()).max().unwrap_or(0)]
+            }
+            Value::LeftOut | Value::Opaque(_) => vec![0, 0],
+        }
+    }
+
+    /// A field of a single struct.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        self.element(0, name)
+    }
+
+    /// A field of one element of a struct array.
+    pub fn element(&self, index: usize, name: &str) -> Option<&Value> {
+        let Value::Struct { fields, values, .. } = self else { return None };
+        let at = fields.iter().position(|field| field == name)?;
+        values.get(index.checked_mul(fields.len())?.checked_add(at)?)
+    }
+
+    /// The values of a cell array.
+    pub fn cells(&self) -> Option<&[Value]> {
+        match self {
+            Value::Cell { values, .. } => Some(values),
+            _ => None,
+        }
+    }
+
+    /// A single string. Empty arrays are empty text, as MATLAB writes them.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(rows) if rows.len() == 1 => Some(&rows[0]),
+            Value::Text(rows) if rows.is_empty() => Some(""),
+            Value::Array { dims, .. } if dims.contains(&0) => Some(""),
+            _ => None,
+        }
+    }
+
+    /// A single number.
+    pub fn number(&self) -> Option<f64> {
+        match self.vector()?[..] {
+            [number] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// All real parts, column-major, as one vector whatever the sizes.
+    pub fn vector(&self) -> Option<Vec<f64>> {
+        let Value::Array { real, imaginary: None, .. } = self else { return None };
+        Some(real.to_f64())
+    }
+
+    /// A row or column of numbers.
+    pub fn row(numbers: Vec<f64>) -> Value {
+        Value::matrix(vec![1, numbers.len()], numbers)
+    }
+
+    /// Doubles.
+    pub fn matrix(dims: Vec<usize>, numbers: Vec<f64>) -> Value {
+        Value::Array { dims, real: Numbers::F64(numbers), imaginary: None, logical: false }
+    }
+
+    /// A single struct.
+    pub fn record(fields: Vec<(&str, Value)>) -> Value {
+        let (names, values): (Vec<_>, Vec<_>) =
+            fields.into_iter().map(|(name, value)| (name.to_string(), value)).unzip();
+        Value::Struct { dims: vec![1, 1], fields: names, values }
+    }
+}
+
+/// Does the same for every kind of number.
+macro_rules! each {
+    ($numbers:expr, $all:ident => $do:expr) => {
+        match $numbers {
+            Numbers::I8($all) => $do,
+            Numbers::U8($all) => $do,
+            Numbers::I16($all) => $do,
+            Numbers::U16($all) => $do,
+            Numbers::I32($all) => $do,
+            Numbers::U32($all) => $do,
+            Numbers::I64($all) => $do,
+            Numbers::U64($all) => $do,
+            Numbers::F32($all) => $do,
+            Numbers::F64($all) => $do,
+        }
+    };
+}
+
+impl Numbers {
+    /// How many.
+    pub fn len(&self) -> usize {
+        each!(self, all => all.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As doubles.
+    pub fn to_f64(&self) -> Vec<f64> {
+        each!(self, all => all.iter().map(|&x| x as f64).collect())
+    }
+
+    /// As singles.
+    pub fn to_f32(&self) -> Vec<f32> {
+        self.part_f32(0..self.len())
+    }
+
+    /// Some of them as singles.
+    ///
+    /// # Panics
+    /// Where the range is not inside.
+    pub fn part_f32(&self, range: std::ops::Range<usize>) -> Vec<f32> {
+        each!(self, all => all[range].iter().map(|&x| x as f32).collect())
+    }
+}

@@ -1,0 +1,320 @@
+//! A recording on disk that was opened: what its header says, and samples when asked for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ptsm_signal::{Channel, Event, Position, Recording, Unit};
+
+use crate::error::{Error, Place, Result};
+
+/// What a signal is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// An electrode on the scalp, or a signal nobody says anything else of.
+    #[default]
+    Eeg,
+    /// Eyes.
+    Eog,
+    /// Muscles.
+    Emg,
+    /// The heart.
+    Ecg,
+    /// Triggers.
+    Stimulus,
+    /// Anything else: breath, temperature, sound.
+    Other,
+}
+
+/// One signal, as the header describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// The name in the file, without blanks around it: `C3..`, `EEG Cz`.
+    pub name: String,
+    /// What it is of.
+    pub kind: Kind,
+    /// What the file counts in: `uV`, `mV`, `Ohm`; empty where it says nothing.
+    pub unit: String,
+    /// Whether samples come as microvolts. Otherwise they are in the file's own unit.
+    pub microvolts: bool,
+    /// Samples per second.
+    pub rate_hz: f64,
+    /// How many there are.
+    pub samples: usize,
+    /// Where the file says it is, on the unit sphere.
+    pub position: Option<Position>,
+    /// The smallest and largest value the file can hold, in the unit samples come in: signals that stay there are clipped.
+    pub range: Option<[f64; 2]>,
+    /// Whether the file marks it as bad.
+    pub bad: bool,
+}
+
+impl Signal {
+    /// A signal of the scalp in microvolts.
+    pub fn new(name: impl Into<String>, rate_hz: f64, samples: usize) -> Signal {
+        Signal {
+            name: name.into(),
+            kind: Kind::Eeg,
+            unit: "uV".into(),
+            microvolts: true,
+            rate_hz,
+            samples,
+            position: None,
+            range: None,
+            bad: false,
+        }
+    }
+}
+
+/// Samples without a gap among them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// When it begins, in seconds after the first sample of the file.
+    pub start_s: f64,
+    /// Its first sample at [`Opened::rate_hz`].
+    pub first: usize,
+    /// How many there are.
+    pub samples: usize,
+}
+
+/// Something the file says about a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// When, in seconds after the first sample of the file. May lie before it.
+    pub onset_s: f64,
+    /// How long; 0 where only the beginning is known.
+    pub duration_s: f64,
+    /// The same as a sample at [`Opened::rate_hz`]; none outside of the samples and in gaps.
+    pub sample: Option<usize>,
+    /// What: `T1`, `Stimulus/S  1`, `769`.
+    pub text: String,
+}
+
+/// A file that holds trials already. Their samples follow one another: trial k begins at sample k times [`Epochs::samples`], and each is
+/// a [`Stretch`] of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Epochs {
+    /// Samples per trial.
+    pub samples: usize,
+    /// The first sample, in seconds after the cue.
+    pub start_s: f64,
+    /// What each trial is of, one text each.
+    pub codes: Vec<String>,
+}
+
+/// Where the samples are. What lies outside is asked for by nobody: [`Opened`] checks.
+pub(crate) trait Samples: Send + Sync {
+    /// Samples of some signals, in microvolts where the signal says so.
+    ///
+    /// # Shapes
+    /// `to` is `[signals, n]`, with n samples from `first` on.
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()>;
+}
+
+/// What a format's reader makes of a header.
+pub(crate) struct Header {
+    /// The format in a few words: `EDF+C`.
+    pub(crate) format: String,
+    pub(crate) signals: Vec<Signal>,
+    /// Gaps; empty where there is none.
+    pub(crate) stretches: Vec<Stretch>,
+    /// In any order.
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) epochs: Option<Epochs>,
+    /// What the user should know: mended headers, marks that were dropped.
+    pub(crate) notes: Vec<String>,
+}
+
+/// An opened recording. It has no room for names and dates of people.
+pub struct Opened {
+    place: Place,
+    header: Header,
+    /// The signals that share the rate most have.
+    main: Vec<usize>,
+    samples: Box<dyn Samples>,
+}
+
+impl Opened {
+    /// Checks that the parts of a header fit. Where `stretches` is empty all samples are one.
+    pub(crate) fn new(place: &Place, mut header: Header, samples: Box<dyn Samples>) -> Result<Opened> {
+        let refuse = |message: String| Err(Error::format(place, message));
+        let mut rates: BTreeMap<(u64, usize), (usize, usize)> = BTreeMap::new();
+        for signal in &header.signals {
+            if !(signal.rate_hz.is_finite() && signal.rate_hz > 0.0) {
+                return refuse(format!(
+                    "signal `{}` has the impossible rate {} Hz",
+                    signal.name, signal.rate_hz
+                ));
+            }
+            // Electrodes decide; where there is none, whatever there is.
+            let (electrodes, all) = rates.entry((signal.rate_hz.to_bits(), signal.samples)).or_default();
+            *electrodes += usize::from(signal.kind == Kind::Eeg && signal.microvolts);
+            *all += 1;
+        }
+        let most = rates.iter().max_by_key(|((rate, _), counts)| (**counts, *rate)).map(|(key, _)| *key);
+        let Some((rate, length)) = most else {
+            return refuse("has no signal".into());
+        };
+        let main: Vec<usize> = (0..header.signals.len())
+            .filter(|&i| (header.signals[i].rate_hz.to_bits(), header.signals[i].samples) == (rate, length))
+            .collect();
+        if header.stretches.is_empty() {
+            header.stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
+        }
+        let mut next = 0;
+        for stretch in &header.stretches {
+            if stretch.first != next || stretch.samples == 0 && length > 0 {
+                return refuse(format!(
+                    "a stretch of {} samples begins at {}, not at {next}",
+                    stretch.samples, stretch.first
+                ));
+            }
+            next = next.saturating_add(stretch.samples);
+        }
+        if next != length {
+            return refuse(format!("stretches of {next} samples in all do not make {length}"));
+        }
+        if let Some(epochs) = &header.epochs
+            && epochs.samples.checked_mul(epochs.codes.len()) != Some(length)
+        {
+            let (n, each) = (epochs.codes.len(), epochs.samples);
+            return refuse(format!("{n} trials of {each} samples do not make {length}"));
+        }
+        header.marks.retain(|mark| mark.onset_s.is_finite() && mark.duration_s.is_finite());
+        header.marks.iter_mut().for_each(|mark| mark.sample = mark.sample.filter(|&s| s < length));
+        header.marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
+        Ok(Opened { place: place.clone(), header, main, samples })
+    }
+
+    /// The file.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The format in a few words: `EDF+C`.
+    pub fn format(&self) -> &str {
+        &self.header.format
+    }
+
+    /// All signals, in the file's order.
+    pub fn signals(&self) -> &[Signal] {
+        &self.header.signals
+    }
+
+    /// The signals that share the rate most electrodes have, by their places in [`Opened::signals`].
+    pub fn main(&self) -> &[usize] {
+        &self.main
+    }
+
+    /// The rate most electrodes have.
+    pub fn rate_hz(&self) -> f64 {
+        self.header.signals[self.main[0]].rate_hz
+    }
+
+    /// Samples at that rate.
+    pub fn length(&self) -> usize {
+        self.header.signals[self.main[0]].samples
+    }
+
+    /// Stretches without a gap, at least one.
+    pub fn stretches(&self) -> &[Stretch] {
+        &self.header.stretches
+    }
+
+    /// Everything the file says about moments, in time order.
+    pub fn marks(&self) -> &[Mark] {
+        &self.header.marks
+    }
+
+    /// Where the file holds trials: how they lie in it.
+    pub fn epochs(&self) -> Option<&Epochs> {
+        self.header.epochs.as_ref()
+    }
+
+    /// What the user should know of this file.
+    pub fn notes(&self) -> &[String] {
+        &self.header.notes
+    }
+
+    /// Reads a window of some signals of one rate.
+    ///
+    /// # Shapes
+    /// `to` becomes `[signals, n]`; it must hold that many values.
+    pub fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
+        let refuse = |message: String| Err(Error::format(&self.place, message));
+        if signals.is_empty() || !to.len().is_multiple_of(signals.len()) {
+            return refuse(format!("{} values are no window of {} signals", to.len(), signals.len()));
+        }
+        let n = to.len() / signals.len();
+        for &i in signals {
+            let Some(signal) = self.header.signals.get(i) else {
+                return refuse(format!("there is no signal {i}; the file has {}", self.header.signals.len()));
+            };
+            if first.checked_add(n).is_none_or(|end| end > signal.samples) {
+                let (name, samples) = (&signal.name, signal.samples);
+                return refuse(format!(
+                    "samples {first} to {first}+{n} of `{name}` are not inside its {samples}"
+                ));
+            }
+        }
+        if n == 0 {
+            return Ok(());
+        }
+        self.samples.read(signals, first, to)
+    }
+
+    /// Some signals of one rate, in this order, as a recording in memory: all marks that have a sample become events. Without a
+    /// choice, the electrodes among [`Opened::main`].
+    pub fn recording(&self, signals: Option<&[usize]>) -> Result<Recording> {
+        let electrodes: Vec<usize>;
+        let signals = match signals {
+            Some(signals) => signals,
+            None => {
+                electrodes = self.electrodes();
+                &electrodes
+            }
+        };
+        if let Some(&other) = signals.iter().find(|i| !self.main.contains(i)) {
+            let name = self.header.signals.get(other).map_or("?", |s| &s.name);
+            let message = format!("signal `{name}` has another rate than the {} Hz of most", self.rate_hz());
+            return Err(Error::format(&self.place, message).with_hint("leave it out"));
+        }
+        let length = self.length();
+        let mut samples = vec![0.0; length.saturating_mul(signals.len())];
+        self.read(signals, 0, &mut samples)?;
+        let channels = signals.iter().map(|&i| channel(&self.header.signals[i])).collect();
+        let rate_hz = self.rate_hz();
+        let events = self.header.marks.iter().filter_map(|mark| {
+            let samples = (mark.duration_s * rate_hz).round().max(0.0) as usize;
+            Some(Event { sample: mark.sample?, code: mark.text.clone(), samples })
+        });
+        let breaks = self.header.stretches[1..].iter().map(|stretch| stretch.first).collect();
+        Recording::new(rate_hz, channels, samples, events.collect())
+            .and_then(|recording| recording.with_breaks(breaks))
+            .map_err(|error| Error::format(&self.place, error.to_string()))
+    }
+
+    /// Electrodes at the main rate; where the file has none, all signals at that rate.
+    pub fn electrodes(&self) -> Vec<usize> {
+        let of = |i: &&usize| self.header.signals[**i].kind == Kind::Eeg;
+        let found: Vec<usize> = self.main.iter().filter(of).copied().collect();
+        if found.is_empty() { self.main.clone() } else { found }
+    }
+}
+
+/// A signal as a channel of a recording.
+fn channel(signal: &Signal) -> Channel {
+    let named = Channel::named(&signal.name);
+    let unit = if signal.microvolts { Unit::Microvolts } else { Unit::Arbitrary };
+    // The table's places are of the same sphere for every file; a file's own are for names the table does not know.
+    let position = named.position.or(signal.position).filter(|_| signal.kind == Kind::Eeg);
+    Channel { unit, position, ..named }
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("place", &self.place)
+            .field("format", &self.header.format)
+            .finish_non_exhaustive()
+    }
+}
