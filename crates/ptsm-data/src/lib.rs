@@ -1,13 +1,16 @@
 //! Where trials come from, and who is learnt from and who is tested.
 //!
-//! [`Source`] is what `--data ID [--root DIR]` means: the simulated cohort ([`simulate`]) or [`arrays`] of the user's own.
+//! [`Source`] is what `--data ID [--root DIR]` means: the simulated cohort ([`simulate`]), [`arrays`] of the user's own, or a data set
+//! of recordings ([`catalogue`]).
 //! [`Source::load`] gives trials. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
 
 pub mod arrays;
+pub mod catalogue;
 mod cohort;
 mod error;
 mod fingerprint;
 mod protocol;
+mod recordings;
 pub mod simulate;
 mod source;
 mod split;
@@ -16,6 +19,7 @@ mod subjects;
 pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
 pub use error::{Error, Result};
 pub use protocol::Protocol;
-pub use source::{Entry, Loaded, SOURCES, Source};
+pub use recordings::Recordings;
+pub use source::{Entry, Loaded, Source, sources};
 pub use split::{Side, Sources, Split};
 pub use subjects::SubjectList;

@@ -79,15 +79,34 @@ pub fn position(name: &str) -> Option<Position> {
 }
 
 /// A name as the 10-05 system spells it: dots and spaces dropped, `FCZ` to `FCz`, `FP1` to `Fp1`, old names to new ones
-/// (`T3` to `T7`).
+/// (`T3` to `T7`), `EEG Cz` and `EEG Cz-Ref` to `Cz`. Two electrodes (`Fpz-Cz`) are no name of one.
 pub fn normalise(name: &str) -> String {
     let bare = name.trim_matches(|c: char| c == '.' || c.is_whitespace());
-    let upper = bare.to_uppercase();
+    // What the system does not know keeps the user's spelling.
+    spelled(bare).or_else(|| spelled(undressed(bare))).unwrap_or_else(|| bare.to_string())
+}
+
+/// Without what recorders put around an electrode's name.
+fn undressed(name: &str) -> &str {
+    let start = name
+        .get(..4)
+        .filter(|start| start.eq_ignore_ascii_case("EEG ") || start.eq_ignore_ascii_case("EEG-"));
+    let name = start.map_or(name, |_| &name[4..]).trim();
+    let end = name.rfind('-').map(|at| (at, name[at + 1..].to_uppercase()));
+    match end {
+        Some((at, end)) if ["REF", "LE", "AVG", "A1A2", "M1M2"].contains(&&*end) => &name[..at],
+        _ => name,
+    }
+}
+
+/// The system's spelling; none where it does not know the name.
+fn spelled(name: &str) -> Option<String> {
+    let upper = name.to_uppercase();
     match &*upper {
-        "T3" => return "T7".into(),
-        "T4" => return "T8".into(),
-        "T5" => return "P7".into(),
-        "T6" => return "P8".into(),
+        "T3" => return Some("T7".into()),
+        "T4" => return Some("T8".into()),
+        "T5" => return Some("P7".into()),
+        "T6" => return Some("P8".into()),
         _ => {}
     }
     let mut spelled = upper;
@@ -100,8 +119,7 @@ pub fn normalise(name: &str) -> String {
     if spelled.ends_with('H') && spelled.chars().any(|c| c.is_ascii_digit()) {
         spelled.replace_range(spelled.len() - 1.., "h");
     }
-    // What the system does not know keeps the user's spelling.
-    if POSITIONS.contains_key(&*spelled) { spelled } else { bare.to_string() }
+    POSITIONS.contains_key(&*spelled).then_some(spelled)
 }
 
 /// For each channel the one on the other side of the midline, itself where it lies on it: odd numbers are left, even ones

@@ -132,12 +132,15 @@ pub(crate) struct DemoArgs {
 
 #[derive(Args, Clone)]
 pub(crate) struct SourceArgs {
-    /// What to read: `simulated`, a `.npz` file or a folder of them
+    /// What to read: a name of `ptsm data list`, a `.npz` file or a folder of them
     #[arg(long, env = "PTSM_DATA", value_name = "ID")]
     pub(crate) data: Option<String>,
     /// Where the data are
     #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+    /// A choice about a data set, such as `classes=4`; may be repeated; `ptsm data show ID` has them all
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) with: Vec<String>,
 }
 
 #[derive(Args, Clone)]

@@ -16,7 +16,7 @@ use crate::exit::told;
 pub(crate) struct Changes(Map<String, Value>);
 
 /// Keys of a configuration file that are not settings of a decoder.
-const OUTSIDE: [&str; 7] = ["model", "data", "root", "subjects", "seed", "seeds", "align"];
+const OUTSIDE: [&str; 8] = ["model", "data", "root", "with", "subjects", "seed", "seeds", "align"];
 
 impl Changes {
     /// A TOML file, then `key=value` pairs over it.

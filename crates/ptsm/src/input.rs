@@ -50,6 +50,11 @@ pub(crate) fn to_learn(
         source: SourceArgs {
             data: data.source.data.clone().or(changes.outside("data")?),
             root: data.source.root.clone().or(changes.outside("root")?),
+            with: if data.source.with.is_empty() {
+                changes.outside("with")?.unwrap_or_default()
+            } else {
+                data.source.with.clone()
+            },
         },
         subjects: data.subjects.clone().or(changes.outside("subjects")?),
     };
@@ -79,8 +84,18 @@ fn source(data: &SourceArgs) -> anyhow::Result<Source> {
     let Some(id) = &data.data else {
         return Err(told(
             "no data is named",
-            "give `--data simulated`, or `--data FILE.npz` with your own trials",
+            "give `--data simulated`, `--data physionet-mi --root DIR` or `--data FILE.npz`; `ptsm data list` has them all",
         ));
     };
-    Ok(Source::parse(id, data.root.as_deref())?)
+    Ok(Source::parse_with(id, data.root.as_deref(), &pairs(&data.with)?)?)
+}
+
+/// `--with NAME=VALUE`, taken apart.
+pub(crate) fn pairs(with: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    with.iter()
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),
+            _ => Err(told(format!("`--with {pair}` has no name and value"), "write `--with classes=4`")),
+        })
+        .collect()
 }

@@ -52,6 +52,7 @@ impl Source {
             Source::Simulated { cohort, note } => {
                 return self.simulate(cohort, note.as_ref(), pipeline, subjects);
             }
+            Source::Recordings(recordings) => return recordings.load(pipeline, subjects, wanted),
             Source::File(path) => vec![path.clone()],
             Source::Folder(path) => arrays::files(path)?,
         };

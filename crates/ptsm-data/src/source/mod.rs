@@ -6,49 +6,39 @@ mod people;
 use std::path::{Path, PathBuf};
 
 pub use load::Loaded;
+pub(crate) use people::people;
 
+use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
+use crate::recordings::Recordings;
 use crate::simulate::Cohort;
 
-/// A name a user can give, or will be able to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A name a user can give.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// What is typed.
-    pub id: &'static str,
+    pub id: String,
     /// What it is, in one line.
-    pub about: &'static str,
-    /// Whether this version can read it.
-    pub available: bool,
+    pub about: String,
 }
 
 /// Every source of data, in the order users see them.
-pub const SOURCES: &[Entry] = &[
-    Entry {
-        id: "simulated",
-        about: "people who do not exist; `--root DIR` takes `DIR/cohort.toml`",
-        available: true,
-    },
-    Entry { id: "FILE.npz", about: "your own trials: arrays `X`, `y`, `subject`", available: true },
-    Entry { id: "FOLDER", about: "your own trials, one `.npz` file per subject", available: true },
-    Entry {
-        id: "physionet-mi",
-        about: "PhysioNet EEG motor movement and imagery, 109 people",
-        available: false,
-    },
-    Entry { id: "openbmi-mi", about: "OpenBMI motor imagery, 54 people", available: false },
-    Entry { id: "openbmi-erp", about: "OpenBMI P300 speller, 54 people", available: false },
-    Entry {
-        id: "openbmi-ssvep",
-        about: "OpenBMI steady-state visual potentials, 54 people",
-        available: false,
-    },
-    Entry { id: "kul-aad", about: "KU Leuven auditory attention, 16 people", available: false },
-    Entry { id: "bci-iv-2a", about: "BCI Competition IV 2a, four movements, 9 people", available: false },
-    Entry { id: "bci-iv-2b", about: "BCI Competition IV 2b, two hands, 9 people", available: false },
-    Entry { id: "bids:DIR", about: "a folder in the Brain Imaging Data Structure", available: false },
-    Entry { id: "files:MANIFEST", about: "recordings listed in a file", available: false },
-];
+pub fn sources() -> Vec<Entry> {
+    let entry = |id: &str, about: &str| Entry { id: id.into(), about: about.into() };
+    let mut all = vec![entry("simulated", "people who do not exist; `--root DIR` takes `DIR/cohort.toml`")];
+    all.extend(
+        DATA_SETS.iter().map(|set| set.about()).map(|about| Entry { id: about.id, about: about.title }),
+    );
+    all.push(entry("bids:DIR", "a folder in the Brain Imaging Data Structure"));
+    all.push(entry(
+        "files:MANIFEST",
+        "recordings of your own, listed in a file; `ptsm data add DIR` writes one",
+    ));
+    all.push(entry("FILE.npz", "trials of your own: arrays `X`, `y`, `subject`"));
+    all.push(entry("FOLDER", "trials of your own, one `.npz` file per subject"));
+    all
+}
 
 /// Where trials come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,11 +54,28 @@ pub enum Source {
     File(PathBuf),
     /// A folder of `.npz` files.
     Folder(PathBuf),
+    /// A data set of recordings.
+    Recordings(Recordings),
 }
 
 impl Source {
     /// Understands what a user typed. Paths that are not absolute start at `root` where it is given.
     pub fn parse(id: &str, root: Option<&Path>) -> Result<Source> {
+        Source::parse_with(id, root, &[])
+    }
+
+    /// The same with what was chosen about a data set, as names and values.
+    pub fn parse_with(id: &str, root: Option<&Path>, with: &[(String, String)]) -> Result<Source> {
+        if let Some(recordings) = Recordings::parse(id, root, with)? {
+            return Ok(Source::Recordings(recordings));
+        }
+        if let Some((name, _)) = with.first() {
+            return Err(Error::Source {
+                id: id.to_string(),
+                message: format!("there is no choice `{name}`"),
+                hint: Some("`--with` is for data sets of recordings".into()),
+            });
+        }
         if id == "simulated" {
             return Source::simulated(root);
         }
@@ -91,20 +98,14 @@ impl Source {
         }
         if path.is_file() {
             return Err(refuse(
-                "of files, this version reads `.npz` only",
-                "save the trials with `numpy.savez`".into(),
+                "a single file of trials must be `.npz`",
+                "recordings are listed in a manifest: `ptsm data add DIR` writes one for a folder".into(),
             ));
         }
-        let planned = |entry: &&Entry| !entry.available && stem(entry.id) == stem(id);
-        if let Some(entry) = SOURCES.iter().find(planned) {
-            let message = format!("this version cannot read it yet ({})", entry.about);
-            let hint = "cut the trials in Python and save them with `numpy.savez(\"trials.npz\", X=.., y=.., subject=..)`; then give `--data trials.npz`";
-            return Err(refuse(&message, hint.into()));
-        }
-        let known: Vec<&str> = SOURCES.iter().filter(|e| e.available).map(|e| e.id).collect();
-        let nearest = SOURCES
+        let known: Vec<String> = sources().into_iter().map(|entry| entry.id).collect();
+        let nearest = known
             .iter()
-            .map(|entry| (strsim::normalized_damerau_levenshtein(stem(entry.id), id), entry.id))
+            .map(|known| (strsim::normalized_damerau_levenshtein(stem(known), id), known))
             .filter(|(likeness, _)| *likeness >= 0.5)
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let meant = nearest.map_or_else(String::new, |(_, id)| format!("is `{id}` meant? "));
@@ -133,6 +134,7 @@ impl Source {
     pub fn name(&self) -> String {
         match self {
             Source::Simulated { .. } => "simulated".into(),
+            Source::Recordings(recordings) => recordings.set().about().id,
             Source::File(path) | Source::Folder(path) => {
                 // A path such as `.` has no name of its own.
                 let whole = path.canonicalize();
@@ -159,18 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_to_come_are_told_apart_from_unknown_ones() {
-        for entry in SOURCES.iter().filter(|e| !e.available) {
-            let (error, hint) = refused(entry.id);
-            assert!(error.contains("this version cannot read it yet") && hint.contains(".npz"), "{error}");
-        }
-        assert!(refused("bids:/some/folder").0.contains("cannot read it yet"));
+    fn unknown_names_are_told_the_nearest() {
         let (error, hint) = refused("simulate");
         assert_eq!(error, "data `simulate`: there is no data set, file or folder of this name");
-        assert_eq!(hint, "is `simulated` meant? known are `simulated`, `FILE.npz`, `FOLDER`");
+        assert!(hint.starts_with("is `simulated` meant? known are `simulated`, "), "{hint}");
         assert!(refused("zzz").1.starts_with("known are"));
         assert!(refused("absent.npz").0.contains("there is no such file"));
         assert!(refused("").0.contains("no data set"));
+        let with = [("classes".to_string(), "4".to_string())];
+        let error = Source::parse_with("simulated", None, &with).unwrap_err();
+        assert!(error.to_string().contains("no choice `classes`"), "{error}");
     }
 
     #[test]
@@ -189,11 +189,9 @@ mod tests {
             source.name(),
             folder.path().canonicalize().unwrap().file_name().unwrap().to_str().unwrap()
         );
-        // Called like a data set to come, but there.
-        std::fs::create_dir(folder.path().join("bci-iv-2a")).unwrap();
-        let source = Source::parse("bci-iv-2a", Some(folder.path())).unwrap();
-        assert_eq!(source, Source::Folder(folder.path().join("bci-iv-2a")));
-        assert!(Source::parse("a.edf", Some(folder.path())).unwrap_err().to_string().contains("`.npz` only"));
+        assert!(
+            Source::parse("a.edf", Some(folder.path())).unwrap_err().to_string().contains("must be `.npz`")
+        );
     }
 
     #[test]

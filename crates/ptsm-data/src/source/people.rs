@@ -6,7 +6,7 @@ use ptsm_signal::{SubjectId, Trials};
 
 /// A hash of each person's trials, in hexadecimal. It stays the same under another number, file name, folder, order of trials or
 /// scaling: all that goes into it is where in each trial (channel and sample) the largest value is, whatever its sign.
-pub(super) fn people(trials: &Trials) -> BTreeMap<SubjectId, String> {
+pub(crate) fn people(trials: &Trials) -> BTreeMap<SubjectId, String> {
     let mut places: BTreeMap<SubjectId, Vec<u64>> = BTreeMap::new();
     for (row, trial) in trials.info().iter().enumerate() {
         places.entry(trial.subject).or_default().push(largest(trials.signal(row)) as u64);

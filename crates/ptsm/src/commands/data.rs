@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptsm_data::simulate::{Cohort, Task};
-use ptsm_data::{SOURCES, Source, read_cohort, save_cohort};
+use ptsm_data::{Source, read_cohort, save_cohort, sources};
 use ptsm_report::{Column, Table};
 use serde_json::json;
 
@@ -21,19 +21,13 @@ pub(super) fn run(command: &DataCommand, session: &Session) -> anyhow::Result<()
 }
 
 fn list(session: &Session) -> anyhow::Result<()> {
+    let sources = sources();
     let table = Table {
-        columns: ["--data", "what it is", "can be read"].map(Column::text).to_vec(),
-        rows: SOURCES
-            .iter()
-            .map(|s| {
-                let now = if s.available { "yes" } else { "not yet" };
-                vec![s.id.to_string(), s.about.to_string(), now.to_string()]
-            })
-            .collect(),
+        columns: ["--data", "what it is"].map(Column::text).to_vec(),
+        rows: sources.iter().map(|s| vec![s.id.clone(), s.about.clone()]).collect(),
         note: String::new(),
     };
-    let json: Vec<_> =
-        SOURCES.iter().map(|s| json!({ "id": s.id, "about": s.about, "available": s.available })).collect();
+    let json: Vec<_> = sources.iter().map(|s| json!({ "id": s.id, "about": s.about })).collect();
     session.output.result(table, &json)
 }
 

@@ -1,0 +1,189 @@
+//! Data sets that are known by name, and what a data set is.
+//!
+//! A data set finds its files under a folder and reads them; all else (choosing people, cutting trials, the cache) is the same for
+//! all of them and is in [`crate::recordings`]. Adding one is a file here and a line in [`DATA_SETS`].
+
+mod options;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, Who};
+
+pub use options::{Choice, Options};
+
+use crate::error::Result;
+
+/// Every data set that has a name, in the order users see them.
+pub const DATA_SETS: &[&dyn DataSet] = &[];
+
+/// What should be known of a data set.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct About {
+    /// What is typed: `physionet-mi`.
+    pub id: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// How many people took part; 0 where that shows only when it is read.
+    pub people: u32,
+    /// The terms it is published under.
+    pub licence: String,
+    /// What to cite, with its DOI.
+    pub citation: String,
+    /// Where it is published.
+    pub home: String,
+    /// Event codes and what they mean.
+    pub events: Vec<(String, String)>,
+    /// Where the default pipeline comes from.
+    pub pipeline: String,
+    /// What to know before believing a score: confounds, wrong labels.
+    pub cautions: Vec<String>,
+}
+
+/// The smallest piece of a data set that is read at once: a file, or one variable of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Whose it is.
+    pub subject: SubjectId,
+    /// The session, counted from 1.
+    pub session: u32,
+    /// The run, where the whole item is one.
+    pub run: u32,
+    /// All files it is made of, the first being the one opened.
+    pub files: Vec<PathBuf>,
+    /// Which part of the files, where they hold several items; for messages and the cache.
+    pub part: String,
+    /// About how many bytes of memory reading it takes.
+    pub memory: u64,
+}
+
+impl Item {
+    /// Its first file and which part of it, for messages.
+    pub fn place(&self) -> String {
+        let file = self.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        if self.part.is_empty() { file } else { format!("{file}, {}", self.part) }
+    }
+}
+
+/// What of a data set is under a folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// What can be read, in the order of subjects, sessions and runs.
+    pub items: Vec<Item>,
+    /// Names of the classes, in the order of their labels.
+    pub classes: Vec<String>,
+    /// People left out on purpose, each with the reason.
+    pub excluded: Vec<(SubjectId, String)>,
+    /// Files that should be there and are not, as paths under the folder.
+    pub missing: Vec<PathBuf>,
+    /// What else the user should know.
+    pub notes: Vec<String>,
+}
+
+/// The code of an event that begins a trial whose class nobody tells.
+pub const UNKNOWN: &str = "?";
+
+/// Signal of one person without a break in who, session and run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Whose it is.
+    pub who: Who,
+    /// The signal.
+    pub signal: Signal,
+    /// What the user should know of it.
+    pub notes: Vec<String>,
+}
+
+/// Signal to cut trials from, or trials.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
+    /// A recording. Events that begin a trial are called like their class, or [`UNKNOWN`]; others are not looked at.
+    Recording(Recording),
+    /// Trials that were cut by somebody else.
+    Epochs {
+        /// Channels, C of them.
+        channels: Vec<Channel>,
+        /// Samples per second.
+        rate_hz: f64,
+        /// The first sample, in seconds after the cue.
+        start_s: f64,
+        /// Samples T per trial.
+        samples: usize,
+        /// `[n, C, T]`.
+        x: Vec<f32>,
+        /// The class of each trial by name, or [`UNKNOWN`]; trials of other names are left out.
+        codes: Vec<String>,
+    },
+}
+
+/// How a downloaded file is known to be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// In hexadecimal.
+    Sha256(String),
+    /// In hexadecimal.
+    Md5(String),
+    /// Nobody publishes one: size and hash of the first download are kept in a lock file.
+    Unpublished,
+}
+
+/// A file to download.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Whose it is; none for files that are everybody's.
+    pub subject: Option<SubjectId>,
+    /// Where it is.
+    pub url: String,
+    /// Where it goes, under the data set's folder.
+    pub path: PathBuf,
+    /// How it is checked.
+    pub checksum: Checksum,
+}
+
+/// A data set.
+pub trait DataSet: Send + Sync + fmt::Debug {
+    /// What should be known of it.
+    fn about(&self) -> About;
+
+    /// What a user can choose with `--with NAME=VALUE`.
+    fn choices(&self) -> &'static [Choice];
+
+    /// The pipeline that suits it.
+    fn pipeline(&self, options: &Options) -> Result<Pipeline>;
+
+    /// Looks for its files under a folder, in every layout users have; reads names, not contents. Options it cannot work with
+    /// are refused here.
+    fn find(&self, root: &Path, options: &Options) -> Result<Found>;
+
+    /// Reads an item. Channels the pipeline does not use may be left out.
+    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>>;
+
+    /// What to download for all its people; empty where it cannot be downloaded.
+    fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
+}
+
+impl<T: DataSet + ?Sized> DataSet for &'static T {
+    fn about(&self) -> About {
+        (**self).about()
+    }
+
+    fn choices(&self) -> &'static [Choice] {
+        (**self).choices()
+    }
+
+    fn pipeline(&self, options: &Options) -> Result<Pipeline> {
+        (**self).pipeline(options)
+    }
+
+    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+        (**self).find(root, options)
+    }
+
+    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+        (**self).read(item, options, pipeline)
+    }
+
+    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+        (**self).remote(options)
+    }
+}

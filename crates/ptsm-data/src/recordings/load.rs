@@ -1,0 +1,126 @@
+//! All chosen people of a data set.
+
+use std::collections::BTreeSet;
+
+use ptsm_signal::{Pipeline, SubjectId};
+use rayon::prelude::*;
+
+use super::Recordings;
+use super::prepare::{Labels, Prepared};
+use crate::arrays::Wanted;
+use crate::catalogue::{Found, Item};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::source::{Loaded, people};
+use crate::subjects::SubjectList;
+
+impl Recordings {
+    /// What of it is there. Nothing at all is an error.
+    pub fn find(&self) -> Result<Found> {
+        let found = self.set.find(&self.root, &self.options)?;
+        if !found.items.is_empty() {
+            return Ok(found);
+        }
+        let id = self.set.about().id;
+        let hint = match found.missing.first() {
+            Some(first) => format!(
+                "its first file would be {}; `ptsm data get {id} --to {}` downloads it",
+                self.root.join(first).display(),
+                self.root.display()
+            ),
+            None => "check `--root`".into(),
+        };
+        let message = format!("there is no recording of it in {}", self.root.display());
+        Err(Error::Source { id, message, hint: Some(hint) })
+    }
+
+    /// Trials of all or some people.
+    pub(crate) fn load(
+        &self,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+        wanted: Wanted<'_>,
+    ) -> Result<Loaded> {
+        let about = self.set.about();
+        let found = self.find()?;
+        let pipeline = match pipeline {
+            Some(pipeline) => pipeline.clone(),
+            None => self.set.pipeline(&self.options)?,
+        };
+        let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
+        let chosen = match subjects {
+            Some(list) => list.choose(&present)?,
+            None => present,
+        };
+        let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
+        let labels = Labels::new(&found.classes, wanted, &about.id)?;
+        let prepared: Vec<Prepared> = items
+            .par_iter()
+            .map(|item| self.prepare(item, &found.classes, &labels, &pipeline))
+            .collect::<Result<_>>()?;
+
+        let mut fingerprint =
+            Fingerprint::default().text("recordings").text(&about.id).value(&self.options)?;
+        for file in items.iter().flat_map(|item| &item.files) {
+            fingerprint = fingerprint.file(file)?;
+        }
+        let fingerprint = fingerprint.value(&pipeline)?.hex();
+        let notes = notes(&found, &items, &prepared);
+        let trials = join(&about.id, &items, prepared)?;
+        let people = people(&trials);
+        Ok(Loaded { trials, pipeline, notes, name: about.id, fingerprint, people, truth: None })
+    }
+}
+
+fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signal::Trials> {
+    let mut all: Option<ptsm_signal::Trials> = None;
+    for (item, prepared) in items.iter().zip(prepared) {
+        let Some(trials) = prepared.trials else { continue };
+        match &mut all {
+            None => all = Some(trials),
+            Some(all) => {
+                all.append(&trials).map_err(|error| Error::Signal { place: item.place(), error })?;
+            }
+        }
+    }
+    all.ok_or_else(|| Error::Source {
+        id: id.to_string(),
+        message: "no recording has a trial of its classes".into(),
+        hint: Some(format!("`ptsm data check {id}` tells what is in them")),
+    })
+}
+
+/// What the user should know, the same things together.
+fn notes(found: &Found, items: &[&Item], prepared: &[Prepared]) -> Vec<String> {
+    let mut notes = found.notes.clone();
+    if !found.excluded.is_empty() {
+        let each: Vec<String> =
+            found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
+        notes.push(format!("left out: {}", each.join(", ")));
+    }
+    let (short, unknown): (usize, usize) =
+        prepared.iter().fold((0, 0), |(short, unknown), p| (short + p.short, unknown + p.unknown));
+    if short > 0 {
+        notes.push(format!(
+            "{short} trials reach past the end of their recording or over a gap and were left out"
+        ));
+    }
+    if unknown > 0 {
+        notes.push(format!("{unknown} trials have no known class and were left out"));
+    }
+    let empty: Vec<String> = items
+        .iter()
+        .zip(prepared)
+        .filter(|(_, p)| p.trials.is_none())
+        .map(|(item, _)| item.place())
+        .collect();
+    if let Some(first) = empty.first() {
+        notes.push(format!("{} recordings have no trial; the first is {first}", empty.len()));
+    }
+    for note in prepared.iter().flat_map(|p| &p.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}

@@ -1,0 +1,130 @@
+//! One item to trials.
+
+use ptsm_signal::{Cut, Layout, Pipeline, Recording, Trial, Trials, Who};
+
+use super::Recordings;
+use crate::arrays::Wanted;
+use crate::catalogue::{Item, Part, Signal, UNKNOWN};
+use crate::error::{Error, Result};
+
+/// What became of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Prepared {
+    /// None where the item has no trial.
+    pub(super) trials: Option<Trials>,
+    /// Windows that reach past the ends of a recording or over a gap.
+    pub(super) short: usize,
+    /// Trials whose class nobody tells.
+    pub(super) unknown: usize,
+    /// What the user should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// The classes of the trials, and whether labels are looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Labels {
+    pub(super) classes: Vec<String>,
+    pub(super) blind: bool,
+}
+
+impl Labels {
+    /// What is wanted of classes a data set has.
+    pub(super) fn new(present: &[String], wanted: Wanted<'_>, id: &str) -> Result<Labels> {
+        let (classes, blind) = match wanted {
+            Wanted::Own => (present.to_vec(), false),
+            Wanted::Classes(classes) => (classes.to_vec(), false),
+            Wanted::Unlabelled(classes) => (classes.to_vec(), true),
+        };
+        match present.iter().find(|class| !blind && !classes.contains(class)) {
+            None => Ok(Labels { classes, blind }),
+            Some(class) => Err(Error::Source {
+                id: id.to_string(),
+                message: format!("has class `{class}`, the decoder knows {}", classes.join(", ")),
+                hint: Some("choose the classes the decoder was trained on with `--with`".into()),
+            }),
+        }
+    }
+
+    /// The label of a code: none for one that begins no trial.
+    fn label(&self, present: &[String], code: &str) -> Option<u32> {
+        if self.blind {
+            return (code == UNKNOWN || present.iter().any(|class| class == code)).then_some(0);
+        }
+        self.classes.iter().position(|class| class == code).map(|label| label as u32)
+    }
+}
+
+impl Recordings {
+    /// Reads an item and cuts it.
+    pub(super) fn prepare(
+        &self,
+        item: &Item,
+        present: &[String],
+        labels: &Labels,
+        pipeline: &Pipeline,
+    ) -> Result<Prepared> {
+        let refuse = |error| Error::Signal { place: item.place(), error };
+        let mut all = Prepared { trials: None, short: 0, unknown: 0, notes: vec![] };
+        for Part { who, signal, notes } in self.set.read(item, &self.options, pipeline)? {
+            all.notes.extend(notes);
+            let cut = match signal {
+                Signal::Recording(mut recording) => {
+                    all.unknown += name_cues(&mut recording, present, labels);
+                    if recording.events.is_empty() {
+                        continue;
+                    }
+                    let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
+                    pipeline.cut(&recording, &cues, who).map_err(refuse)?
+                }
+                Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
+                    let layout =
+                        Layout { channels, samples, rate_hz, start_s, classes: labels.classes.clone() };
+                    let (trials, unknown) =
+                        epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
+                    all.unknown += unknown;
+                    Cut { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
+                }
+            };
+            all.short += cut.short;
+            match &mut all.trials {
+                None => all.trials = Some(cut.trials),
+                Some(trials) => trials.append(&cut.trials).map_err(refuse)?,
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Leaves only events that begin a trial, called like the class they count as. Gives how many have no class.
+fn name_cues(recording: &mut Recording, present: &[String], labels: &Labels) -> usize {
+    let unknown = recording.events.iter().filter(|event| event.code == UNKNOWN && !labels.blind).count();
+    recording.events.retain_mut(|event| match labels.label(present, &event.code) {
+        None => false,
+        Some(label) => {
+            event.code.clone_from(&labels.classes[label as usize]);
+            true
+        }
+    });
+    unknown
+}
+
+/// Trials of known classes, and how many have none.
+fn epochs(
+    layout: Layout,
+    x: &[f32],
+    codes: &[String],
+    present: &[String],
+    labels: &Labels,
+    who: Who,
+) -> ptsm_signal::Result<(Trials, usize)> {
+    let one = layout.channels.len() * layout.samples;
+    let (mut kept, mut trials) = (Vec::new(), Vec::new());
+    for (i, (signal, code)) in x.chunks_exact(one.max(1)).zip(codes).enumerate() {
+        let Some(label) = labels.label(present, code) else { continue };
+        kept.extend_from_slice(signal);
+        let cue_s = i as f64 * layout.samples as f64 / layout.rate_hz;
+        trials.push(Trial { label, subject: who.subject, session: who.session, run: who.run, cue_s });
+    }
+    let unknown = codes.iter().filter(|code| *code == UNKNOWN && !labels.blind).count();
+    Ok((Trials::new(layout, kept, trials)?, unknown))
+}
