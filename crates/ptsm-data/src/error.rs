@@ -98,6 +98,9 @@ pub enum Error {
         /// What is wrong with the signal.
         error: ptsm_signal::Error,
     },
+    /// The user asked to stop.
+    #[error("stopped while data were read")]
+    Stopped,
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ptsm_io::Error),
@@ -123,6 +126,7 @@ impl Error {
                 hint.as_deref()
             }
             Error::Signal { error, .. } => error.hint(),
+            Error::Stopped => Some("start it again"),
             Error::File(error) => error.hint(),
         }
     }

@@ -19,7 +19,7 @@ mod subjects;
 pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
 pub use error::{Error, Result};
 pub use protocol::Protocol;
-pub use recordings::Recordings;
+pub use recordings::{Cache, LoadOptions, Recordings};
 pub use source::{Entry, Loaded, Source, sources};
 pub use split::{Side, Sources, Split};
 pub use subjects::SubjectList;
