@@ -1,6 +1,7 @@
 //! FIF: raw recordings and trials, as MNE saves them (`raw.save`, `epochs.save`).
 //!
-//! A file is a list of tags; opening walks over it and keeps where the samples are. Split recordings, compressed files and complex
+//! A file is a list of tags; opening walks over it and keeps where the samples are. Only where a recording has no annotations
+//! but a channel of triggers is that channel read to its end, for the events in it. Split recordings, compressed files and complex
 //! numbers are refused. Tags that describe people are not looked at; the dates of a recording and of its annotations are
 //! compared with one another and forgotten.
 
@@ -18,7 +19,7 @@ use self::epochs::Trials;
 use self::raw::Raw;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::opened::{Header, Opened, Samples, Signal};
+use crate::opened::{Header, Opened, Signal};
 
 /// Opens a recording or trials.
 pub fn open(path: &Path) -> Result<Opened> {
@@ -36,14 +37,34 @@ pub fn parse(path: &Path, bytes: Bytes) -> Result<Opened> {
     if !contents.closed {
         notes.push("the file does not end as it should; it may be incomplete".into());
     }
-    let (signals, gains) = signals(&contents, &mut notes);
+    let (mut signals, gains) = signals(&contents, &mut notes);
     match contents.epochs {
-        Some(data) => trials(place, bytes, &contents, data, signals, gains, notes),
-        None if contents.raw.is_empty() => Err(Error::format(place, "holds neither a recording nor trials")
-            .with_hint(
-                "averages, covariances and other results are not read; save the recording or the epochs",
-            )),
-        None => recording(place, bytes, &contents, signals, gains, notes),
+        Some(data) => {
+            let trials = Trials::new(bytes, &contents, data, gains, place)?;
+            let (epochs, stretches, marks) = trials.layout(&contents, place)?;
+            signals.iter_mut().for_each(|signal| signal.samples = trials.samples * trials.trials);
+            let (format, epochs) = ("FIF epochs".into(), Some(epochs));
+            Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(trials))
+        }
+        None if !contents.raw.is_empty() => {
+            let raw = Raw::new(bytes, &contents, gains, place)?;
+            for (signal, range) in signals.iter_mut().zip(raw.ranges()) {
+                (signal.samples, signal.range) = (raw.length, range);
+            }
+            if contents.shielded {
+                notes.push("the magnetic signals hold active shielding".into());
+            }
+            let mut marks = marks::annotated(&contents, &raw, &mut notes);
+            let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
+            if !marks.iter().any(marks::is_event) {
+                marks.extend(marks::triggered(&signals, &raw, &mut notes)?);
+            }
+            let (format, epochs) = ("FIF".into(), None);
+            Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw))
+        }
+        None => Err(Error::format(place, "holds neither a recording nor trials").with_hint(
+            "averages, covariances and other results are not read; save the recording or the epochs",
+        )),
     }
 }
 
@@ -65,46 +86,4 @@ fn signals(contents: &Contents, notes: &mut Vec<String>) -> (Vec<Signal>, Vec<f6
         (signal, gain)
     };
     contents.channels.iter().enumerate().map(signal).unzip()
-}
-
-fn recording(
-    place: &Place,
-    bytes: Bytes,
-    contents: &Contents,
-    mut signals: Vec<Signal>,
-    gains: Vec<f64>,
-    mut notes: Vec<String>,
-) -> Result<Opened> {
-    let raw = Raw::new(bytes, contents, gains.clone(), place)?;
-    for (signal, gain) in signals.iter_mut().zip(&gains) {
-        signal.samples = raw.length;
-        signal.range = raw.encoding.and_then(|encoding| encoding.range(*gain));
-    }
-    if contents.shielded {
-        notes.push("the magnetic signals hold active shielding".into());
-    }
-    let mut marks = marks::annotated(contents, &raw, &mut notes);
-    let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
-    if !marks.iter().any(marks::is_event) {
-        marks.extend(marks::triggered(&signals, &raw, &mut notes)?);
-    }
-    let header = Header { format: "FIF".into(), signals, stretches, marks, epochs: None, notes };
-    Opened::new(place, header, Box::new(raw))
-}
-
-fn trials(
-    place: &Place,
-    bytes: Bytes,
-    contents: &Contents,
-    data: contents::Data,
-    mut signals: Vec<Signal>,
-    gains: Vec<f64>,
-    notes: Vec<String>,
-) -> Result<Opened> {
-    let trials = Trials::new(bytes, contents, data, gains, place)?;
-    let (epochs, stretches, marks) = trials.layout(contents, place)?;
-    signals.iter_mut().for_each(|signal| signal.samples = trials.samples * trials.trials);
-    let header =
-        Header { format: "FIF epochs".into(), signals, stretches, marks, epochs: Some(epochs), notes };
-    Opened::new(place, header, Box::new(trials) as Box<dyn Samples>)
 }

@@ -53,8 +53,6 @@ pub(super) struct Raw {
     gains: Vec<f64>,
     /// Samples of each signal.
     pub(super) length: usize,
-    /// How all of them are stored; none where it differs.
-    pub(super) encoding: Option<Encoding>,
     pub(super) stretches: Vec<Stretch>,
     /// When the first sample is, in seconds since the device was started.
     pub(super) start_s: f64,
@@ -93,10 +91,11 @@ impl Raw {
                 continue;
             }
             gap = gap.saturating_add(parts.saturating_mul(samples as u64));
-            match stretches.last_mut() {
+            if stretches.is_empty() {
                 // What was skipped before the first sample belongs to no recording.
-                None => start = start.saturating_add_unsigned(gap),
-                Some(_) => clock = clock.saturating_add(gap),
+                start = start.saturating_add_unsigned(gap);
+            } else {
+                clock = clock.saturating_add(gap);
             }
             match stretches.last_mut() {
                 Some(last) if gap == 0 => last.samples += samples,
@@ -111,13 +110,19 @@ impl Raw {
             clock = clock.saturating_add(samples as u64);
             (parts, gap) = (0, 0);
         }
-        let Some(first) = buffers.first() else {
+        if buffers.is_empty() {
             return Err(Error::format(place, "holds no samples").with_hint(DAMAGED));
-        };
-        let encoding =
-            Some(first.encoding).filter(|one| buffers.iter().all(|buffer| buffer.encoding == *one));
+        }
         let start_s = start as f64 / contents.rate_hz;
-        Ok(Raw { bytes, buffers, gains, length, encoding, stretches, start_s })
+        Ok(Raw { bytes, buffers, gains, length, stretches, start_s })
+    }
+
+    /// The smallest and largest value of each signal, where all parts are whole numbers of one type.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Option<[f64; 2]>> {
+        let mut encodings = self.buffers.iter().map(|buffer| buffer.encoding);
+        let first = encodings.next();
+        let one = first.filter(|one| encodings.all(|other| other == *one));
+        self.gains.iter().map(move |gain| one.and_then(|encoding| encoding.range(*gain)))
     }
 }
 
