@@ -248,7 +248,7 @@ impl File {
 }
 
 fn parse(bytes: &[u8]) -> Result<Opened, Error> {
-    fif::parse(Path::new("a.fif"), Bytes::from(bytes.to_vec()))
+    fif::parse(Bytes::from(bytes.to_vec()), &Path::new("a.fif").into())
 }
 
 fn shorts(values: &[i16]) -> Vec<u8> {

@@ -23,12 +23,11 @@ use crate::opened::{Header, Opened, Signal};
 
 /// Opens a recording or trials.
 pub fn open(path: &Path) -> Result<Opened> {
-    parse(path, Bytes::open(path)?)
+    parse(Bytes::open(path)?, &path.into())
 }
 
-/// Opens a recording or trials whose bytes are at hand. `path` is what errors name.
-pub fn parse(path: &Path, bytes: Bytes) -> Result<Opened> {
-    let place = &Place::from(path);
+/// Opens a recording or trials whose bytes are at hand. `place` is what errors name.
+pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let contents = Contents::read(&bytes, place)?;
     if !(contents.rate_hz.is_finite() && contents.rate_hz > 0.0) {
         return Err(Error::format(place, format!("has the impossible rate {} Hz", contents.rate_hz)));
