@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -30,17 +31,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes that are allocated now.
-pub fn now() -> usize {
-    NOW.load(Relaxed)
-}
-
-/// The most bytes that were allocated at once since the last [`forget_peak`].
-pub fn peak() -> usize {
-    PEAK.load(Relaxed)
-}
-
-/// Begins anew.
-pub fn forget_peak() {
-    PEAK.store(now(), Relaxed);
+/// Runs something, alone among tests that do the same, and says how many bytes it had allocated at most.
+pub fn peak_of<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let result = run();
+    (result, PEAK.load(Relaxed).saturating_sub(before))
 }
