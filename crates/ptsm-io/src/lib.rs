@@ -22,6 +22,7 @@ pub mod npy;
 pub mod npz;
 mod opened;
 mod records;
+mod stored;
 
 pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
