@@ -13,7 +13,11 @@ const LINE: usize = 64;
 impl<const L: usize> Rows<L> {
     /// Makes room for so many samples; what is in them has no meaning.
     pub(crate) fn resize(&mut self, samples: usize) {
-        self.values.resize(samples * L + LINE / size_of::<f64>(), 0.0);
+        let values = samples * L + LINE / size_of::<f64>();
+        if values > self.values.len() {
+            // New memory comes with zeros from the system; room that grows would be filled with them.
+            self.values = vec![0.0; values];
+        }
         self.samples = samples;
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ptsm_data::arrays::Wanted;
 use ptsm_data::simulate::{Cohort, Task};
 use ptsm_data::{Source, read_cohort, save_cohort, sources};
 use ptsm_report::{Column, Table};
@@ -10,6 +11,7 @@ use serde_json::json;
 use super::Session;
 use crate::args::{DataCommand, SimulateArgs};
 use crate::exit::told;
+use crate::load::load;
 use crate::words::count;
 
 pub(super) fn run(command: &DataCommand, session: &Session) -> anyhow::Result<()> {
@@ -32,10 +34,7 @@ fn list(session: &Session) -> anyhow::Result<()> {
 }
 
 fn show(id: &str, root: Option<&Path>, session: &Session) -> anyhow::Result<()> {
-    let loaded = Source::parse(id, root)?.load(None, None)?;
-    for note in &loaded.notes {
-        session.output.note(format!("note: {note}"));
-    }
+    let loaded = load(&Source::parse(id, root)?, None, None, Wanted::Own, session)?;
     let layout = loaded.trials.layout();
     let subjects = loaded.trials.subjects();
     let mut columns = vec![Column::text("subject"), Column::number("sessions"), Column::number("trials")];
