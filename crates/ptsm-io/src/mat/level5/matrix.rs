@@ -12,11 +12,11 @@ use crate::mat::{DEEPEST, MOST_VALUES, Want};
 /// More dimensions than anybody uses.
 const MOST_DIMS: u64 = 64;
 
-const CELL: u8 = 1;
-const STRUCT: u8 = 2;
+pub(super) const CELL: u8 = 1;
+pub(super) const STRUCT: u8 = 2;
 const OBJECT: u8 = 3;
-const CHAR: u8 = 4;
-const SPARSE: u8 = 5;
+pub(super) const CHAR: u8 = 4;
+pub(super) const SPARSE: u8 = 5;
 const FUNCTION: u8 = 16;
 const OPAQUE: u8 = 17;
 
