@@ -123,8 +123,9 @@ def make(name, libver):
     w.close()
 
 
-make("v73.mat", "earliest")
-make("v73-new.mat", "v114")
-newest = Writer(here / "v73-newest.mat", "v200")
-newest.array(newest.file, "x", np.arange(24.0).reshape(2, 12), chunks=(4, 2), compression=6)
-newest.close()
+if __name__ == "__main__":
+    make("v73.mat", "earliest")
+    make("v73-new.mat", "v114")
+    newest = Writer(here / "v73-newest.mat", "v200")
+    newest.array(newest.file, "x", np.arange(24.0).reshape(2, 12), chunks=(4, 2), compression=6)
+    newest.close()
