@@ -81,7 +81,7 @@ fn look(value: &Value) {
 fn cut_short_anywhere() {
     for (name, bytes) in files() {
         let whole = read_all(&bytes);
-        let step = if bytes.len() > 50_000 { 701 } else { 7 };
+        let step = if bytes.len() > 50_000 { 7 } else { 1 };
         for length in (0..bytes.len()).step_by(step) {
             assert!(read_all(&bytes[..length]) < whole, "{name} cut to {length} bytes");
         }
