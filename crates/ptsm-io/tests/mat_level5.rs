@@ -201,6 +201,13 @@ fn fields_that_are_not_wanted_are_left_out_wherever_they_are() {
         assert_eq!(*asked.borrow(), ["type", "latency"]);
         assert_eq!(records.as_ref().unwrap().element(1, "type"), Some(&Value::LeftOut));
         assert_eq!(records.unwrap().element(1, "latency").unwrap().number(), Some(2.5));
+        // The same for structs in cells.
+        let trials = file.read_some("trials", &|path| path == ["ear"]).unwrap();
+        let second = &trials.cells().unwrap()[1];
+        assert_eq!(
+            (second.field("fs"), second.field("ear").unwrap().text()),
+            (Some(&Value::LeftOut), Some("R"))
+        );
     }
 }
 
