@@ -62,11 +62,12 @@ pub(super) fn retry_after(text: &str, now: SystemTime) -> Option<Duration> {
 
 /// `Wed, 21 Oct 2015 07:28:00 GMT` in seconds since 1970 (RFC 9110, section 5.6.7; the older forms are no longer sent).
 fn date(text: &str) -> Option<u64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (_, text) = text.split_once(", ")?;
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let [day, month, year, time, "GMT"] = words[..] else { return None };
-    let month = if month.len() == 3 { MONTHS.find(month)? as u64 / 3 + 1 } else { return None };
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
     let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
     let clock: Vec<u64> = time.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let [hours, minutes, seconds] = clock[..] else { return None };
