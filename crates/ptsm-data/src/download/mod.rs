@@ -81,6 +81,8 @@ pub struct Progress {
     pub size: Option<u64>,
     /// Bytes that have come over the network.
     pub received: u64,
+    /// Files that something went wrong with and that will be tried again.
+    pub waiting: usize,
 }
 
 /// Sees how far a download is, and says when to stop.

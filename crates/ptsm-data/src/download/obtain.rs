@@ -79,7 +79,7 @@ impl File<'_> {
             Seen::Wrong(how) if self.wanted.is_elsewhere() => {
                 return Ok(Some(Status::Failed(Error::Download {
                     path: place.to_path_buf(),
-                    message: format!("the file is damaged: {how}"),
+                    message: format!("it is not the file that is published: {how}"),
                     hint: "delete or replace it, then give the same command again".into(),
                 })));
             }
@@ -177,7 +177,7 @@ impl File<'_> {
             };
             let brought = part.length() > farthest;
             farthest = farthest.max(part.length());
-            self.shared.sleep(patience.after(trouble, brought, self.shared.settings)?)?;
+            self.shared.wait(patience.after(trouble, brought, self.shared.settings)?)?;
         }
     }
 

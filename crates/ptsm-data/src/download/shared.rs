@@ -54,6 +54,8 @@ pub(super) struct Shared<'a> {
     /// Files in a row for which no server could be reached, and how many bytes had come before.
     unreached: Mutex<(usize, u64)>,
     received: AtomicU64,
+    /// Connections that wait to try again.
+    waiting: AtomicUsize,
     done: AtomicUsize,
 }
 
@@ -76,6 +78,7 @@ impl<'a> Shared<'a> {
             hopeless: None.into(),
             unreached: (0, 0).into(),
             received: 0.into(),
+            waiting: 0.into(),
             done: 0.into(),
         }
     }
@@ -134,6 +137,14 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Waits before another try, unless it is stopped.
+    pub(super) fn wait(&self, time: Duration) -> Result<(), Trouble> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let slept = self.sleep(time);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        slept
+    }
+
     /// No other file is tried.
     pub(super) fn give_up(&self, reason: &str) {
         held(&self.hopeless).get_or_insert_with(|| reason.to_string());
@@ -167,14 +178,17 @@ impl<'a> Shared<'a> {
         let missing: Vec<&Tally> =
             self.tallies.iter().filter(|tally| tally.missing.load(Ordering::Relaxed)).collect();
         let sizes: Vec<u64> = missing.iter().map(|tally| get(&tally.size)).filter(|&size| size > 0).collect();
-        let known: u64 = sizes.iter().sum();
+        // Sizes are what servers say, however large.
+        let known = sizes.iter().fold(0u64, |sum, &size| sum.saturating_add(size));
         let mean = known.checked_div(sizes.len() as u64);
+        let others = (missing.len() - sizes.len()) as u64;
         Progress {
             files: self.tallies.len(),
             done: self.done.load(Ordering::Relaxed),
             bytes: missing.iter().map(|tally| get(&tally.arrived)).sum(),
-            size: mean.map(|mean| known.saturating_add(mean * (missing.len() - sizes.len()) as u64)),
+            size: mean.map(|mean| known.saturating_add(mean.saturating_mul(others))),
             received: get(&self.received),
+            waiting: self.waiting.load(Ordering::Relaxed),
         }
     }
 }

@@ -59,12 +59,15 @@ fn ask(shared: &Shared<'_>, url: &str) -> BTreeMap<String, Listed> {
         match read(shared, url) {
             Ok(listed) => return listed,
             Err(trouble) => match patience.after(trouble, false, shared.settings) {
-                Ok(pause) if shared.sleep(pause).is_ok() => {}
+                Ok(pause) if shared.wait(pause).is_ok() => {}
                 Ok(_) => return BTreeMap::new(),
                 Err(trouble) => break trouble,
             },
         }
     };
+    if matches!(trouble, Trouble::Exhausted { .. }) {
+        shared.unreached();
+    }
     if let Trouble::Lasting { message, .. } | Trouble::Exhausted { message, .. } = trouble {
         shared.note(format!("no published checksums: {message}; those of the first download are kept"));
     }

@@ -220,6 +220,9 @@ fn line(progress: &Progress, speed: f64) -> String {
     if speed >= 1.0 {
         parts.push(format!("{}/s", DecimalBytes(speed as u64)));
     }
+    if progress.waiting > 0 {
+        parts.push(format!("{} to try again", progress.waiting));
+    }
     parts.join("  ")
 }
 
@@ -231,6 +234,9 @@ mod tests {
     fn the_line_says_what_is_known() {
         let mut progress = Progress { files: 10, done: 2, ..Progress::default() };
         assert_eq!(line(&progress, 0.0), "0 B  2 of 10 files");
+        progress.waiting = 4;
+        assert_eq!(line(&progress, 0.0), "0 B  2 of 10 files  4 to try again");
+        progress.waiting = 0;
         progress.bytes = 1_200_000_000;
         progress.size = Some(3_400_000_000);
         assert_eq!(
