@@ -271,7 +271,8 @@ fn respond(
         Manner::Length(more) => body.len().saturating_add_signed(*more as isize).min(body.len()),
         _ => body.len(),
     };
-    for piece in body[..end].chunks(pieces) {
+    for (i, piece) in body[..end].chunks(pieces).enumerate() {
+        thread::sleep(Duration::from_millis(if i == 0 { 0 } else { pause }));
         if *manner == Manner::Chunked {
             write!(stream, "{:x}\r\n", piece.len())?;
         }
@@ -280,7 +281,6 @@ fn respond(
             write!(stream, "\r\n")?;
         }
         state.sent.fetch_add(piece.len() as u64, Ordering::SeqCst);
-        thread::sleep(Duration::from_millis(pause));
     }
     match manner {
         Manner::Chunked => write!(stream, "0\r\n\r\n")?,

@@ -97,7 +97,7 @@ fn so_many_files_at_once_as_asked_for() {
 #[test]
 fn progress_goes_from_nothing_to_all() {
     let place = Place::new(4, 100_000);
-    place.server.answer(|_| Manner::Slow(10_000, 40));
+    place.server.answer(|_| Manner::Slow(10_000, 80));
     let (_, seen) = place.run_until(|| false);
     assert!(seen.len() > 3 && seen.is_sorted_by_key(|p| p.bytes) && seen.is_sorted_by_key(|p| p.done));
     let (first, last) = (seen[0], seen[seen.len() - 1]);
