@@ -284,7 +284,7 @@ fn a_continuous_file_with_gaps_is_noticed() {
     let lists: [&[u8]; 2] = [b"+0\x14\x14\0", b"+5\x14\x14\0"];
     let opened = opened(&File::edf("EDF+C", vec![samples, texts("EDF Annotations", 20, &lists)]));
     assert_eq!(opened.stretches().len(), 1);
-    assert!(opened.notes()[0].contains("record 1 says it begins 4 s late"), "{:?}", opened.notes());
+    assert!(opened.notes()[0].contains("record 1 begins 4 s late"), "{:?}", opened.notes());
 }
 
 #[test]

@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use super::header::{Field, decimal};
+use super::header::decimal;
 use crate::cursor::latin1;
 use crate::opened::Mark;
-use crate::records::Records;
+use crate::records::{Field, Records};
 
 const END_OF_TEXT: u8 = 0x14;
 const DURATION: u8 = 0x15;
@@ -25,10 +25,10 @@ pub(super) struct Annotations {
 
 impl Annotations {
     /// Reads the annotation signals. `labels` are the names of the others.
-    pub(super) fn read(records: &Records, signals: &[&Field], labels: &HashSet<&str>) -> Annotations {
+    pub(super) fn read(records: &Records, signals: &[Field], labels: &HashSet<&str>) -> Annotations {
         let mut all = Annotations { starts_s: vec![], marks: vec![] };
         for (place, signal) in signals.iter().enumerate() {
-            for block in records.parts(signal.offset..signal.offset + signal.bytes) {
+            for block in records.parts(signal) {
                 let mut lists = Lists { block }.peekable();
                 if place == 0 {
                     all.starts_s.push(lists.peek().and_then(List::start_s));

@@ -3,7 +3,7 @@
 use crate::bytes::Bytes;
 use crate::cursor::{Cursor, DAMAGED, latin1};
 use crate::error::{Error, Place, Result};
-use crate::records::{Ranges, Value, few};
+use crate::records::{Field, Ranges, Value, sort_out};
 
 /// The header, less what it says about people and dates.
 pub(super) struct Head {
@@ -20,25 +20,12 @@ pub(super) struct Head {
     pub(super) records: usize,
     /// How long a record is. More than 0 where any signal has samples.
     pub(super) record_s: f64,
-    /// Signals and annotations, in the file's order.
+    /// Signals with samples, in the file's order.
     pub(super) fields: Vec<Field>,
+    /// Text about the recording.
+    pub(super) annotations: Vec<Field>,
     /// What was mended.
     pub(super) notes: Vec<String>,
-}
-
-/// What the header says about one signal.
-pub(super) struct Field {
-    pub(super) label: String,
-    /// Whether it is text about the recording.
-    pub(super) annotations: bool,
-    pub(super) unit: String,
-    pub(super) ranges: Ranges,
-    /// Samples per record.
-    pub(super) samples: usize,
-    /// Its first byte in a record.
-    pub(super) offset: usize,
-    /// How many bytes it has there.
-    pub(super) bytes: usize,
 }
 
 impl Head {
@@ -71,21 +58,17 @@ impl Head {
             .filter(|&said| said >= end as f64 && said <= bytes.len() as f64 && said.fract() == 0.0);
         let start = start.map_or(end, |said| said as usize);
         if said_start != Some(end as f64) {
-            notes.push(format!("a header of {count} signals has {end} bytes, not as many as it says; samples are taken from byte {start} on"));
+            notes.push(format!(
+                "a header of {count} signals has {end} bytes, it says otherwise: samples from byte {start} on"
+            ));
         }
         if record_s < 0.0
-            || record_s == 0.0 && fields.iter().any(|field| field.samples > 0 && !field.annotations)
+            || record_s == 0.0 && fields.iter().any(|field| field.samples > 0 && !is_text(&field.label, bdf))
         {
             let error = duration_at.error(format!("records of {record_s} s cannot hold samples"));
             return Err(error.with_hint(DAMAGED));
         }
-        let empty: Vec<&str> =
-            fields.iter().filter(|field| field.samples == 0).map(|field| &*field.label).collect();
-        if !empty.is_empty() {
-            notes.push(format!("{} have no samples and are left out", few(empty.into_iter())));
-        }
-
-        let record_bytes: usize = fields.iter().map(|field| field.bytes).sum();
+        let record_bytes = fields.last().map_or(0, Field::end);
         let body = bytes.len() - start;
         let records = body.checked_div(record_bytes).unwrap_or(0);
         if records == 0 {
@@ -105,26 +88,28 @@ impl Head {
         if rest > 0 {
             notes.push(format!("{rest} bytes after the last whole record are left out"));
         }
+        let (annotations, mut fields): (Vec<Field>, Vec<Field>) =
+            fields.into_iter().partition(|field| is_text(&field.label, bdf));
+        sort_out(&mut fields, &mut notes);
         let plus = variant.get(..5).filter(|v| ["EDF+C", "EDF+D", "BDF+C", "BDF+D"].contains(v));
         let base = if bdf { "BDF" } else { "EDF" };
         let format = format!("{base}{}", plus.map_or("", |v| &v[3..]));
         let gaps = plus.is_some_and(|v| v.ends_with('D'));
-        Ok(Head { format, bdf, gaps, start, record_bytes, records, record_s, fields, notes })
+        Ok(Head { format, bdf, gaps, start, record_bytes, records, record_s, fields, annotations, notes })
     }
+}
 
-    /// How samples are stored.
-    pub(super) fn value(&self) -> Value {
-        if self.bdf { Value::I24 } else { Value::I16 }
-    }
+/// Whether a signal is text about the recording.
+fn is_text(label: &str, bdf: bool) -> bool {
+    label == if bdf { "BDF Annotations" } else { "EDF Annotations" }
 }
 
 /// The fields of all signals. Each has 256 bytes, which are checked to be there before anything is made of their number.
 fn fields(cursor: &mut Cursor<'_>, count: usize, bdf: bool) -> Result<Vec<Field>> {
-    cursor.clone().skip(256 * count)?;
+    cursor.clone().skip(count.saturating_mul(256))?;
     let texts = |cursor: &mut Cursor<'_>, length: usize| -> Result<Vec<String>> {
         (0..count).map(|_| cursor.text(length)).collect()
     };
-    let annotations = if bdf { "BDF Annotations" } else { "EDF Annotations" };
     let labels = texts(cursor, 16)?;
     cursor.skip(80 * count)?; // transducers
     let units = texts(cursor, 8)?;
@@ -133,7 +118,7 @@ fn fields(cursor: &mut Cursor<'_>, count: usize, bdf: bool) -> Result<Vec<Field>
     for (which, name) in names.into_iter().enumerate() {
         for (limits, label) in limits.iter_mut().zip(&labels) {
             // Those of annotations mean nothing.
-            if label == annotations {
+            if is_text(label, bdf) {
                 cursor.skip(8)?;
             } else {
                 limits[which] = number(cursor, 8, name)?;
@@ -141,23 +126,13 @@ fn fields(cursor: &mut Cursor<'_>, count: usize, bdf: bool) -> Result<Vec<Field>
         }
     }
     cursor.skip(80 * count)?; // filters
-    let width = if bdf { 3 } else { 2 };
-    let mut offset = 0;
-    let mut fields = Vec::with_capacity(count);
+    let value = if bdf { Value::I24 } else { Value::I16 };
+    let mut fields: Vec<Field> = Vec::with_capacity(count);
     for ((label, unit), [low, high, from, until]) in labels.into_iter().zip(units).zip(limits) {
-        // At most 8 digits for each of at most 9999 signals: no sum of them overflows.
         let samples = self::count(cursor, 8, "number of samples per record")?;
-        let field = Field {
-            annotations: label == annotations,
-            label,
-            unit,
-            ranges: Ranges { physical: [low, high], digital: [from, until] },
-            samples,
-            offset,
-            bytes: samples * width,
-        };
-        offset += field.bytes;
-        fields.push(field);
+        let ranges = Ranges { physical: [low, high], digital: [from, until] };
+        let offset = fields.last().map_or(0, Field::end);
+        fields.push(Field { label, unit, ranges, value, samples, offset });
     }
     cursor.skip(32 * count)?;
     Ok(fields)

@@ -37,7 +37,7 @@ impl Timeline {
             let silent = (0..records).filter(|&record| start_s(record).is_none()).count();
             if silent > 0 {
                 notes.push(format!(
-                    "{silent} of {records} records do not say when they begin: they are taken to follow the one before"
+                    "{silent} of {records} records do not say when they begin: as if they followed at once"
                 ));
             }
             let mut next_s = 0.0;
@@ -61,7 +61,7 @@ impl Timeline {
                 .find(|(_, late_s)| late_s.abs() > tolerance_s)
             {
                 notes.push(format!(
-                    "record {record} says it begins {late_s} s late, but the file says it has no gap: annotations may be off"
+                    "record {record} begins {late_s} s late in a file without gaps: annotations may be off"
                 ));
             }
         }
@@ -86,7 +86,7 @@ impl Timeline {
         let outside = marks.iter().filter(|mark| mark.sample.is_none()).count();
         if outside > 0 {
             notes.push(format!(
-                "{outside} of {} annotations lie in gaps or outside of the recording: no event is made of them",
+                "{outside} of {} annotations lie in gaps or outside: they become no events",
                 marks.len()
             ));
         }

@@ -5,8 +5,6 @@ use super::level5::{Order, Storage};
 /// Numbers somewhere in a file.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// The field inside the variable.
-    pub(crate) path: Vec<String>,
     /// At least two.
     pub(crate) dims: Vec<usize>,
     pub(crate) place: Where,
@@ -19,4 +17,6 @@ pub(crate) enum Where {
     InFile { at: usize, storage: Storage, order: Order },
     /// In a packed variable: to be had only by inflating what is in front of them.
     Packed,
+    /// In a dataset of HDF5 whose rows are the last dimension.
+    Rows(Box<hdf5_pure::Dataset>),
 }

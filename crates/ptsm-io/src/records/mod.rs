@@ -1,6 +1,7 @@
 //! Records: how EDF, BDF and GDF keep samples. A file is one record after the other; a record holds some samples of the first signal,
 //! then of the second, and so on.
 
+mod field;
 mod kind;
 mod scale;
 mod unit;
@@ -12,9 +13,12 @@ use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::opened::Samples;
 
-pub(crate) use kind::kind_of;
-pub(crate) use scale::{Ranges, Scale};
-pub(crate) use unit::voltage;
+use kind::kind_of;
+use scale::Scale;
+use unit::voltage;
+
+pub(crate) use field::{Field, rate_hz, sort_out};
+pub(crate) use scale::Ranges;
 pub(crate) use value::{Value, i24};
 
 /// Records are gone through in blocks of about this many bytes, which stay in the cache while each signal is picked out of them.
@@ -45,8 +49,9 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// The bytes of a part of each record, record by record.
-    pub(crate) fn parts(&self, part: Range<usize>) -> impl Iterator<Item = &[u8]> {
+    /// The bytes of one field of each record, record by record.
+    pub(crate) fn parts(&self, field: &Field) -> impl Iterator<Item = &[u8]> {
+        let part = field.offset..field.end();
         self.bytes[self.start..][..self.record_bytes * self.count]
             .chunks_exact(self.record_bytes)
             .map(move |record| &record[part.clone()])
@@ -86,14 +91,26 @@ struct Pick<'a> {
 impl value::Job for Pick<'_> {
     fn run<const WIDTH: usize>(self, read: impl Fn([u8; WIDTH]) -> f64 + Copy) {
         let Pick { records, lane, block, window, row } = self;
+        let record_bytes = records.record_bytes;
+        // Records of one sample, as some files of GDF have them, are gone through in one go.
+        if lane.samples == 1 {
+            let stored = &records.bytes[records.start + block.start * record_bytes..];
+            let numbers = stored.chunks_exact(record_bytes).map(|record| {
+                let mut number = [0; WIDTH];
+                number.copy_from_slice(&record[lane.offset..][..WIDTH]);
+                read(number)
+            });
+            lane.scale.convert(numbers, &mut row[block.start - window.start..block.end - window.start]);
+            return;
+        }
         for record in block {
             let begin = record * lane.samples;
             let from = window.start.max(begin);
             let until = window.end.min(begin + lane.samples);
-            let at = records.start + record * records.record_bytes + lane.offset + (from - begin) * WIDTH;
+            let at = records.start + record * record_bytes + lane.offset + (from - begin) * WIDTH;
             let stored = &records.bytes[at..][..(until - from) * WIDTH];
             let to = &mut row[from - window.start..until - window.start];
-            lane.scale.convert(stored.as_chunks::<WIDTH>().0, to, read);
+            lane.scale.convert(stored.as_chunks().0.iter().map(|&number| read(number)), to);
         }
     }
 }
@@ -111,13 +128,4 @@ impl Samples for Records {
         }
         Ok(())
     }
-}
-
-/// A few names for a note: `C3`, `C4` and 12 more.
-pub(crate) fn few<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 3;
-    let more = names.len().saturating_sub(SHOWN);
-    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{tail}", shown.join(", "))
 }
