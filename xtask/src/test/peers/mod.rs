@@ -1,5 +1,6 @@
 //! Readers, writers and the pipeline against independent libraries: scripts make files and tell what others read in them.
 
+mod matlab;
 mod recordings;
 mod telling;
 
@@ -15,6 +16,7 @@ pub(super) fn check() -> Result<()> {
     let folder = shell::target().join("readers");
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
+    matlab::check(&python, &folder, &mut held)?;
     held.end()
 }
 
