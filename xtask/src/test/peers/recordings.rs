@@ -11,7 +11,7 @@ use super::telling::Telling;
 use crate::python::Python;
 
 /// What the scripts make files of.
-const FORMATS: [&str; 4] = ["edf", "brainvision", "fif", "eeglab"];
+const FORMATS: [&str; 5] = ["edf", "gdf", "brainvision", "fif", "eeglab"];
 
 /// How far a sample may be off, in parts of its signal's largest: numbers have single precision.
 const PRECISION: f64 = 1e-6;
