@@ -17,7 +17,7 @@ mod source;
 mod split;
 mod subjects;
 
-pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
+pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
 pub use protocol::Protocol;
 pub use recordings::Recordings;
