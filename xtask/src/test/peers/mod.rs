@@ -3,6 +3,7 @@
 mod matlab;
 mod recordings;
 mod telling;
+mod written;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ pub(super) fn check() -> Result<()> {
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
+    written::check(&python, &folder, &mut held)?;
     held.end()
 }
 
