@@ -48,8 +48,8 @@ fn openbmi_files_are_read() {
     assert_eq!(texts(train.field("chan").unwrap()), ["C3", "Cz", "C4", "FTT9h"]);
     // The trials are cut from the signal where `t`, which counts from 1, says.
     let (x, t) = (train.field("x").unwrap(), train.field("t").unwrap().vector().unwrap());
-    for trial in 0..2 {
-        assert_eq!(at(x, &[t[trial] as usize - 1, 2]), at(smt, &[0, trial, 2]));
+    for (trial, t) in t.into_iter().enumerate() {
+        assert_eq!(at(x, &[t as usize - 1, 2]), at(smt, &[0, trial, 2]));
     }
     let test = file.read_some("EEG_MI_test", &|path| path == ["x"]).unwrap();
     assert!((at(test.field("x").unwrap(), &[599, 3]) + 6.829).abs() < 1e-9);

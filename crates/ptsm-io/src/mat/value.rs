@@ -1,5 +1,9 @@
 //! What a variable holds.
 
+use std::io::{self, Write};
+
+use super::level5::Storage;
+
 /// Numbers as they are stored: often smaller than the class MATLAB shows.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // a name each
@@ -86,6 +90,16 @@ impl Value {
         values.get(index.checked_mul(fields.len())?.checked_add(at)?)
     }
 
+    /// How many elements there are; of structs without fields none.
+    pub fn count(&self) -> usize {
+        match self {
+            Value::Struct { fields, values, .. } => values.len().checked_div(fields.len()).unwrap_or(0),
+            Value::Cell { values, .. } => values.len(),
+            Value::Array { real, .. } => real.len(),
+            other => other.dims().iter().fold(1_usize, |n, &d| n.saturating_mul(d)),
+        }
+    }
+
     /// The values of a cell array.
     pub fn cells(&self) -> Option<&[Value]> {
         match self {
@@ -109,6 +123,17 @@ impl Value {
         match self.vector()?[..] {
             [number] => Some(number),
             _ => None,
+        }
+    }
+
+    /// A single string or number as text, without blanks around it; also inside of a single cell.
+    pub fn label(&self) -> Option<String> {
+        match self {
+            Value::Text(rows) if rows.len() == 1 => Some(rows[0].trim().to_string()),
+            Value::Cell { values, .. } if values.len() == 1 && !matches!(values[0], Value::Cell { .. }) => {
+                values[0].label()
+            }
+            _ => self.number().filter(|number| !number.is_nan()).map(|number| number.to_string()),
         }
     }
 
@@ -165,6 +190,27 @@ impl Numbers {
         self.len() == 0
     }
 
+    /// How they are stored.
+    pub(crate) fn storage(&self) -> Storage {
+        match self {
+            Numbers::I8(_) => Storage::I8,
+            Numbers::U8(_) => Storage::U8,
+            Numbers::I16(_) => Storage::I16,
+            Numbers::U16(_) => Storage::U16,
+            Numbers::I32(_) => Storage::I32,
+            Numbers::U32(_) => Storage::U32,
+            Numbers::I64(_) => Storage::I64,
+            Numbers::U64(_) => Storage::U64,
+            Numbers::F32(_) => Storage::F32,
+            Numbers::F64(_) => Storage::F64,
+        }
+    }
+
+    /// Writes them, least significant byte first.
+    pub(super) fn write(&self, writer: &mut impl Write) -> io::Result<()> {
+        each!(self, all => all.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes())))
+    }
+
     /// As doubles.
     #[allow(clippy::unnecessary_cast)] // of one kind they are
     pub fn to_f64(&self) -> Vec<f64> {
@@ -174,6 +220,14 @@ impl Numbers {
     /// As singles.
     pub fn to_f32(&self) -> Vec<f32> {
         self.part_f32(0..self.len())
+    }
+
+    /// As singles, without a copy where they are.
+    pub fn into_f32(self) -> Vec<f32> {
+        match self {
+            Numbers::F32(all) => all,
+            other => other.to_f32(),
+        }
     }
 
     /// Some of them as singles.

@@ -12,11 +12,11 @@ use crate::mat::{DEEPEST, MOST_VALUES, Want};
 /// More dimensions than anybody uses.
 const MOST_DIMS: u64 = 64;
 
-const CELL: u8 = 1;
-const STRUCT: u8 = 2;
+pub(super) const CELL: u8 = 1;
+pub(super) const STRUCT: u8 = 2;
 const OBJECT: u8 = 3;
-const CHAR: u8 = 4;
-const SPARSE: u8 = 5;
+pub(super) const CHAR: u8 = 4;
+pub(super) const SPARSE: u8 = 5;
 const FUNCTION: u8 = 16;
 const OPAQUE: u8 = 17;
 
@@ -91,7 +91,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             STRUCT | OBJECT => self.structs(head, end, path, depth)?,
             CHAR => self.text(&head, end)?,
             SPARSE => self.sparse(&head, end)?,
-            6..=15 if want == Want::Outline => self.outline(head, end, path)?,
+            6..=15 if want == Want::Outline => self.outline(head, end)?,
             6..=15 => self.numbers(head, end)?,
             FUNCTION => Value::Opaque("function".into()),
             OPAQUE => Value::Opaque(self.class_of_object(end)),
@@ -207,7 +207,7 @@ impl<'a, 'w> Reader<'a, 'w> {
     }
 
     /// Where numbers are, without reading them.
-    fn outline(&mut self, head: Head, end: u64, path: &[&str]) -> Result<Value> {
+    fn outline(&mut self, head: Head, end: u64) -> Result<Value> {
         if head.complex {
             let message = "complex numbers where real ones are wanted";
             return Err(self.stream.error(message).with_hint("save the real part"));
@@ -217,8 +217,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             Some(at) => Where::InFile { at, storage: tag.storage(&self.stream)?, order: self.stream.order() },
             None => Where::Packed,
         };
-        let path = path.iter().map(|name| name.to_string()).collect();
-        self.outlines.push(Outline { path, dims: head.dims, place });
+        self.outlines.push(Outline { dims: head.dims, place });
         Ok(Value::LeftOut)
     }
 

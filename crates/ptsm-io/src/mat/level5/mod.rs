@@ -3,6 +3,7 @@
 mod element;
 mod matrix;
 mod stream;
+mod write;
 
 use std::ops::Range;
 
@@ -18,6 +19,7 @@ use crate::error::{Error, Place, Result};
 pub(crate) use self::element::Storage;
 pub(super) use self::matrix::entries;
 pub(crate) use self::stream::Order;
+pub(super) use self::write::Maker;
 
 /// Bytes in front of the first variable.
 pub(super) const HEADER: usize = 128;
