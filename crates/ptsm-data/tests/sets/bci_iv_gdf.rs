@@ -146,6 +146,10 @@ fn evaluation_files_take_labels_from_files_of_their_own() {
     // Without labels nothing can be learnt, but decoded.
     let error = load(id, folder.path(), &[], Some(&bare([0.0, 1.0]))).unwrap_err();
     assert!(error.to_string().contains("no recording has a trial of its classes"), "{error}");
+    let classes = ["a", "b"].map(String::from);
+    let source = ptsm_data::Source::Recordings(super::common::recordings(id, folder.path(), &[]));
+    let wanted = ptsm_data::arrays::Wanted::Unlabelled(&classes);
+    assert_eq!(source.load_as(Some(&bare([0.0, 1.0])), None, wanted).unwrap().trials.len(), 4);
     let item = &found(id, folder.path(), &[]).items[0];
     let recordings = super::common::recordings(id, folder.path(), &[]);
     let parts = recordings.set().read(item, recordings.options(), &bare([0.0, 1.0])).unwrap();
