@@ -5,6 +5,7 @@
 mod hdf5;
 mod level5;
 mod outline;
+mod sparse;
 mod text;
 mod value;
 
@@ -30,6 +31,9 @@ const DEEPEST: usize = 64;
 
 /// Values of one variable, at most: an empty cell takes some 130 bytes of memory, and a packed file can hold 1032 bytes of such in one.
 const MOST_VALUES: usize = 1 << 22;
+
+/// Deflate makes at most this many bytes of one; whoever claims more is lying.
+const MOST_PER_BYTE: u64 = 1032;
 
 /// An opened file. Variables are read when asked for.
 #[derive(Debug)]
