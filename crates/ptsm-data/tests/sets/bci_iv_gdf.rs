@@ -132,7 +132,13 @@ fn missing_samples_are_never_part_of_a_trial() {
     let largest = filtered.trials.to_vec().into_iter().fold(0.0f32, |a, x| a.max(x.abs()));
     assert!(largest < 20.0, "{largest}");
     // A cue in a gap begins nothing.
-    save_gdf(&folder.path().join("A01T.gdf"), &LABELS, SECONDS, &events([769, 770, 771, 772]), &[1300..1400]);
+    save_gdf(
+        &folder.path().join("A01T.gdf"),
+        &LABELS,
+        SECONDS,
+        &events([769, 770, 771, 772]),
+        std::slice::from_ref(&(1300..1400)),
+    );
     let loaded = load(id, folder.path(), &[], Some(&bare([0.0, 1.0]))).unwrap();
     assert_eq!(loaded.trials.len(), 3);
     assert!(notes(&loaded).contains("A01T.gdf: 1 cues come where samples are missing"), "{}", notes(&loaded));

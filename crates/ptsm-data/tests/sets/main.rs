@@ -6,6 +6,7 @@ mod bci_iv;
 mod bci_iv_gdf;
 mod common;
 mod contract;
+mod damaged;
 #[path = "../../../ptsm-io/tests/shared/edf_made.rs"]
 mod edf_made;
 #[path = "../../../ptsm-io/tests/shared/gdf_made.rs"]

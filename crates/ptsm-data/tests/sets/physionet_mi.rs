@@ -158,7 +158,9 @@ fn other_rates_are_resampled_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     cohort(folder.path(), &[1]);
     let slow = Run { rate_hz: 128, ..Run::usual() };
-    [4, 8, 12].map(|run| slow.save(&folder.path().join("S088"), 88, run));
+    for run in [4, 8, 12] {
+        slow.save(&folder.path().join("S088"), 88, run);
+    }
     for name in ["broadband", "motor"] {
         let with = [("exclude", "none"), ("pipeline", name)];
         let loaded = load(ID, folder.path(), &with, None).unwrap();

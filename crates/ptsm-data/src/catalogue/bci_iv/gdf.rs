@@ -20,7 +20,7 @@ const RUN: &str = "32766";
 
 /// Reads the runs of a session that have trials.
 pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-    let path = item.files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let path = item.file();
     let opened = ptsm_io::open(path)?;
     check_signals(set, path, &opened)?;
     let electrodes: Vec<usize> = (0..set.channels.len()).collect();

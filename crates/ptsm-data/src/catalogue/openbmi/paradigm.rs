@@ -20,7 +20,7 @@ pub(in crate::catalogue) struct Paradigm {
     pub(super) classes: &'static [&'static str],
     /// Trials of each class (by the numbers of files) in the offline and the online phase.
     pub(super) trials: [&'static [usize]; 2],
-    /// Bytes of memory that reading a phase takes, for each byte of its file, as measured on files of full size.
+    /// About how many bytes of memory reading a phase takes for each byte of its file.
     pub(super) memory: u64,
     pub(super) events: &'static [(&'static str, &'static str)],
     pub(super) choices: &'static [Choice],
