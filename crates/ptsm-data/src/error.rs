@@ -101,6 +101,22 @@ pub enum Error {
     /// The user asked to stop.
     #[error("stopped while data were read")]
     Stopped,
+    /// A file that cannot be downloaded.
+    #[error("{}: {message}", path.display())]
+    Download {
+        /// Where it should be.
+        path: PathBuf,
+        /// What went wrong.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
+    /// Text that is no address of a mirror.
+    #[error("the mirror `{text}` is no address")]
+    Mirror {
+        /// What was given.
+        text: String,
+    },
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ptsm_io::Error),
@@ -124,6 +140,10 @@ impl Error {
             ),
             Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
                 hint.as_deref()
+            }
+            Error::Download { hint, .. } => Some(hint),
+            Error::Mirror { .. } => {
+                Some("give what stands before the path, such as `https://mirror.example.org`")
             }
             Error::Signal { error, .. } => error.hint(),
             Error::Stopped => Some("start it again"),

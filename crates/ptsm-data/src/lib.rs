@@ -2,11 +2,12 @@
 //!
 //! [`Source`] is what `--data ID [--root DIR]` means: the simulated cohort ([`simulate`]), [`arrays`] of the user's own, or a data set
 //! of recordings ([`catalogue`]).
-//! [`Source::load`] gives trials. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
+//! [`download`] gets data sets of recordings. [`Source::load`] gives trials. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
 
 pub mod arrays;
 pub mod catalogue;
 mod cohort;
+pub mod download;
 mod error;
 mod fingerprint;
 mod protocol;
@@ -16,7 +17,7 @@ mod source;
 mod split;
 mod subjects;
 
-pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
+pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
 pub use protocol::Protocol;
 pub use recordings::{Cache, LoadOptions, Recordings};

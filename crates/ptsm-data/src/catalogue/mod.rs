@@ -1,7 +1,7 @@
 //! Data sets that are known by name, and what a data set is.
 //!
 //! A data set finds its files under a folder and reads them; all else (choosing people, cutting trials, the cache) is the same for
-//! all of them and is in [`crate::recordings`]. Adding one is a file here and a line in [`DATA_SETS`].
+//! all of them and is in `crate::recordings`. Adding one is a file here and a line in [`DATA_SETS`].
 
 mod bci_iv;
 mod channels;
@@ -75,9 +75,14 @@ pub struct Item {
 }
 
 impl Item {
+    /// The file that is opened.
+    pub(crate) fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
     /// Its first file and which part of it, for messages.
     pub fn place(&self) -> String {
-        let file = self.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        let file = self.file().display().to_string();
         if self.part.is_empty() { file } else { format!("{file}, {}", self.part) }
     }
 }
