@@ -109,7 +109,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The recordings under `target`, unpacked where needed.
-fn unpacked() -> Result<PathBuf> {
+pub(crate) fn unpacked() -> Result<PathBuf> {
     let to = target().join("data");
     let unpack = root().join("../shared/data/unpack");
     if !unpack.exists() {
