@@ -1,0 +1,83 @@
+//! Which files belong to a header. Renamed recordings are common: headers go on naming the old files.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// A file that was found, and a note where it is not the one the header names.
+#[derive(Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) note: Option<String>,
+}
+
+/// The file with the samples.
+pub(super) fn samples(header: &Path, named: Option<&str>) -> Result<Found> {
+    let tried = candidates(header, named, &["eeg", "dat"]);
+    find(&tried, named).ok_or_else(|| {
+        let names: Vec<String> = tried.iter().map(|path| format!("`{}`", path.display())).collect();
+        let message = format!("its samples are not there; looked for {}", names.join(" and "));
+        Error::format(&header.into(), message)
+            .with_hint("put the file beside the header, or correct the line `DataFile=` in it")
+    })
+}
+
+/// The file with the markers, if there is one; otherwise what to say about it.
+pub(super) fn markers(header: &Path, named: Option<&str>) -> Result<Found, Option<String>> {
+    let ending = if is_ahdr(header) { "amrk" } else { "vmrk" };
+    find(&candidates(header, named, &[ending]), named).ok_or_else(|| {
+        named.map(|named| format!("the marker file `{named}` is not there: the recording has no events"))
+    })
+}
+
+/// Whether this is a header whose samples have one signal more than it describes.
+pub(super) fn is_ahdr(header: &Path) -> bool {
+    header.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ahdr"))
+}
+
+fn find(tried: &[PathBuf], named: Option<&str>) -> Option<Found> {
+    let (i, path) = tried.iter().enumerate().find(|(_, path)| path.is_file())?;
+    let note = named.filter(|_| i > 0).map(|named| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        format!("`{named}`, which the header names, is not there; `{name}` is read")
+    });
+    Some(Found { path: path.clone(), note })
+}
+
+/// Where a file may be: where the header says, then under the header's own name. Names are relative to the header; of an absolute
+/// one, which is of the machine that recorded, only the last part counts.
+fn candidates(header: &Path, named: Option<&str>, endings: &[&str]) -> Vec<PathBuf> {
+    let base = header.file_stem().unwrap_or_default();
+    let mut tried = vec![];
+    if let Some(named) = named {
+        let named = named.replace("$b", &base.to_string_lossy()).replace('\\', "/");
+        let absolute = named.starts_with('/') || named.get(1..2) == Some(":");
+        let name = if absolute { named.rsplit('/').next().unwrap_or_default() } else { &named };
+        tried.push(header.with_file_name(name));
+    }
+    for ending in endings {
+        let path = header.with_extension(ending);
+        if !tried.contains(&path) {
+            tried.push(path);
+        }
+    }
+    tried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_files_beside_the_header() {
+        let tried = |named| candidates(Path::new("d/sub-1.vhdr"), named, &["eeg"]);
+        let eeg = PathBuf::from("d/sub-1.eeg");
+        for same in [None, Some("sub-1.eeg"), Some("$b.eeg")] {
+            assert_eq!(tried(same), std::slice::from_ref(&eeg));
+        }
+        assert_eq!(tried(Some("raw/a.eeg")), [PathBuf::from("d/raw/a.eeg"), eeg.clone()]);
+        for absolute in ["C:\\data\\a.eeg", "/data/a.eeg", "\\\\server\\a.eeg"] {
+            assert_eq!(tried(Some(absolute)), [PathBuf::from("d/a.eeg"), eeg.clone()], "{absolute}");
+        }
+    }
+}
