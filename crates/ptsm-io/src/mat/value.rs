@@ -183,3 +183,15 @@ impl Numbers {
         each!(self, all => all[range].iter().map(|&x| x as f32).collect())
     }
 }
+
+/// Numbers of one kind.
+macro_rules! from {
+    ($($kind:ident: $type:ty),*) => {$(
+        impl From<Vec<$type>> for Numbers {
+            fn from(all: Vec<$type>) -> Numbers {
+                Numbers::$kind(all)
+            }
+        }
+    )*};
+}
+from!(I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64);

@@ -1,0 +1,22 @@
+//! Arrays that were found and not read.
+
+use super::level5::{Order, Storage};
+
+/// Numbers somewhere in a file.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// The field inside the variable.
+    pub(crate) path: Vec<String>,
+    /// At least two.
+    pub(crate) dims: Vec<usize>,
+    pub(crate) place: Where,
+}
+
+/// Where numbers are.
+#[derive(Debug)]
+pub(crate) enum Where {
+    /// As they are, from this byte on.
+    InFile { at: usize, storage: Storage, order: Order },
+    /// In a packed variable: to be had only by inflating what is in front of them.
+    Packed,
+}
