@@ -9,6 +9,7 @@ pub mod catalogue;
 mod cohort;
 mod error;
 mod fingerprint;
+mod own;
 mod protocol;
 mod recordings;
 pub mod simulate;

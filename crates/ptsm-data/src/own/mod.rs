@@ -1,0 +1,10 @@
+//! Recordings of the user's own: a BIDS folder, or files listed in a manifest.
+
+pub(crate) mod bids;
+mod classes;
+mod common;
+mod notes;
+mod numbers;
+mod sheet;
+mod survey;
+mod walk;
