@@ -1,0 +1,5 @@
+//! Recordings of the user's own, from folders and manifests to trials.
+#![allow(clippy::unwrap_used)]
+
+mod bids;
+mod common;
