@@ -21,6 +21,7 @@ pub mod mat;
 pub mod npy;
 pub mod npz;
 mod opened;
+mod records;
 mod stored;
 
 pub use bytes::Bytes;

@@ -137,7 +137,6 @@ impl Opened {
     /// Checks that the parts of a header fit. Where `stretches` is empty all samples are one.
     pub(crate) fn new(place: &Place, mut header: Header, samples: Box<dyn Samples>) -> Result<Opened> {
         let refuse = |message: String| Err(Error::format(place, message));
-        let mut rates: BTreeMap<(u64, usize), (usize, usize)> = BTreeMap::new();
         for signal in &header.signals {
             if !(signal.rate_hz.is_finite() && signal.rate_hz > 0.0) {
                 return refuse(format!(
@@ -145,18 +144,11 @@ impl Opened {
                     signal.name, signal.rate_hz
                 ));
             }
-            // Electrodes decide; where there is none, whatever there is.
-            let (electrodes, all) = rates.entry((signal.rate_hz.to_bits(), signal.samples)).or_default();
-            *electrodes += usize::from(signal.kind == Kind::Eeg && signal.microvolts);
-            *all += 1;
         }
-        let most = rates.iter().max_by_key(|((rate, _), counts)| (**counts, *rate)).map(|(key, _)| *key);
-        let Some((rate, length)) = most else {
+        let main = main_of(&header.signals);
+        let Some(length) = main.first().map(|&i| header.signals[i].samples) else {
             return refuse("has no signal".into());
         };
-        let main: Vec<usize> = (0..header.signals.len())
-            .filter(|&i| (header.signals[i].rate_hz.to_bits(), header.signals[i].samples) == (rate, length))
-            .collect();
         if header.stretches.is_empty() {
             header.stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
         }
@@ -299,6 +291,19 @@ impl Opened {
         let found: Vec<usize> = self.main.iter().filter(of).copied().collect();
         if found.is_empty() { self.main.clone() } else { found }
     }
+}
+
+/// The signals that share rate and length with most electrodes; where there is no electrode, with most signals.
+pub(crate) fn main_of(signals: &[Signal]) -> Vec<usize> {
+    let key = |signal: &Signal| (signal.rate_hz.to_bits(), signal.samples);
+    let mut rates: BTreeMap<(u64, usize), (usize, usize)> = BTreeMap::new();
+    for signal in signals {
+        let (electrodes, all) = rates.entry(key(signal)).or_default();
+        *electrodes += usize::from(signal.kind == Kind::Eeg && signal.microvolts);
+        *all += 1;
+    }
+    let most = rates.iter().max_by_key(|((rate, _), counts)| (**counts, *rate)).map(|(key, _)| *key);
+    (0..signals.len()).filter(|&i| Some(key(&signals[i])) == most).collect()
 }
 
 /// A signal as a channel of a recording.

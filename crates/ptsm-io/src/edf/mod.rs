@@ -1,0 +1,67 @@
+//! EDF, EDF+, BDF and BDF+.
+//!
+//! Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7 (EDF); Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8 (EDF+). BDF is the
+//! same with 24 bits per sample.
+//!
+//!   256 bytes about the file | 256 bytes about each signal | record 0: samples of signal 0, of signal 1, ... | record 1 | ...
+//!
+//! Who was recorded, by whom and when is stepped over. Opening reads the header and the annotations: in EDF+ and BDF+ a block of each
+//! record, in BDF the trigger signal.
+
+mod annotations;
+mod header;
+mod status;
+mod timeline;
+
+use std::path::Path;
+
+use crate::bytes::Bytes;
+use crate::error::{Place, Result};
+use crate::opened::{Header, Kind, Mark, Opened, Signal};
+use crate::records::Records;
+
+use annotations::Annotations;
+use header::Head;
+use timeline::Timeline;
+
+/// Opens a recording.
+pub fn open(path: &Path) -> Result<Opened> {
+    parse(Bytes::open(path)?, &path.into())
+}
+
+/// Opens a recording that is in memory.
+pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+    let mut head = Head::read(&bytes, place)?;
+    let mut notes = std::mem::take(&mut head.notes);
+    let signals: Vec<Signal> =
+        head.fields.iter().map(|field| field.signal(head.records, head.record_s)).collect();
+    let records = Records {
+        start: head.start,
+        record_bytes: head.record_bytes,
+        count: head.records,
+        lanes: head.fields.iter().map(|field| field.lane(false)).collect(),
+        bytes,
+    };
+    let labels = head.fields.iter().map(|field| &*field.label).collect();
+    let annotations = Annotations::read(&records, &head.annotations, &labels);
+    let timeline = Timeline::new(&head, &signals, &annotations, &mut notes);
+    let mut marks = annotations.marks;
+    marks.iter_mut().for_each(|mark| mark.onset_s -= timeline.zero_s);
+    if head.bdf {
+        for (field, signal) in
+            head.fields.iter().zip(&signals).filter(|(_, signal)| signal.kind == Kind::Stimulus)
+        {
+            let triggers = status::rises(&records, field);
+            marks.extend(triggers.map(|trigger| Mark {
+                onset_s: timeline.time_s(trigger.record, trigger.sample as f64 / signal.rate_hz),
+                duration_s: 0.0,
+                sample: None,
+                text: trigger.value.to_string(),
+            }));
+        }
+    }
+    timeline.place(&mut marks, &mut notes);
+    let header =
+        Header { format: head.format, signals, stretches: timeline.stretches, marks, epochs: None, notes };
+    Opened::new(place, header, Box::new(records))
+}

@@ -1,0 +1,34 @@
+//! Units of voltage.
+
+/// A voltage's plain name and how many microvolts it is; none for anything else. Knows the micro sign, the Greek letter, and both as
+/// they look when UTF-8 is taken for Latin-1.
+pub(crate) fn voltage(unit: &str) -> Option<(&'static str, f64)> {
+    let prefix = unit.strip_suffix(['V', 'v'])?;
+    match prefix {
+        "" => Some(("V", 1e6)),
+        "m" => Some(("mV", 1e3)),
+        "u" | "U" | "\u{b5}" | "\u{3bc}" | "\u{c2}\u{b5}" | "\u{ce}\u{bc}" => Some(("uV", 1.0)),
+        "n" => Some(("nV", 1e-3)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cursor::latin1;
+
+    #[test]
+    fn voltages_are_known_however_micro_is_spelled() {
+        for bytes in [&b"uV"[..], b"\xb5V", "\u{b5}V".as_bytes(), "\u{3bc}V".as_bytes(), b"UV"] {
+            assert_eq!(voltage(&latin1(bytes)), Some(("uV", 1.0)), "{bytes:?}");
+        }
+        assert_eq!(voltage("mV"), Some(("mV", 1000.0)));
+        assert_eq!(voltage("V"), Some(("V", 1e6)));
+        assert_eq!(voltage("nV"), Some(("nV", 1e-3)));
+        // Mega is not milli.
+        for other in ["", "%", "Ohm", "MV", "degC", "V/s", "uV/mm"] {
+            assert_eq!(voltage(other), None, "{other}");
+        }
+    }
+}
