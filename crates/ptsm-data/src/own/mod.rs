@@ -3,6 +3,8 @@
 pub(crate) mod bids;
 mod classes;
 mod common;
+pub(crate) mod files;
+mod matrix;
 mod notes;
 mod numbers;
 mod sheet;

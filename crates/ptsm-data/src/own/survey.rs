@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptsm_signal::{Band, FilterKind, Pick, Pipeline};
+use ptsm_signal::{Band, FilterKind, Pick, Pipeline, Who};
 use rayon::prelude::*;
 
+use super::classes::{Classes, technical};
 use super::common::Common;
 use super::notes::Notes;
+use super::numbers::natural;
 use super::sheet::Sheet;
-use crate::catalogue::{Item, Options};
-use crate::error::Result;
+use crate::catalogue::{Item, Options, Part};
+use crate::error::{Error, Result};
+
+/// How many event codes a message lists.
+const MOST_LISTED: usize = 60;
 
 /// Where the pipeline of one's own recordings comes from.
 pub(super) const PIPELINE: &str = "broadband on purpose, since nothing is known of the task: 0.5-45 Hz without delay, 100 Hz, 0-4 s after \
@@ -31,6 +36,8 @@ pub(super) struct Tally {
 pub(super) struct Survey {
     /// Channels they share.
     pub(super) common: Common,
+    /// How many of them could be opened.
+    pub(super) opened: usize,
     /// Every event code.
     pub(super) codes: BTreeMap<String, Tally>,
     /// About how many bytes each takes in memory.
@@ -128,6 +135,7 @@ impl Survey {
         };
         Survey {
             dropped,
+            opened: opened.len(),
             codes,
             memory: facts.iter().map(|facts| facts.as_ref().map_or(0, bytes)).collect(),
             notes,
@@ -149,8 +157,45 @@ impl Survey {
         Pipeline { band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
     }
 
+    /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
+    pub(super) fn part(
+        &self,
+        mut sheet: Sheet,
+        item: &Item,
+        pipeline: &Pipeline,
+        classes: Option<&Classes>,
+    ) -> Result<Part> {
+        let chosen = sheet.chosen(pipeline, &self.common);
+        if chosen.is_empty() {
+            return Err(Error::Content {
+                path: item.files.first().cloned().unwrap_or_default(),
+                message: "has no channel that every recording has".into(),
+                hint: Some("pick channels in `[pipeline]`, or leave recordings of another kind out".into()),
+            });
+        }
+        if let Some(classes) = classes {
+            classes.rename(&mut sheet.events);
+            sheet.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
+        }
+        let signal = sheet.signal(&chosen, &item.place())?;
+        let notes = self.dropped(pipeline).cloned().into_iter().collect();
+        let who = Who { subject: item.subject, session: item.session, run: item.run };
+        Ok(Part { who, signal, notes })
+    }
+
+    /// Event codes that may begin trials, with how often they occur.
+    pub(super) fn listed(&self) -> String {
+        let mut usable: Vec<(&String, &Tally)> =
+            self.codes.iter().filter(|(code, _)| !technical(code)).collect();
+        usable.sort_by(|a, b| natural(a.0, b.0));
+        let each = usable.iter().take(MOST_LISTED).map(|(code, tally)| format!("{code} ({})", tally.events));
+        let more = usable.len().saturating_sub(MOST_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", each.collect::<Vec<_>>().join(", "))
+    }
+
     /// What the user should know of channels that are left out.
-    pub(super) fn dropped(&self, pipeline: &Pipeline) -> Option<&String> {
+    fn dropped(&self, pipeline: &Pipeline) -> Option<&String> {
         self.dropped.as_ref().filter(|_| pipeline.pick == Pick::All)
     }
 }
@@ -180,7 +225,6 @@ mod tests {
 
     use super::super::sheet::Column;
     use super::*;
-    use crate::error::Error;
 
     fn items(n: u32) -> Vec<Item> {
         let item = |subject| Item {

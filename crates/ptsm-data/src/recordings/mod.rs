@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::catalogue::{DATA_SETS, DataSet, Options};
 use crate::error::{Error, Result};
 use crate::own::bids::Bids;
+use crate::own::files::Files;
 
 /// A data set, where it is and what was chosen about it.
 #[derive(Clone)]
@@ -36,6 +37,11 @@ impl Recordings {
         if let Some(folder) = id.strip_prefix("bids:") {
             let folder = at(folder);
             return Recordings::new(Arc::new(Bids::open(&folder, id)?), &folder, given).map(Some);
+        }
+        if let Some(manifest) = id.strip_prefix("files:") {
+            let manifest = at(manifest);
+            let folder = manifest.parent().unwrap_or(Path::new("")).to_path_buf();
+            return Recordings::new(Arc::new(Files::open(&manifest)?), &folder, given).map(Some);
         }
         let Some(&set) = DATA_SETS.iter().find(|set| set.about().id == id) else { return Ok(None) };
         let Some(root) = root else {

@@ -1,17 +1,15 @@
 //! Which recordings of a folder, and which of their events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::classes::{Classes, technical};
 use super::super::numbers::{natural, number};
-use super::super::survey::Tally;
+use super::super::survey::Survey;
 use crate::catalogue::{Choice, Options};
 use crate::error::{Error, Result};
 
 /// More classes than this are no classes but labels of single events.
 const MOST_CLASSES: usize = 20;
-/// How many codes a message lists.
-const MOST_LISTED: usize = 60;
 
 /// What can be chosen.
 pub(super) const CHOICES: &[Choice] = &[
@@ -103,37 +101,36 @@ pub(super) fn given(id: &str, options: &Options) -> Result<Option<Classes>> {
 }
 
 /// Names of the classes that events stand for.
-pub(super) fn names(
-    id: &str,
-    given: Option<&Classes>,
-    codes: &BTreeMap<String, Tally>,
-) -> Result<Vec<String>> {
+pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Result<Vec<String>> {
     let refuse =
         |message: String, hint: String| Err(Error::Source { id: id.to_string(), message, hint: Some(hint) });
-    let mut usable: Vec<&str> = codes.keys().map(String::as_str).filter(|code| !technical(code)).collect();
+    let mut usable: Vec<&str> =
+        survey.codes.keys().map(String::as_str).filter(|code| !technical(code)).collect();
     usable.sort_by(|a, b| natural(a, b));
+    if survey.opened == 0 {
+        // Reading says why.
+        return Ok(given.map(|classes| classes.names().to_vec()).unwrap_or_default());
+    }
     if usable.is_empty() {
         return refuse(
             "no recording has an event".into(),
             "trials begin at events: an `events.tsv` beside each recording lists them".into(),
         );
     }
-    let listed = || {
-        let each = usable.iter().take(MOST_LISTED).map(|code| format!("{code} ({})", codes[*code].events));
-        let more = usable.len().saturating_sub(MOST_LISTED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{}{more}", each.collect::<Vec<_>>().join(", "))
-    };
     match given {
         None if usable.len() > MOST_CLASSES => refuse(
-            format!("there are {} kinds of events, too many to be classes: {}", usable.len(), listed()),
+            format!(
+                "there are {} kinds of events, too many to be classes: {}",
+                usable.len(),
+                survey.listed()
+            ),
             "say which begin trials: `--with classes=left:T1,right:T2`".into(),
         ),
         None => Ok(usable.into_iter().map(String::from).collect()),
-        Some(classes) => match classes.absent(codes.keys().map(String::as_str)).first() {
+        Some(classes) => match classes.absent(usable.iter().copied()).first() {
             Some(class) => refuse(
                 format!("no event stands for class `{class}`"),
-                format!("the events are {}; `--with classes=CLASS:EVENT,..`", listed()),
+                format!("the events are {}; `--with classes=CLASS:EVENT,..`", survey.listed()),
             ),
             None => Ok(classes.names().to_vec()),
         },
@@ -143,10 +140,15 @@ pub(super) fn names(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::super::survey::Tally;
     use super::*;
 
-    fn tallies(codes: &[&str]) -> BTreeMap<String, Tally> {
-        codes.iter().map(|code| (code.to_string(), Tally { events: 3, recordings: 1 })).collect()
+    fn survey(codes: &[&str]) -> Survey {
+        let tally = Tally { events: 3, recordings: 1 };
+        let codes = codes.iter().map(|code| (code.to_string(), tally)).collect();
+        let mut survey = Survey::default();
+        (survey.codes, survey.opened) = (codes, 1);
+        survey
     }
 
     #[test]
@@ -166,10 +168,10 @@ mod tests {
 
     #[test]
     fn every_event_is_a_class_unless_there_are_too_many() {
-        let few = tallies(&["right", "left", "boundary", "BAD_x"]);
+        let few = survey(&["right", "left", "boundary", "BAD_x"]);
         assert_eq!(names("x", None, &few).unwrap(), ["left", "right"]);
         let many: Vec<String> = (0..90).map(|i| format!("e{i}")).collect();
-        let many = tallies(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        let many = survey(&many.iter().map(String::as_str).collect::<Vec<_>>());
         let error = names("x", None, &many).unwrap_err();
         assert!(
             error.to_string().contains("90 kinds of events") && error.to_string().contains("e9 (3), e10"),
@@ -177,7 +179,7 @@ mod tests {
         );
         assert!(error.to_string().contains("and 30 more") && error.hint().unwrap().contains("classes="));
         assert!(
-            names("x", None, &tallies(&["boundary"]))
+            names("x", None, &survey(&["boundary"]))
                 .unwrap_err()
                 .to_string()
                 .contains("no recording has an event")
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn classes_without_events_are_refused_with_the_events_there_are() {
-        let codes = tallies(&["T0", "T1", "T2"]);
+        let codes = survey(&["T0", "T1", "T2"]);
         let wanted = |text| Classes::parse(text).unwrap();
         assert_eq!(names("x", Some(&wanted("r:T2,l:T1")), &codes).unwrap(), ["r", "l"]);
         let error = names("x", Some(&wanted("l:T1,r:T3")), &codes).unwrap_err();

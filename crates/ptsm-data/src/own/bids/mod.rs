@@ -16,7 +16,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptsm_signal::{Pipeline, SubjectId, Who};
+use ptsm_signal::{Pipeline, SubjectId};
 use serde_json::{Map, Value};
 
 use super::sheet::Sheet;
@@ -108,7 +108,7 @@ impl DataSet for Bids {
         notes.extend(survey.notes.iter().cloned());
         Ok(Found {
             items,
-            classes: choose::names(&self.id, given.as_ref(), &survey.codes)?,
+            classes: choose::names(&self.id, given.as_ref(), &survey)?,
             excluded: vec![],
             missing: listed.missing,
             notes,
@@ -117,28 +117,20 @@ impl DataSet for Bids {
 
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
         let survey = self.survey(options)?;
-        let mut sheet = sheet(item, options)?;
-        let chosen = sheet.chosen(pipeline, &survey.common);
-        if chosen.is_empty() {
-            return Err(nothing_in_common(item));
+        let sheet = sheet(item, options)?;
+        if options.get("bad") == "refuse" {
+            let bad = |&at: &usize| Some(&sheet.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
+            let bad: Vec<String> = sheet.chosen(pipeline, &survey.common).iter().filter_map(bad).collect();
+            if !bad.is_empty() {
+                return Err(Error::Content {
+                    path: item.files.first().cloned().unwrap_or_default(),
+                    message: format!("channels are marked as bad: {}", bad.join(", ")),
+                    hint: Some("pick other channels in `[pipeline]`, or give `--with bad=keep`".into()),
+                });
+            }
         }
-        let bad: Vec<&str> =
-            chosen.iter().map(|&at| &sheet.columns[at]).filter(|c| c.bad).map(|c| &*c.name).collect();
-        if options.get("bad") == "refuse" && !bad.is_empty() {
-            return Err(Error::Content {
-                path: item.files[0].clone(),
-                message: format!("channels are marked as bad: {}", bad.join(", ")),
-                hint: Some("pick other channels in `[pipeline]`, or give `--with bad=keep`".into()),
-            });
-        }
-        if let Some(classes) = choose::given(&self.id, options)? {
-            classes.rename(&mut sheet.events);
-            sheet.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
-        }
-        let signal = sheet.signal(&chosen, &item.place())?;
-        let notes = survey.dropped(pipeline).cloned().into_iter().collect();
-        let who = Who { subject: item.subject, session: item.session, run: item.run };
-        Ok(vec![Part { who, signal, notes }])
+        let classes = choose::given(&self.id, options)?;
+        survey.part(sheet, item, pipeline, classes.as_ref()).map(|part| vec![part])
     }
 
     fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
@@ -152,7 +144,7 @@ impl DataSet for Bids {
 
 /// A recording with what its tables say over it.
 fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
-    let Some((first, others)) = item.files.split_first() else { return Err(nothing_in_common(item)) };
+    let (first, others) = item.files.split_first().expect("a recording is a file");
     let beside = |suffix: &str, extension: &str| -> Vec<&Path> {
         let fits = |path: &&PathBuf| {
             let entities = Entities::parse(&name(path));
@@ -176,14 +168,4 @@ fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
     }
     sheet.notes.extend(notes);
     Ok(sheet)
-}
-
-fn nothing_in_common(item: &Item) -> Error {
-    Error::Content {
-        path: item.files.first().cloned().unwrap_or_default(),
-        message: "has no channel that every recording has".into(),
-        hint: Some(
-            "pick channels in `[pipeline]`, or leave recordings of another kind out with `--with`".into(),
-        ),
-    }
 }
