@@ -36,6 +36,9 @@ pub fn format_of(path: &Path) -> Option<&'static Format> {
 pub fn open(path: &Path) -> Result<Opened> {
     match format_of(path) {
         Some(format) => (format.open)(path),
+        None if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) => {
+            Err(Error::format(&path.into(), "is compressed").with_hint("unpack it first: gunzip FILE"))
+        }
         None => {
             let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
             Err(Error::format(&path.into(), "is no recording this program knows by its name")

@@ -1,7 +1,6 @@
 //! NPZ: several arrays in one file, a ZIP archive of NPY files.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, Write};
+use std::io::{Cursor, Write};
 use std::path::Path;
 
 use zip::result::ZipError;
@@ -9,6 +8,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::atomic::write_atomically;
+use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::npy::{Array, read_array, write_array};
 
@@ -20,22 +20,19 @@ const MOST_PER_BYTE: u64 = 1032;
 pub struct Archive {
     place: Place,
     length: u64,
-    zip: ZipArchive<BufReader<File>>,
+    zip: ZipArchive<Cursor<Bytes>>,
 }
 
 /// Opens an archive.
 pub fn read(path: &Path) -> Result<Archive> {
-    let place = Place::from(path);
-    let open = || {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let mut start = Vec::new();
-        (&mut file).take(6).read_to_end(&mut start)?;
-        file.rewind()?;
-        Ok((file, length, start))
-    };
-    let (file, length, start) = open().map_err(|error| Error::system(path, "open", error))?;
-    let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
+    parse(Bytes::open(path)?, &path.into())
+}
+
+/// Opens the bytes of an archive.
+pub fn parse(bytes: Bytes, place: &Place) -> Result<Archive> {
+    let (place, length) = (place.clone(), bytes.len() as u64);
+    let start: Vec<u8> = bytes.iter().take(6).copied().collect();
+    let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         let hint = match &start[..] {
             b"\x93NUMPY" => "this is a single array; put all arrays in one file with `numpy.savez`",
             [b'P', b'K', ..] => "the file is incomplete or damaged; copy or save it again",

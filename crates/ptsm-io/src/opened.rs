@@ -265,7 +265,7 @@ impl Opened {
                 &electrodes
             }
         };
-        if let Some(&other) = signals.iter().find(|i| !self.main.contains(i)) {
+        if let Some(&other) = signals.iter().find(|i| self.main.binary_search(i).is_err()) {
             let name = self.header.signals.get(other).map_or("?", |s| &s.name);
             let message = format!("signal `{name}` has another rate than the {} Hz of most", self.rate_hz());
             return Err(Error::format(&self.place, message).with_hint("leave it out"));

@@ -211,10 +211,41 @@ fn what_does_not_fit_the_recording_is_refused() {
     let mut short = recording();
     short.samples.truncate(40);
     short.events = vec![Event { sample: 0, code: "T1".into(), samples: 0 }];
-    let error = Pipeline { band: Some(Band { high_hz: Some(40.0), ..band }), ..plain() }
-        .cut(&short, &cues(), WHO)
-        .unwrap_err();
+    let filtered = Pipeline { band: Some(Band { high_hz: Some(40.0), ..band }), ..plain() };
+    // Where no window fits, nothing needs to be filtered.
+    let cut = filtered.cut(&short, &cues(), WHO).unwrap();
+    assert_eq!((cut.trials.len(), cut.short), (0, 1));
+    let error = Pipeline { window_s: [0.0, 0.05], ..filtered }.cut(&short, &cues(), WHO).unwrap_err();
     assert!(error.to_string().contains("10 samples are too few"), "{error}");
+}
+
+#[test]
+fn nothing_is_filtered_or_cut_across_a_gap() {
+    let kind = FilterKind::ZeroPhase { order: 2 };
+    let band = Some(Band { low_hz: Some(1.0), high_hz: Some(40.0), kind });
+    let pipeline = Pipeline { band, rate_hz: Some(100.0), window_s: [0.0, 0.5], ..plain() };
+    let whole = recording();
+    let at = whole.length() / 2 + 3;
+    let part = |from: usize, to: usize| {
+        let samples = (0..whole.channels.len()).flat_map(|c| whole.channel(c)[from..to].to_vec()).collect();
+        let inside = whole.events.iter().filter(|e| (from..to).contains(&e.sample));
+        let events = inside.map(|e| Event { sample: e.sample - from, ..e.clone() }).collect();
+        Recording::new(RATE, whole.channels.clone(), samples, events).unwrap()
+    };
+    let mut apart = pipeline.cut(&part(0, at), &cues(), WHO).unwrap();
+    let second = pipeline.cut(&part(at, whole.length()), &cues(), WHO).unwrap();
+    assert!(!apart.trials.is_empty() && !second.trials.is_empty());
+    apart.trials.append(&second.trials).unwrap();
+    let together = pipeline.cut(&whole.clone().with_breaks(vec![at]).unwrap(), &cues(), WHO).unwrap();
+    assert_eq!(together.trials.to_vec(), apart.trials.to_vec());
+    assert_ne!(pipeline.cut(&whole, &cues(), WHO).unwrap().trials.to_vec(), apart.trials.to_vec());
+    // A gap inside a window leaves the trial out.
+    let cue = whole.events.iter().find(|e| e.code == "T1").unwrap().sample;
+    let cut = pipeline.cut(&whole.clone().with_breaks(vec![cue + 10]).unwrap(), &cues(), WHO).unwrap();
+    assert_eq!((cut.short, cut.trials.len()), (1, 4));
+    for breaks in [vec![0], vec![5, 5], vec![9, 3], vec![whole.length()]] {
+        assert!(whole.clone().with_breaks(breaks).is_err());
+    }
 }
 
 #[test]

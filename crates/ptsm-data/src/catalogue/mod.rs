@@ -3,7 +3,16 @@
 //! A data set finds its files under a folder and reads them; all else (choosing people, cutting trials, the cache) is the same for
 //! all of them and is in [`crate::recordings`]. Adding one is a file here and a line in [`DATA_SETS`].
 
+mod bci_iv;
+mod channels;
+mod disk;
+mod kul_aad;
+mod matlab;
+mod openbmi;
 mod options;
+mod physionet_mi;
+mod refusal;
+mod signal;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +24,15 @@ pub use options::{Choice, Options};
 use crate::error::Result;
 
 /// Every data set that has a name, in the order users see them.
-pub const DATA_SETS: &[&dyn DataSet] = &[];
+pub const DATA_SETS: &[&dyn DataSet] = &[
+    &physionet_mi::PhysionetMi,
+    &openbmi::IMAGERY,
+    &openbmi::ERP,
+    &openbmi::SSVEP,
+    &kul_aad::KulAad,
+    &bci_iv::A,
+    &bci_iv::B,
+];
 
 /// What should be known of a data set.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

@@ -4,17 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// A file that was found, and a note where it is not the one the header names.
-#[derive(Debug, PartialEq)]
-pub(super) struct Found {
-    pub(super) path: PathBuf,
-    pub(super) note: Option<String>,
-}
-
-/// The file with the samples.
-pub(super) fn samples(header: &Path, named: Option<&str>) -> Result<Found> {
+/// The file with the samples. A note where it is not the one the header names.
+pub(super) fn samples(header: &Path, named: Option<&str>, notes: &mut Vec<String>) -> Result<PathBuf> {
     let tried = candidates(header, named, &["eeg", "dat"]);
-    find(&tried, named).ok_or_else(|| {
+    find(&tried, named, notes).ok_or_else(|| {
         let names: Vec<String> = tried.iter().map(|path| format!("`{}`", path.display())).collect();
         let message = format!("its samples are not there; looked for {}", names.join(" and "));
         Error::format(&header.into(), message)
@@ -22,12 +15,14 @@ pub(super) fn samples(header: &Path, named: Option<&str>) -> Result<Found> {
     })
 }
 
-/// The file with the markers, if there is one; otherwise what to say about it.
-pub(super) fn markers(header: &Path, named: Option<&str>) -> Result<Found, Option<String>> {
+/// The file with the markers, if there is one. A note where it is not the one the header names.
+pub(super) fn markers(header: &Path, named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
     let ending = if is_ahdr(header) { "amrk" } else { "vmrk" };
-    find(&candidates(header, named, &[ending]), named).ok_or_else(|| {
-        named.map(|named| format!("the marker file `{named}` is not there: the recording has no events"))
-    })
+    let found = find(&candidates(header, named, &[ending]), named, notes);
+    if let (None, Some(named)) = (&found, named) {
+        notes.push(format!("the marker file `{named}` is not there: the recording has no events"));
+    }
+    found
 }
 
 /// Whether this is a header whose samples have one signal more than it describes.
@@ -35,13 +30,14 @@ pub(super) fn is_ahdr(header: &Path) -> bool {
     header.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ahdr"))
 }
 
-fn find(tried: &[PathBuf], named: Option<&str>) -> Option<Found> {
+/// The first file that is there.
+fn find(tried: &[PathBuf], named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
     let (i, path) = tried.iter().enumerate().find(|(_, path)| path.is_file())?;
-    let note = named.filter(|_| i > 0).map(|named| {
+    if let (1.., Some(named)) = (i, named) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        format!("`{named}`, which the header names, is not there; `{name}` is read")
-    });
-    Some(Found { path: path.clone(), note })
+        notes.push(format!("`{named}`, which the header names, is not there; `{name}` is read"));
+    }
+    Some(path.clone())
 }
 
 /// Where a file may be: where the header says, then under the header's own name. Names are relative to the header; of an absolute

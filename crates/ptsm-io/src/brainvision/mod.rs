@@ -24,21 +24,11 @@ use crate::opened::{Header, Opened};
 pub fn open(path: &Path) -> Result<Opened> {
     let place = Place::from(path);
     let mut head = Head::read(&place, &Bytes::open(path)?)?;
-    let data = files::samples(path, head.data_file.as_deref())?;
-    let samples = Bytes::open(&data.path)?;
-    head.notes.extend(data.note);
-    let marks = match files::markers(path, head.marker_file.as_deref()) {
-        Ok(found) => {
-            head.notes.extend(found.note);
-            Some((found.path.clone(), Bytes::open(&found.path)?))
-        }
-        Err(note) => {
-            head.notes.extend(note);
-            None
-        }
-    };
-    let marks = marks.as_ref().map(|(path, bytes)| (&**path, &**bytes));
-    assemble(&place, head, marks, (&Place::from(&*data.path), samples))
+    let data = files::samples(path, head.data_file.as_deref(), &mut head.notes)?;
+    let markers = files::markers(path, head.marker_file.as_deref(), &mut head.notes);
+    let marker_bytes = markers.as_deref().map(Bytes::open).transpose()?;
+    let markers = markers.as_deref().zip(marker_bytes.as_deref());
+    assemble(&place, head, markers, (&Place::from(&*data), Bytes::open(&data)?))
 }
 
 /// Opens a recording whose three parts are in memory; the names of files in the header are not looked at. `path` is what errors

@@ -2,6 +2,7 @@
 //!
 //! [`MatFile::open`] lists the variables, [`MatFile::read`] reads one, [`MatFile::read_some`] only some fields of one.
 
+mod hdf5;
 mod level5;
 mod outline;
 mod text;
@@ -9,10 +10,13 @@ mod value;
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::bytes::Bytes;
+use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
+use self::hdf5::Hdf5;
 use self::level5::{Order, Variable};
 use self::outline::Outline;
 pub use value::{Numbers, Value};
@@ -27,13 +31,14 @@ const MOST_VALUES: usize = 1 << 22;
 #[derive(Debug)]
 pub struct MatFile {
     place: Place,
-    bytes: Bytes,
+    bytes: Arc<Bytes>,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
     Level5 { order: Order, variables: Vec<Variable> },
+    Hdf5(Hdf5),
 }
 
 /// What is wanted of a field.
@@ -55,21 +60,27 @@ impl MatFile {
 
     /// The same from bytes; `place` is for messages.
     pub fn parse(bytes: Bytes, place: &Place) -> Result<MatFile> {
-        let place = place.clone();
-        let order = order(&bytes, &place)?;
-        let mut variables = level5::list(&bytes, order, &place)?;
-        // Of variables with the same name the last counts, as in MATLAB.
-        let mut seen = HashSet::new();
-        variables.reverse();
-        variables.retain(|variable| seen.insert(variable.name.clone()));
-        variables.reverse();
-        Ok(MatFile { place, bytes, kind: Kind::Level5 { order, variables } })
+        let bytes = Arc::new(bytes);
+        let kind = match family(&bytes, place)? {
+            Family::Level5(order) => {
+                let mut variables = level5::list(&bytes, order, place)?;
+                // Of variables with the same name the last counts, as in MATLAB.
+                let mut seen = HashSet::new();
+                variables.reverse();
+                variables.retain(|variable| seen.insert(variable.name.clone()));
+                variables.reverse();
+                Kind::Level5 { order, variables }
+            }
+            Family::Hdf5 => Kind::Hdf5(Hdf5::open(&bytes, place)?),
+        };
+        Ok(MatFile { place: place.clone(), bytes, kind })
     }
 
     /// Names of the variables, in the file's order.
     pub fn names(&self) -> Vec<String> {
         match &self.kind {
             Kind::Level5 { variables, .. } => variables.iter().map(|v| v.name.clone()).collect(),
+            Kind::Hdf5(file) => file.names.clone(),
         }
     }
 
@@ -94,6 +105,8 @@ impl MatFile {
                 let variable = variables.iter().find(|v| v.name == name).ok_or_else(|| self.missing(name))?;
                 variable.read(&self.bytes, *order, &self.place, want)
             }
+            Kind::Hdf5(file) if !file.names.iter().any(|known| known == name) => Err(self.missing(name)),
+            Kind::Hdf5(file) => file.read(name, &self.place, want),
         }
     }
 
@@ -107,18 +120,30 @@ impl MatFile {
     }
 }
 
-/// Which byte of a number comes first; refuses what is not level 5.
-fn order(bytes: &[u8], place: &Place) -> Result<Order> {
+/// The two kinds of files that are read.
+enum Family {
+    Level5(Order),
+    Hdf5,
+}
+
+/// What every HDF5 file begins with, after as many bytes as its writer likes: 512 in MATLAB's files.
+const HDF5: &[u8] = b"\x89HDF\r\n\x1A\n";
+
+fn family(bytes: &[u8], place: &Place) -> Result<Family> {
     let refuse = |message: &str, hint: &str| Err(Error::format(place, message).with_hint(hint));
+    if bytes.starts_with(HDF5) || bytes.get(512..).is_some_and(|bytes| bytes.starts_with(HDF5)) {
+        return Ok(Family::Hdf5);
+    }
     if bytes.len() >= 4 && bytes[..4].contains(&0) {
         return refuse("is a MATLAB file of level 4", "save it in MATLAB with `-v7`");
     }
     let Some(end) = bytes.get(124..level5::HEADER) else {
-        return refuse("is too short for a MATLAB file", "the file is incomplete; copy or download it again");
+        return refuse("is too short for a MATLAB file", DAMAGED);
     };
     match *end {
-        [0, 1, b'I', b'M'] => Ok(Order::Little),
-        [1, 0, b'M', b'I'] => Ok(Order::Big),
+        [0, 1, b'I', b'M'] => Ok(Family::Level5(Order::Little)),
+        [1, 0, b'M', b'I'] => Ok(Family::Level5(Order::Big)),
+        [0, 2, b'I', b'M'] => refuse("is a MATLAB file of v7.3 without its HDF5 part at byte 512", DAMAGED),
         [a, b, b'I', b'M'] | [b, a, b'M', b'I'] => {
             let message = format!("is a MATLAB file of the unknown version {b}.{a}");
             refuse(&message, "save it in MATLAB with `-v7`")

@@ -19,4 +19,6 @@ pub(crate) enum Where {
     InFile { at: usize, storage: Storage, order: Order },
     /// In a packed variable: to be had only by inflating what is in front of them.
     Packed,
+    /// In a dataset of HDF5 whose rows are the last dimension.
+    Rows(Box<hdf5_pure::Dataset>),
 }

@@ -166,6 +166,7 @@ impl Numbers {
     }
 
     /// As doubles.
+    #[allow(clippy::unnecessary_cast)] // of one kind they are
     pub fn to_f64(&self) -> Vec<f64> {
         each!(self, all => all.iter().map(|&x| x as f64).collect())
     }
@@ -179,6 +180,7 @@ impl Numbers {
     ///
     /// # Panics
     /// Where the range is not inside.
+    #[allow(clippy::unnecessary_cast)] // of one kind they are
     pub fn part_f32(&self, range: std::ops::Range<usize>) -> Vec<f32> {
         each!(self, all => all[range].iter().map(|&x| x as f32).collect())
     }

@@ -5,14 +5,13 @@ mod header;
 mod read;
 mod write;
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 pub use data::Data;
 pub(crate) use read::array as read_array;
 pub(crate) use write::array as write_array;
 
+use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 
 /// An array: its values in C order (the last index runs fastest) and its shape.
@@ -61,12 +60,10 @@ impl Array {
 
 /// Reads a `.npy` file.
 pub fn read(path: &Path) -> Result<Array> {
-    let place = Place::from(path);
-    let open = || {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok((file, length))
-    };
-    let (file, length) = open().map_err(|error| Error::system(path, "open", error))?;
-    read_array(&mut BufReader::new(file), length, &place)
+    parse(&Bytes::open(path)?, &path.into())
+}
+
+/// Reads the bytes of a `.npy` file.
+pub fn parse(bytes: &[u8], place: &Place) -> Result<Array> {
+    read_array(&mut &*bytes, bytes.len() as u64, place)
 }

@@ -117,7 +117,7 @@ impl Tag {
 
     /// Signed or unsigned words: sizes and lengths. Some writers use the wrong one of the two types.
     pub(super) fn words(self, stream: &mut Stream<'_>, what: &str, most: u64) -> Result<Vec<i32>> {
-        if !matches!(self.kind, 5 | 6) || self.bytes % 4 != 0 {
+        if !matches!(self.kind, 5 | 6) || !self.bytes.is_multiple_of(4) {
             let (kind, bytes) = (self.kind, self.bytes);
             let message = format!("{what} must be whole numbers, not {bytes} bytes of type {kind}");
             return Err(stream.error(message).with_hint(DAMAGED));
@@ -172,7 +172,7 @@ impl Tag {
     /// How the numbers of this element are stored.
     pub(super) fn storage(self, stream: &Stream<'_>) -> Result<Storage> {
         match Storage::of(self.kind) {
-            Some(storage) if self.bytes % storage.size() as u64 == 0 => Ok(storage),
+            Some(storage) if self.bytes.is_multiple_of(storage.size() as u64) => Ok(storage),
             _ => {
                 let (kind, bytes) = (self.kind, self.bytes);
                 let message = format!("{bytes} bytes of type {kind} are no numbers");

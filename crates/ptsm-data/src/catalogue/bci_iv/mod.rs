@@ -1,0 +1,85 @@
+//! BCI Competition IV, data sets 2a and 2b: nine people each imagine movements.
+//!
+//! Description: doi:10.3389/fnins.2012.00055. There are two distributions: MATLAB files of BNCI Horizon 2020, which hold all labels, and
+//! the competition's GDF files, whose evaluation sessions have their labels in files of their own.
+
+mod bnci;
+mod cues;
+mod find;
+mod gdf;
+mod graz;
+mod remote;
+
+use std::path::Path;
+
+use ptsm_signal::Pipeline;
+
+use super::disk::file_name;
+use super::signal::zero_phase;
+use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::error::Result;
+use graz::Graz;
+pub(super) use graz::{A, B};
+
+/// People of each set, numbered from 1.
+const PEOPLE: u32 = 9;
+/// The rate of all files.
+const RATE_HZ: f64 = 250.0;
+
+impl DataSet for Graz {
+    fn about(&self) -> About {
+        let meaning = |(code, class): (usize, &(&str, &str))| ((code + 1).to_string(), class.0.to_string());
+        About {
+            id: self.id.into(),
+            title: self.title.into(),
+            people: PEOPLE,
+            licence: "CC BY-ND 4.0 (BNCI Horizon 2020)".into(),
+            citation: self.citation.into(),
+            home: "https://bnci-horizon-2020.eu/database/data-sets".into(),
+            events: self
+                .classes
+                .iter()
+                .enumerate()
+                .map(meaning)
+                .chain([("783".into(), "a cue whose class is in a file of labels (GDF, evaluation)".into())])
+                .collect(),
+            pipeline: "motor: all electrodes, 4-38 Hz, 0-4 s after the cue, as most deep networks are trained; broadband: 0.5-45 Hz; \
+                       each trial is divided by its own deviation"
+                .into(),
+            cautions: self.cautions.iter().map(|caution| caution.to_string()).collect(),
+        }
+    }
+
+    fn choices(&self) -> &'static [Choice] {
+        self.choices
+    }
+
+    fn pipeline(&self, options: &Options) -> Result<Pipeline> {
+        let band = match options.get("pipeline") {
+            "broadband" => zero_phase(0.5, 45.0),
+            _ => zero_phase(4.0, 38.0),
+        };
+        Ok(Pipeline { band, rate_hz: Some(RATE_HZ), window_s: [0.0, 4.0], ..Pipeline::default() })
+    }
+
+    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+        find::find(self, root, options)
+    }
+
+    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+        let first = item.files.first().map(|path| file_name(path).to_lowercase());
+        match first.is_some_and(|name| name.ends_with(".gdf")) {
+            true => gdf::read(self, item, options, pipeline),
+            false => bnci::read(self, item, options, pipeline),
+        }
+    }
+
+    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+        Ok(remote::remote(self, options))
+    }
+}
+
+/// Whether trials that an expert marked are left out.
+fn drops(options: &Options) -> bool {
+    options.get("artifacts") == "drop"
+}

@@ -1,0 +1,25 @@
+//! Where to download the MATLAB files from.
+
+use std::path::PathBuf;
+
+use ptsm_signal::SubjectId;
+
+use super::PEOPLE;
+use super::graz::{Graz, Half};
+use crate::catalogue::{Checksum, Options, Remote};
+
+/// Every file that was chosen.
+pub(super) fn remote(set: &Graz, options: &Options) -> Vec<Remote> {
+    let halves = Half::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
+    let halves: Vec<Half> = halves.collect();
+    let file = |(subject, half)| {
+        let name = set.mat(subject, half);
+        Remote {
+            subject: Some(SubjectId(subject)),
+            url: format!("https://lampx.tugraz.at/~bci/database/{}/{name}", set.folder),
+            path: PathBuf::from(name),
+            checksum: Checksum::Unpublished,
+        }
+    };
+    (1..=PEOPLE).flat_map(|subject| halves.iter().map(move |&half| (subject, half))).map(file).collect()
+}

@@ -1,0 +1,55 @@
+//! Files of the data set, and where to download them from.
+
+use std::path::{Path, PathBuf};
+
+use ptsm_signal::SubjectId;
+
+use super::{CLASSES, ID, PEOPLE};
+use crate::catalogue::disk::{file_name, files, numbers, once, size};
+use crate::catalogue::{Checksum, Found, Item, Remote};
+use crate::error::Result;
+
+/// Looks for everybody.
+pub(super) fn find(root: &Path) -> Result<Found> {
+    let mut all = files(ID, root, &[".mat"])?;
+    // The authors' script writes files of the same names to a folder beside.
+    all.sort_by_key(|path| path.components().any(|part| part.as_os_str() == "preprocessed_data"));
+    let named = all.into_iter().filter_map(|path| {
+        let [subject] = numbers("S+.mat", &file_name(&path))?[..] else { return None };
+        (1..=PEOPLE).contains(&subject).then_some((subject, path))
+    });
+    let (present, twice) = once(named);
+    let classes = CLASSES.map(String::from).to_vec();
+    let mut found = Found { classes, notes: twice.into_iter().collect(), ..Found::default() };
+    if present.is_empty() {
+        found.missing = (1..=PEOPLE).map(place).collect();
+    }
+    found.items = present
+        .into_iter()
+        .map(|(subject, path)| Item {
+            subject: SubjectId(subject),
+            session: 1,
+            run: 1,
+            // Single or double precision, packed a little; half or all of it again while it is converted.
+            memory: 3 * size(&path),
+            files: vec![path],
+            part: String::new(),
+        })
+        .collect();
+    Ok(found)
+}
+
+/// Everybody's file. The record's listing has an MD5 for each, which none of its pages repeats.
+pub(super) fn remote() -> Vec<Remote> {
+    let file = |subject| Remote {
+        subject: Some(SubjectId(subject)),
+        url: format!("https://zenodo.org/records/4004271/files/S{subject}.mat?download=1"),
+        path: place(subject),
+        checksum: Checksum::Unpublished,
+    };
+    (1..=PEOPLE).map(file).collect()
+}
+
+fn place(subject: u32) -> PathBuf {
+    PathBuf::from(format!("S{subject}.mat"))
+}

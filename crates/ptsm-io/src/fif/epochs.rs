@@ -1,0 +1,152 @@
+//! Trials: one matrix of `[trials, channels, time]`, and an event for each.
+
+use std::collections::HashMap;
+
+use super::contents::{Contents, Data};
+use super::raw;
+use super::tags::MATRIX;
+use crate::bytes::Bytes;
+use crate::cursor::{Cursor, DAMAGED};
+use crate::error::{Error, Place, Result};
+use crate::opened::{Epochs, Mark, Samples, Stretch};
+use crate::stored::Encoding;
+
+/// The sizes that follow the values of a matrix of three dimensions: three and how many they are.
+const SIZES: usize = 16;
+
+/// Samples of trials, one trial after the other, in each one channel after the other.
+#[derive(Debug)]
+pub(super) struct Trials {
+    bytes: Bytes,
+    /// The first byte.
+    at: usize,
+    encoding: Encoding,
+    gains: Vec<f64>,
+    /// Samples of one trial.
+    pub(super) samples: usize,
+    pub(super) trials: usize,
+}
+
+impl Trials {
+    /// Finds the samples.
+    pub(super) fn new(
+        bytes: Bytes,
+        contents: &Contents,
+        data: Data,
+        gains: Vec<f64>,
+        place: &Place,
+    ) -> Result<Trials> {
+        let refuse =
+            |message: String| Err(Error::format(&place.at(data.at as u64), message).with_hint(DAMAGED));
+        if data.of & MATRIX == 0 || data.size < SIZES {
+            return refuse(format!("trials are a matrix, not {} bytes of type {}", data.size, data.of));
+        }
+        let encoding = raw::encoding(&Data { of: data.of & !MATRIX, ..data }, place)?;
+        let mut cursor = Cursor::new(&bytes, place);
+        cursor.seek(data.at + data.size - SIZES)?;
+        let mut size = || cursor.i32_be();
+        let (samples, width, trials, dimensions) = (size()?, size()?, size()?, size()?);
+        let shape = format!("[{trials}, {width}, {samples}]");
+        if dimensions != 3 {
+            return refuse(format!("trials are a matrix of 3 dimensions, not of {dimensions}"));
+        }
+        let [Ok(samples), Ok(width), Ok(trials)] = [samples, width, trials].map(usize::try_from) else {
+            return refuse(format!("a matrix {shape} is not possible"));
+        };
+        let needed = [width, trials, encoding.bytes()].iter().try_fold(samples, |n, by| n.checked_mul(*by));
+        if needed != Some(data.size - SIZES) {
+            return refuse(format!("a matrix {shape} does not take the {} bytes it has", data.size - SIZES));
+        }
+        if width != gains.len() {
+            return refuse(format!("a matrix {shape} does not fit {} channels", gains.len()));
+        }
+        if samples == 0 || trials == 0 {
+            return refuse(format!("a matrix {shape} holds no trial"));
+        }
+        if let (Some(first), Some(last)) = (contents.first, contents.last)
+            && i64::from(last) - i64::from(first) + 1 != samples as i64
+        {
+            return refuse(format!("trials of samples {first} to {last} are not those of a matrix {shape}"));
+        }
+        Ok(Trials { bytes, at: data.at, encoding, gains, samples, trials })
+    }
+
+    /// What each trial is of and where it lies, with a mark at its cue where that is inside.
+    pub(super) fn layout(
+        &self,
+        contents: &Contents,
+        place: &Place,
+    ) -> Result<(Epochs, Vec<Stretch>, Vec<Mark>)> {
+        let events = contents.events.as_chunks::<3>().0;
+        if 3 * self.trials != contents.events.len() {
+            let message = format!(
+                "{} numbers of events are not three for each of {} trials",
+                contents.events.len(),
+                self.trials
+            );
+            return Err(Error::format(place, message).with_hint(DAMAGED));
+        }
+        let names = names(&contents.values);
+        let code = |value: &i32| names.get(value).map_or_else(|| value.to_string(), |name| name.to_string());
+        let codes: Vec<String> = events.iter().map(|[_, _, value]| code(value)).collect();
+        let first = contents.first.unwrap_or(0);
+        let cue = usize::try_from(-i64::from(first)).ok().filter(|&cue| cue < self.samples);
+        let start_s = f64::from(first) / contents.rate_hz;
+        let raw_rate_hz =
+            contents.raw_rate_hz.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(contents.rate_hz);
+        let (mut stretches, mut marks) = (vec![], vec![]);
+        for (trial, ([sample, ..], text)) in events.iter().zip(&codes).enumerate() {
+            let begins_s = (f64::from(*sample) - f64::from(events[0][0])) / raw_rate_hz;
+            let first = trial * self.samples;
+            stretches.push(Stretch { start_s: begins_s, first, samples: self.samples });
+            let sample = cue.map(|cue| first + cue);
+            marks.push(Mark { onset_s: begins_s - start_s, duration_s: 0.0, sample, text: text.clone() });
+        }
+        Ok((Epochs { samples: self.samples, start_s, codes }, stretches, marks))
+    }
+}
+
+/// Names of values: `left:1;right:2`. Of several names for one value the first counts.
+fn names(text: &str) -> HashMap<i32, &str> {
+    let mut names = HashMap::new();
+    for pair in text.split(';') {
+        // Names may hold colons of their own.
+        if let Some((name, value)) = pair.rsplit_once(':')
+            && let Ok(value) = value.trim().parse()
+        {
+            names.entry(value).or_insert(name);
+        }
+    }
+    names
+}
+
+impl Samples for Trials {
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
+        let n = to.len() / signals.len();
+        let bytes = self.encoding.bytes();
+        for (&signal, to) in signals.iter().zip(to.chunks_exact_mut(n)) {
+            let mut done = 0;
+            while done < n {
+                let (trial, t) = ((first + done) / self.samples, (first + done) % self.samples);
+                let count = (self.samples - t).min(n - done);
+                let at = self.at + ((trial * self.gains.len() + signal) * self.samples + t) * bytes;
+                let series = &self.bytes[at..][..count * bytes];
+                self.encoding.series(series, self.gains[signal], &mut to[done..][..count]);
+                done += count;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_belong_to_values() {
+        let names = names("left/hand:1;a:b:2; right : 3;x:1;;y;z:q");
+        assert_eq!(names.len(), 3);
+        assert_eq!((names[&1], names[&2], names[&3]), ("left/hand", "a:b", " right "));
+    }
+}

@@ -1,0 +1,159 @@
+//! What happened when: annotations, or where there are none the changes of a trigger channel.
+
+use super::contents::Contents;
+use super::raw::Raw;
+use crate::error::Result;
+use crate::opened::{Kind, Mark, Samples, Signal, Stretch};
+
+/// A channel that rises more often holds no triggers.
+const MOST: usize = 1 << 20;
+/// Samples of a trigger channel that are looked at together.
+const BLOCK: usize = 1 << 14;
+
+/// The annotations of a raw recording. Their seconds count from the recording's date, which is before the first sample, or where
+/// only the recording has a date from the first sample itself. Dates are compared and forgotten.
+pub(super) fn annotated(contents: &Contents, raw: &Raw, notes: &mut Vec<String>) -> Vec<Mark> {
+    let found = &contents.annotations;
+    let (starts, ends, texts) = (found.starts_s.len(), found.ends_s.len(), found.texts.len());
+    if starts != ends || starts != texts {
+        if starts + ends + texts > 0 {
+            notes.push(format!(
+                "the annotations are damaged ({starts} starts, {ends} ends, {texts} texts) and left out"
+            ));
+        }
+        return vec![];
+    }
+    let before_s = match (found.date_s, contents.date_s) {
+        (Some(own), Some(recording)) => raw.start_s - (own - recording),
+        (None, Some(_)) => 0.0,
+        (_, None) => raw.start_s,
+    };
+    let times = found.starts_s.iter().zip(&found.ends_s).zip(&found.texts);
+    let mark = |((start_s, end_s), text): ((&f64, &f64), &String)| {
+        let onset_s = start_s - before_s;
+        let sample = sample(&raw.stretches, onset_s, contents.rate_hz);
+        Mark { onset_s, duration_s: (end_s - start_s).max(0.0), sample, text: text.clone() }
+    };
+    times.map(mark).collect()
+}
+
+/// The sample of a moment; none in gaps and outside.
+fn sample(stretches: &[Stretch], onset_s: f64, rate_hz: f64) -> Option<usize> {
+    // Half a sample early is still the first.
+    let after = stretches.partition_point(|stretch| stretch.start_s - 0.5 / rate_hz <= onset_s);
+    let stretch = stretches.get(after.checked_sub(1)?)?;
+    let offset = ((onset_s - stretch.start_s) * rate_hz).round().max(0.0);
+    (offset < stretch.samples as f64).then(|| stretch.first + offset as usize)
+}
+
+/// Whether a mark is an event. Others are about the signal: spans to leave out, and places where recordings were joined.
+pub(super) fn is_event(mark: &Mark) -> bool {
+    !starts_with(mark, "BAD") && !starts_with(mark, "EDGE")
+}
+
+fn starts_with(mark: &Mark, word: &str) -> bool {
+    mark.text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// Stretches that also end where recordings were joined, which MNE marks `EDGE boundary`.
+pub(super) fn parted(stretches: &[Stretch], marks: &[Mark], rate_hz: f64) -> Vec<Stretch> {
+    let mut joints: Vec<usize> =
+        marks.iter().filter(|m| starts_with(m, "EDGE")).filter_map(|m| m.sample).collect();
+    joints.sort_unstable();
+    joints.dedup();
+    let mut parted = vec![];
+    for stretch in stretches {
+        let mut rest = *stretch;
+        let from = joints.partition_point(|&joint| joint <= stretch.first);
+        for joint in joints[from..].iter().take_while(|&&joint| joint < stretch.first + stretch.samples) {
+            let samples = joint - rest.first;
+            parted.push(Stretch { samples, ..rest });
+            let start_s = stretch.start_s + (joint - stretch.first) as f64 / rate_hz;
+            rest = Stretch { start_s, first: *joint, samples: rest.samples - samples };
+        }
+        parted.push(rest);
+    }
+    parted
+}
+
+/// Rises of the trigger channel, each with its new value. This reads the channel to its end.
+///
+/// Of several channels the one counts that sums up the others: `STI101`, then `STI 014`, then the first.
+pub(super) fn triggered(signals: &[Signal], raw: &Raw, notes: &mut Vec<String>) -> Result<Vec<Mark>> {
+    let triggers: Vec<usize> = (0..signals.len()).filter(|&i| signals[i].kind == Kind::Stimulus).collect();
+    let named = |name| triggers.iter().copied().find(|&i| signals[i].name.replace(' ', "") == name);
+    let Some(channel) = named("STI101").or_else(|| named("STI014")).or(triggers.first().copied()) else {
+        return Ok(vec![]);
+    };
+    let Signal { name, rate_hz, .. } = &signals[channel];
+    let mut marks = vec![];
+    let mut values = vec![0.0; BLOCK];
+    for stretch in &raw.stretches {
+        // A value that is there when the stretch begins began before.
+        let mut before = f32::INFINITY;
+        for offset in (0..stretch.samples).step_by(BLOCK) {
+            let values = &mut values[..BLOCK.min(stretch.samples - offset)];
+            raw.read(&[channel], stretch.first + offset, values)?;
+            for (i, value) in values.iter().map(|value| value.round()).enumerate() {
+                if value > before && value > 0.0 {
+                    if marks.len() == MOST {
+                        notes
+                            .push(format!("`{name}` changes too often for a channel of triggers: no events"));
+                        return Ok(vec![]);
+                    }
+                    let (offset, text) = (offset + i, (value as i64).to_string());
+                    let onset_s = stretch.start_s + offset as f64 / rate_hz;
+                    marks.push(Mark { onset_s, duration_s: 0.0, sample: Some(stretch.first + offset), text });
+                }
+                before = value;
+            }
+        }
+    }
+    if !marks.is_empty() {
+        notes.push(format!("events come from the trigger channel `{name}`"));
+    }
+    Ok(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joints_part_stretches() {
+        let stretch = |start_s, first, samples| Stretch { start_s, first, samples };
+        let mark = |sample, text: &str| Mark { onset_s: 0.0, duration_s: 0.0, sample, text: text.into() };
+        let marks = [
+            mark(Some(120), "EDGE boundary"),
+            mark(Some(100), "EDGE boundary"),
+            mark(Some(40), "edge boundary"),
+            mark(Some(50), "BAD boundary"),
+            mark(Some(120), "EDGE boundary"),
+            mark(None, "EDGE boundary"),
+            mark(Some(0), "EDGE boundary"),
+        ];
+        let stretches = [stretch(0.0, 0, 100), stretch(3.0, 100, 50)];
+        let expected =
+            [stretch(0.0, 0, 40), stretch(0.4, 40, 60), stretch(3.0, 100, 20), stretch(3.2, 120, 30)];
+        assert_eq!(parted(&stretches, &marks, 100.0), expected);
+        assert!(
+            is_event(&mark(None, "left")) && !is_event(&mark(None, "bad_x")) && is_event(&mark(None, "ed"))
+        );
+    }
+
+    #[test]
+    fn moments_have_samples_outside_of_gaps() {
+        let stretch = |start_s, first, samples| Stretch { start_s, first, samples };
+        let stretches = [stretch(0.0, 0, 100), stretch(3.0, 100, 50)];
+        let at = |onset_s| sample(&stretches, onset_s, 100.0);
+        assert_eq!(
+            [at(-0.006), at(-0.004), at(0.0), at(0.994), at(0.996)],
+            [None, Some(0), Some(0), Some(99), None]
+        );
+        assert_eq!(
+            [at(2.99), at(2.996), at(3.1), at(3.494), at(3.5)],
+            [None, Some(100), Some(110), Some(149), None]
+        );
+        assert_eq!([at(f64::NAN), at(f64::INFINITY), at(1e300)], [None; 3]);
+    }
+}

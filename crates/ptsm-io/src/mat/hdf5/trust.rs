@@ -1,0 +1,42 @@
+//! What a dataset claims, held against the bytes that are there, before memory is taken for it.
+
+use hdf5_pure::Dataset;
+
+use super::{HINT, fault};
+use crate::error::{Error, Place, Result};
+
+/// Deflate makes at most this many bytes of one.
+const MOST_PER_BYTE: u64 = 1032;
+
+/// What may always be read, however small the file: values that were never written take no bytes.
+const ALWAYS: u64 = 1 << 24;
+
+/// Bytes of values a file can hold.
+pub(super) fn most(length: u64) -> u64 {
+    length.saturating_mul(MOST_PER_BYTE).max(ALWAYS)
+}
+
+/// Bytes of a dataset's values, of which `most` may be read from a file of some length.
+pub(super) fn check(dataset: &Dataset, most: u64, length: u64, place: &Place) -> Result<u64> {
+    let fault = |error| fault(place, &error);
+    let size = dataset.element_size().map_err(fault)?;
+    let bytes = |shape: &[u64]| shape.iter().try_fold(size, |n, &d| n.checked_mul(d.max(1)));
+    let shape = dataset.shape().map_err(fault)?;
+    let Some(whole) = bytes(&shape).filter(|&whole| whole <= most) else {
+        let message = format!("claims {shape:?} values of {size} bytes each; the file cannot hold them");
+        return Err(Error::format(place, message).with_hint(HINT));
+    };
+    let Some(chunk_shape) = dataset.chunk_shape().map_err(fault)? else { return Ok(whole) };
+    let one = bytes(&chunk_shape).unwrap_or(u64::MAX);
+    let mut stored = 0_u64;
+    for chunk in dataset.chunks().map_err(fault)? {
+        stored = stored.saturating_add(chunk.storage_size);
+        let inside = chunk.offset.iter().zip(&shape).all(|(at, size)| at < size);
+        if !inside || stored > length || one > chunk.storage_size.saturating_mul(MOST_PER_BYTE) {
+            let (at, packed) = (&chunk.offset, chunk.storage_size);
+            let message = format!("claims a chunk of {one} bytes at {at:?} of {shape:?}, packed in {packed}");
+            return Err(Error::format(&place.at(chunk.address), message).with_hint(HINT));
+        }
+    }
+    Ok(whole)
+}
