@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod catalogue;
+mod check;
 mod cohort;
 mod error;
 mod fingerprint;
@@ -19,6 +20,7 @@ mod subjects;
 
 pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
 pub use error::{Error, Result};
+pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
 pub use recordings::Recordings;
 pub use source::{Entry, Loaded, Source, sources};

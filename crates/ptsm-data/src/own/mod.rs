@@ -1,5 +1,6 @@
 //! Recordings of the user's own: a BIDS folder, or files listed in a manifest.
 
+mod add;
 pub(crate) mod bids;
 mod classes;
 mod common;
@@ -10,3 +11,5 @@ mod numbers;
 mod sheet;
 mod survey;
 mod walk;
+
+pub use add::{Added, EventCode, Unreadable, add_folder};

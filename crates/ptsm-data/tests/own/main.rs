@@ -1,5 +1,7 @@
 //! Recordings of the user's own, from folders and manifests to trials.
 #![allow(clippy::unwrap_used)]
 
+mod adding;
 mod bids;
 mod common;
+mod manifest;

@@ -1,0 +1,3 @@
+//! Whether recordings are whole.
+
+pub(crate) mod scale;
