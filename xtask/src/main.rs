@@ -1,4 +1,5 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask masks`, `cargo xtask draw`.
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask masks`,
+//! `cargo xtask results`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
 #![allow(clippy::print_stdout)] // a command-line tool: standard output is what it is for
@@ -16,6 +17,7 @@ mod masks;
 mod peak;
 mod protocol;
 mod python;
+mod results;
 mod shell;
 mod test;
 mod worker;
@@ -42,6 +44,8 @@ enum Command {
     Golden(golden::Options),
     /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
     Masks(masks::Options),
+    /// Measure decoders on real recordings and write `docs/results.md`.
+    Results(results::Options),
     /// Draw PTSM's graph for the documentation.
     Draw,
     /// One side of a benchmark, driven by JSON lines on standard input.
@@ -59,6 +63,7 @@ impl Command {
             Command::Bench(bench) => bench.run(),
             Command::Golden(options) => golden::run(&options),
             Command::Masks(options) => masks::run(&options),
+            Command::Results(options) => results::run(&options),
             Command::Draw => draw::run(),
             Command::Worker => worker::run(),
             Command::Peak => peak::run(),

@@ -104,6 +104,27 @@ fn types_and_rates_may_differ_within_a_record() {
 }
 
 #[test]
+fn records_may_hold_one_sample_each() {
+    let records: Vec<[i16; 1]> = (0..40).map(|t| [t * 3]).collect();
+    let records: Vec<&[i16]> = records.iter().map(|record| &record[..]).collect();
+    let mut file = File::new("1.25", vec![counts("C3", &records), counts("C4", &records)]);
+    file.duration = fraction(1, 250);
+    file.signals[0].limits = [-50.0, 50.0, -100.0, 100.0];
+    let opened = opened(&file);
+    assert_eq!(opened.rate_hz(), 250.0);
+    for (first, n) in [(0, 40), (7, 1), (13, 20), (39, 1)] {
+        let mut part = vec![-1.0; 2 * n];
+        opened.read(&[1, 0], first, &mut part).unwrap();
+        for t in 0..n {
+            let value = 3.0 * (first + t) as f32;
+            assert_eq!(part[t], value);
+            // The first signal has two counts a microvolt, and no more than 100.
+            assert!(part[n + t] == value / 2.0 || value > 100.0 && part[n + t].is_nan());
+        }
+    }
+}
+
+#[test]
 fn units_are_scaled_to_microvolts() {
     for (version, unit, factor) in [
         ("2.20", ("", 4275), 1.0),

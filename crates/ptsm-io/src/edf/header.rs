@@ -59,7 +59,7 @@ impl Head {
         let start = start.map_or(end, |said| said as usize);
         if said_start != Some(end as f64) {
             notes.push(format!(
-                "a header of {count} signals has {end} bytes, not as many as it says: samples from byte {start} on"
+                "a header of {count} signals has {end} bytes, it says otherwise: samples from byte {start} on"
             ));
         }
         if record_s < 0.0
@@ -106,7 +106,7 @@ fn is_text(label: &str, bdf: bool) -> bool {
 
 /// The fields of all signals. Each has 256 bytes, which are checked to be there before anything is made of their number.
 fn fields(cursor: &mut Cursor<'_>, count: usize, bdf: bool) -> Result<Vec<Field>> {
-    cursor.clone().skip(256 * count)?;
+    cursor.clone().skip(count.saturating_mul(256))?;
     let texts = |cursor: &mut Cursor<'_>, length: usize| -> Result<Vec<String>> {
         (0..count).map(|_| cursor.text(length)).collect()
     };

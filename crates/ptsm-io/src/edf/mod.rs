@@ -12,17 +12,20 @@ mod annotations;
 mod header;
 mod status;
 mod timeline;
+mod write;
 
 use std::path::Path;
 
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Kind, Mark, Opened, Signal};
+use crate::opened::{Header, Mark, Opened, Signal};
 use crate::records::Records;
 
 use annotations::Annotations;
 use header::Head;
 use timeline::Timeline;
+
+pub use write::{Written, write};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<Opened> {
@@ -47,18 +50,14 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let timeline = Timeline::new(&head, &signals, &annotations, &mut notes);
     let mut marks = annotations.marks;
     marks.iter_mut().for_each(|mark| mark.onset_s -= timeline.zero_s);
-    if head.bdf {
-        for (field, signal) in
-            head.fields.iter().zip(&signals).filter(|(_, signal)| signal.kind == Kind::Stimulus)
-        {
-            let triggers = status::rises(&records, field);
-            marks.extend(triggers.map(|trigger| Mark {
-                onset_s: timeline.time_s(trigger.record, trigger.sample as f64 / signal.rate_hz),
-                duration_s: 0.0,
-                sample: None,
-                text: trigger.value.to_string(),
-            }));
-        }
+    let status = head.fields.iter().zip(&signals).find(|(field, _)| head.bdf && field.label == "Status");
+    if let Some((field, signal)) = status {
+        marks.extend(status::rises(&records, field).map(|trigger| Mark {
+            onset_s: timeline.time_s(trigger.record, trigger.sample as f64 / signal.rate_hz),
+            duration_s: 0.0,
+            sample: None,
+            text: trigger.value.to_string(),
+        }));
     }
     timeline.place(&mut marks, &mut notes);
     let header =

@@ -17,8 +17,10 @@ use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
 use self::hdf5::Hdf5;
-use self::level5::{Order, Variable};
-use self::outline::Outline;
+pub(crate) use self::hdf5::rows_of;
+use self::level5::Variable;
+pub(crate) use self::level5::{Order, Storage};
+pub(crate) use self::outline::{Outline, Where};
 pub use value::{Numbers, Value};
 
 /// Values inside of values, at most.
@@ -108,6 +110,11 @@ impl MatFile {
             Kind::Hdf5(file) if !file.names.iter().any(|known| known == name) => Err(self.missing(name)),
             Kind::Hdf5(file) => file.read(name, &self.place, want),
         }
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> Arc<Bytes> {
+        self.bytes.clone()
     }
 
     fn missing(&self, name: &str) -> Error {

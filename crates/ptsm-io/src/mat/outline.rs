@@ -5,8 +5,6 @@ use super::level5::{Order, Storage};
 /// Numbers somewhere in a file.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// The field inside the variable.
-    pub(crate) path: Vec<String>,
     /// At least two.
     pub(crate) dims: Vec<usize>,
     pub(crate) place: Where,

@@ -86,6 +86,16 @@ impl Value {
         values.get(index.checked_mul(fields.len())?.checked_add(at)?)
     }
 
+    /// How many elements there are; of structs without fields none.
+    pub fn count(&self) -> usize {
+        match self {
+            Value::Struct { fields, values, .. } => values.len().checked_div(fields.len()).unwrap_or(0),
+            Value::Cell { values, .. } => values.len(),
+            Value::Array { real, .. } => real.len(),
+            other => other.dims().iter().fold(1_usize, |n, &d| n.saturating_mul(d)),
+        }
+    }
+
     /// The values of a cell array.
     pub fn cells(&self) -> Option<&[Value]> {
         match self {
@@ -109,6 +119,17 @@ impl Value {
         match self.vector()?[..] {
             [number] => Some(number),
             _ => None,
+        }
+    }
+
+    /// A single string or number as text, without blanks around it; also inside of a single cell.
+    pub fn label(&self) -> Option<String> {
+        match self {
+            Value::Text(rows) if rows.len() == 1 => Some(rows[0].trim().to_string()),
+            Value::Cell { values, .. } if values.len() == 1 && !matches!(values[0], Value::Cell { .. }) => {
+                values[0].label()
+            }
+            _ => self.number().filter(|number| !number.is_nan()).map(|number| number.to_string()),
         }
     }
 
@@ -174,6 +195,14 @@ impl Numbers {
     /// As singles.
     pub fn to_f32(&self) -> Vec<f32> {
         self.part_f32(0..self.len())
+    }
+
+    /// As singles, without a copy where they are.
+    pub fn into_f32(self) -> Vec<f32> {
+        match self {
+            Numbers::F32(all) => all,
+            other => other.to_f32(),
+        }
     }
 
     /// Some of them as singles.

@@ -58,7 +58,7 @@ impl Field {
 }
 
 /// Samples per second. 7 samples in 0.07 s are 100 Hz, not the next number below.
-fn rate_hz(samples: usize, record_s: f64) -> f64 {
+pub(crate) fn rate_hz(samples: usize, record_s: f64) -> f64 {
     let rate_hz = samples as f64 / record_s;
     let whole_hz = rate_hz.round();
     if (rate_hz - whole_hz).abs() <= 1e-12 * rate_hz { whole_hz } else { rate_hz }

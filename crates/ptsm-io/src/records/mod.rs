@@ -17,7 +17,7 @@ use kind::kind_of;
 use scale::Scale;
 use unit::voltage;
 
-pub(crate) use field::{Field, sort_out};
+pub(crate) use field::{Field, rate_hz, sort_out};
 pub(crate) use scale::Ranges;
 pub(crate) use value::{Value, i24};
 
@@ -91,14 +91,26 @@ struct Pick<'a> {
 impl value::Job for Pick<'_> {
     fn run<const WIDTH: usize>(self, read: impl Fn([u8; WIDTH]) -> f64 + Copy) {
         let Pick { records, lane, block, window, row } = self;
+        let record_bytes = records.record_bytes;
+        // Records of one sample, as some files of GDF have them, are gone through in one go.
+        if lane.samples == 1 {
+            let stored = &records.bytes[records.start + block.start * record_bytes..];
+            let numbers = stored.chunks_exact(record_bytes).map(|record| {
+                let mut number = [0; WIDTH];
+                number.copy_from_slice(&record[lane.offset..][..WIDTH]);
+                read(number)
+            });
+            lane.scale.convert(numbers, &mut row[block.start - window.start..block.end - window.start]);
+            return;
+        }
         for record in block {
             let begin = record * lane.samples;
             let from = window.start.max(begin);
             let until = window.end.min(begin + lane.samples);
-            let at = records.start + record * records.record_bytes + lane.offset + (from - begin) * WIDTH;
+            let at = records.start + record * record_bytes + lane.offset + (from - begin) * WIDTH;
             let stored = &records.bytes[at..][..(until - from) * WIDTH];
             let to = &mut row[from - window.start..until - window.start];
-            lane.scale.convert(stored.as_chunks::<WIDTH>().0, to, read);
+            lane.scale.convert(stored.as_chunks().0.iter().map(|&number| read(number)), to);
         }
     }
 }

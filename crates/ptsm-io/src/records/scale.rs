@@ -49,14 +49,13 @@ impl Scale {
         Scale { valid: Some([a.min(b), a.max(b)]), ..self }
     }
 
-    /// Converts some samples.
-    pub(crate) fn convert<S: Copy>(&self, stored: &[S], to: &mut [f32], read: impl Fn(S) -> f64) {
+    /// Converts some numbers.
+    pub(crate) fn convert(&self, numbers: impl Iterator<Item = f64>, to: &mut [f32]) {
         let Scale { digital_min, gain, physical_min, valid } = *self;
         let physical = |number: f64| ((number - digital_min) * gain + physical_min) as f32;
         match valid {
-            None => to.iter_mut().zip(stored).for_each(|(to, &stored)| *to = physical(read(stored))),
-            Some([low, high]) => to.iter_mut().zip(stored).for_each(|(to, &stored)| {
-                let number = read(stored);
+            None => to.iter_mut().zip(numbers).for_each(|(to, number)| *to = physical(number)),
+            Some([low, high]) => to.iter_mut().zip(numbers).for_each(|(to, number)| {
                 *to = if number < low || number > high { f32::NAN } else { physical(number) };
             }),
         }
@@ -69,7 +68,7 @@ mod tests {
 
     fn converted(scale: &Scale, numbers: &[f64]) -> Vec<f32> {
         let mut to = vec![0.0; numbers.len()];
-        scale.convert(numbers, &mut to, |number| number);
+        scale.convert(numbers.iter().copied(), &mut to);
         to
     }
 

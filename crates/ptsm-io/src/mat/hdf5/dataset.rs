@@ -40,9 +40,8 @@ impl Reader<'_> {
             ("char", kind) => self.text(dataset, kind, &dims, path),
             (_, DType::Compound(parts)) => self.complex(dataset, parts, dims, path),
             (_, kind) if want == Want::Outline && is_number(kind) => {
-                let place = Where::Rows(Box::new(dataset.clone()));
-                let path = path.iter().map(|name| name.to_string()).collect();
-                self.outlines.push(Outline { path, dims, place });
+                self.afford(dataset, path)?;
+                self.outlines.push(Outline { dims, place: Where::Rows(Box::new(dataset.clone())) });
                 Ok(Value::LeftOut)
             }
             (class, kind) if is_number(kind) => {

@@ -9,9 +9,12 @@ mod records;
 mod trust;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use hdf5_pure::{AttrValue, Dataset, File, FormatError, Object, Source};
+use hdf5_pure::{
+    AttrValue, ChunkCacheConfig, Dataset, File, FileAccessProperties, FormatError, Object, Source,
+};
 
 use super::outline::Outline;
 use super::value::Value;
@@ -63,7 +66,10 @@ impl Hdf5 {
     /// Opens a file and lists its variables.
     pub(super) fn open(bytes: &Arc<Bytes>, place: &Place) -> Result<Hdf5> {
         let fault = |error| fault(place, &error);
-        let file = File::from_source(Mapped(bytes.clone())).map_err(fault)?;
+        // Windows that follow one another share chunks.
+        let cache = ChunkCacheConfig::new().with_max_bytes(16 << 20).with_max_slots(256);
+        let options = FileAccessProperties::new().with_chunk_cache(cache);
+        let file = File::from_source_with_options(Mapped(bytes.clone()), options).map_err(fault)?;
         let (length, whole) = (bytes.len() as u64, file.superblock().eof_address);
         if length < whole {
             let message = format!("the file ends here; it should have {whole} bytes");
@@ -99,6 +105,11 @@ impl Hdf5 {
         };
         Ok((value, reader.outlines))
     }
+}
+
+/// Rows of numbers as singles. The dataset was found by [`Reader`], which has held its claims against the file.
+pub(crate) fn rows_of(dataset: &Dataset, rows: Range<usize>, place: &Place) -> Result<Vec<f32>> {
+    dataset.read_f32_rows(rows.start as u64, rows.len() as u64).map_err(|error| fault(place, &error))
 }
 
 /// What HDF5 says of a file.

@@ -91,7 +91,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             STRUCT | OBJECT => self.structs(head, end, path, depth)?,
             CHAR => self.text(&head, end)?,
             SPARSE => self.sparse(&head, end)?,
-            6..=15 if want == Want::Outline => self.outline(head, end, path)?,
+            6..=15 if want == Want::Outline => self.outline(head, end)?,
             6..=15 => self.numbers(head, end)?,
             FUNCTION => Value::Opaque("function".into()),
             OPAQUE => Value::Opaque(self.class_of_object(end)),
@@ -207,7 +207,7 @@ impl<'a, 'w> Reader<'a, 'w> {
     }
 
     /// Where numbers are, without reading them.
-    fn outline(&mut self, head: Head, end: u64, path: &[&str]) -> Result<Value> {
+    fn outline(&mut self, head: Head, end: u64) -> Result<Value> {
         if head.complex {
             let message = "complex numbers where real ones are wanted";
             return Err(self.stream.error(message).with_hint("save the real part"));
@@ -217,8 +217,7 @@ impl<'a, 'w> Reader<'a, 'w> {
             Some(at) => Where::InFile { at, storage: tag.storage(&self.stream)?, order: self.stream.order() },
             None => Where::Packed,
         };
-        let path = path.iter().map(|name| name.to_string()).collect();
-        self.outlines.push(Outline { path, dims: head.dims, place });
+        self.outlines.push(Outline { dims: head.dims, place });
         Ok(Value::LeftOut)
     }
 

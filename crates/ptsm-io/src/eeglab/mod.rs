@@ -1,0 +1,118 @@
+//! EEGLAB: `.set`, with samples inside or in `.fdt`.
+//!
+//! A `.set` is a MATLAB file of level 5 or v7.3. It holds the struct `EEG`, or the fields of that struct as variables. Of events only
+//! type, latency and duration are kept, of all else only what describes the signals.
+//!
+//! Samples are read when asked for: a window of an `.fdt`, or of numbers that lie unpacked in the `.set`, costs the window. Numbers in a
+//! packed variable can only be had by inflating all of it; that is done when samples are first read, not when the file is opened, and
+//! they are held from then on. Packed numbers of v7.3 lie in chunks, of which a window needs only some.
+
+mod channels;
+mod epochs;
+mod events;
+mod fields;
+mod samples;
+mod sizes;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use self::fields::{Data, Fields};
+use self::samples::{Inflated, Plain, Rows};
+use crate::bytes::Bytes;
+use crate::error::{Error, Place, Result};
+use crate::mat::{MatFile, Order, Storage, Where};
+use crate::opened::{Header, Opened, Samples};
+
+/// Opens a recording.
+pub fn open(path: &Path) -> Result<Opened> {
+    read(Bytes::open(path)?, &path.into(), &|name| beside(path, name))
+}
+
+/// The same from bytes; `place` is for messages.
+pub fn parse(set: Bytes, fdt: Option<Bytes>, place: &Place) -> Result<Opened> {
+    let fdt = std::cell::Cell::new(fdt);
+    read(set, place, &|name| {
+        fdt.take().ok_or_else(|| Error::format(place, format!("has its samples in `{name}`")))
+    })
+}
+
+fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Result<Opened> {
+    let file = MatFile::parse(set, place)?;
+    let Fields { record, data, variable } = fields::read(&file, place)?;
+    let mut notes = vec![];
+    let sizes = sizes::read(&record, data.dims(), place, &mut notes)?;
+    let samples: Box<dyn Samples> = match data {
+        Data::Beside(name) => Box::new(outside(&name, &sizes, place, find, &mut notes)?),
+        Data::Inside(outline) => match outline.place {
+            Where::InFile { at, storage, order } => {
+                let channels = sizes.channels;
+                Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place: place.clone() })
+            }
+            Where::Packed => Box::new(Inflated::new(file, variable, sizes.channels, place)),
+            Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, place)),
+        },
+    };
+    let events = events::read(&record, &sizes, &mut notes);
+    let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));
+    let (stretches, marks) = events::place(&events, &sizes);
+    let header = Header {
+        format: if epochs.is_some() { "EEGLAB epochs" } else { "EEGLAB" }.into(),
+        signals: channels::read(&record, &sizes, &mut notes),
+        stretches,
+        marks,
+        epochs,
+        notes,
+    };
+    Opened::new(place, header, samples)
+}
+
+/// Samples in a file of their own: numbers of single precision, all channels of a sample together.
+fn outside(
+    name: &str,
+    sizes: &sizes::Sizes,
+    place: &Place,
+    find: &dyn Fn(&str) -> Result<Bytes>,
+    notes: &mut Vec<String>,
+) -> Result<Plain> {
+    let bytes = find(name)?;
+    let wanted = sizes.channels.checked_mul(sizes.samples()).and_then(|numbers| numbers.checked_mul(4));
+    match wanted {
+        Some(wanted) if wanted <= bytes.len() => {
+            if wanted < bytes.len() {
+                notes.push(format!("{} bytes after the samples are left out", bytes.len() - wanted));
+            }
+            let (storage, order, channels) = (Storage::F32, Order::Little, sizes.channels);
+            Ok(Plain { bytes: Arc::new(bytes), at: 0, storage, order, channels, place: place.clone() })
+        }
+        _ => {
+            let (channels, samples, there) = (sizes.channels, sizes.samples(), bytes.len());
+            let message = format!(
+                "{channels} channels of {samples} samples are not in `{name}`, which has {there} bytes"
+            );
+            Err(Error::format(place, message)
+                .with_hint("that file is incomplete or another one; copy or download both again"))
+        }
+    }
+}
+
+/// The file with the samples: the one that is named or, where both files were renamed, the one with the name of the `.set`.
+fn beside(set: &Path, name: &str) -> Result<Bytes> {
+    // Only the last part counts: the rest is a folder of another computer.
+    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    if last.to_lowercase().ends_with(".dat") {
+        let message = format!("has its samples in `{last}`, an old format with another order");
+        return Err(Error::format(&set.into(), message).with_hint("open it in EEGLAB and save it again"));
+    }
+    let named = set.with_file_name(last);
+    let renamed = set.with_extension("fdt");
+    let is_there = |path: &PathBuf| !last.is_empty() && path.is_file();
+    match [&named, &renamed].into_iter().find(|path| is_there(path)) {
+        Some(path) => Bytes::open(path),
+        None => {
+            let message = format!("has its samples in `{last}`, which is not there");
+            let hint = format!("put it into the same folder, under that name or as `{}`", renamed.display());
+            Err(Error::format(&set.into(), message).with_hint(hint))
+        }
+    }
+}

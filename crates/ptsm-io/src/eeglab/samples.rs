@@ -1,0 +1,181 @@
+//! Samples, which lie together by time: all channels of the first, then of the second.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::bytes::Bytes;
+use crate::cursor::DAMAGED;
+use crate::error::{Error, Place, Result};
+use crate::mat::{MatFile, Order, Storage, Value, rows_of};
+use crate::opened::Samples;
+
+/// Numbers as they are in a file.
+pub(super) struct Plain {
+    pub(super) bytes: Arc<Bytes>,
+    /// The first of them.
+    pub(super) at: usize,
+    pub(super) storage: Storage,
+    pub(super) order: Order,
+    pub(super) channels: usize,
+    pub(super) place: Place,
+}
+
+impl Samples for Plain {
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
+        let sample = self.channels * self.storage.size();
+        let n = to.len() / signals.len();
+        let from = self.at + first * sample;
+        let Some(bytes) = self.bytes.get(from..from + n * sample) else {
+            let message = format!("samples {first} to {first}+{n} are not there");
+            return Err(Error::format(&self.place.at(from as u64), message).with_hint(DAMAGED));
+        };
+        let mut window = Window { signals, channels: self.channels, n, at: 0, to };
+        macro_rules! spread {
+            ($type:ident) => {{
+                let (numbers, _) = bytes.as_chunks();
+                match self.order {
+                    Order::Little => window.spread(numbers, |bytes| <$type>::from_le_bytes(bytes) as f32),
+                    Order::Big => window.spread(numbers, |bytes| <$type>::from_be_bytes(bytes) as f32),
+                }
+            }};
+        }
+        match self.storage {
+            Storage::I8 => spread!(i8),
+            Storage::U8 => spread!(u8),
+            Storage::I16 => spread!(i16),
+            Storage::U16 => spread!(u16),
+            Storage::I32 => spread!(i32),
+            Storage::U32 => spread!(u32),
+            Storage::I64 => spread!(i64),
+            Storage::U64 => spread!(u64),
+            Storage::F32 => spread!(f32),
+            Storage::F64 => spread!(f64),
+        }
+        Ok(())
+    }
+}
+
+/// Numbers in a packed variable, inflated when first read and held from then on.
+pub(super) struct Inflated {
+    file: MatFile,
+    variable: String,
+    channels: usize,
+    place: Place,
+    held: OnceLock<Vec<f32>>,
+    /// Held while inflating: two threads would do it twice.
+    busy: Mutex<()>,
+}
+
+impl Inflated {
+    pub(super) fn new(file: MatFile, variable: String, channels: usize, place: &Place) -> Inflated {
+        let (held, busy) = (OnceLock::new(), Mutex::new(()));
+        Inflated { file, variable, channels, place: place.clone(), held, busy }
+    }
+
+    fn all(&self) -> Result<&[f32]> {
+        if let Some(held) = self.held.get() {
+            return Ok(held);
+        }
+        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = self.held.get() {
+            return Ok(held);
+        }
+        // The variable is the array itself, or the struct it is a field of.
+        let value = self.file.read_some(&self.variable, &|path| path == ["data"])?;
+        let array = match value {
+            Value::Struct { fields, values, .. } => {
+                fields.iter().zip(values).find(|(field, _)| *field == "data").map(|(_, value)| value)
+            }
+            array => Some(array),
+        };
+        match array {
+            Some(Value::Array { real, .. }) => Ok(self.held.get_or_init(|| real.into_f32())),
+            _ => Err(Error::format(&self.place, "`data` are no numbers")),
+        }
+    }
+}
+
+impl Samples for Inflated {
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
+        let all = self.all()?;
+        let n = to.len() / signals.len();
+        let Some(numbers) = all.get(first * self.channels..(first + n) * self.channels) else {
+            let message = format!("samples {first} to {first}+{n} are not there");
+            return Err(Error::format(&self.place, message).with_hint(DAMAGED));
+        };
+        Window { signals, channels: self.channels, n, at: 0, to }.spread(numbers, |x| x);
+        Ok(())
+    }
+}
+
+/// Numbers in a dataset of HDF5, whose rows are samples, or trials of several samples.
+pub(super) struct Rows {
+    dataset: hdf5_pure::Dataset,
+    channels: usize,
+    /// Samples of a row.
+    samples: usize,
+    /// Rows read at once.
+    step: usize,
+    place: Place,
+}
+
+impl Rows {
+    pub(super) fn new(dataset: hdf5_pure::Dataset, dims: &[usize], place: &Place) -> Rows {
+        let (channels, samples) = (dims[0], if let [_, points, _] = dims { *points } else { 1 });
+        let chunk =
+            dataset.chunk_shape().ok().flatten().and_then(|shape| shape.first().copied()).unwrap_or(1);
+        // Whole chunks, so that none is inflated twice, and some megabytes.
+        let chunk = usize::try_from(chunk).unwrap_or(usize::MAX).max(1);
+        let row = channels.saturating_mul(samples).max(1);
+        let step = ((1 << 20) / row).max(1).div_ceil(chunk).saturating_mul(chunk);
+        Rows { dataset, channels, samples, step, place: place.clone() }
+    }
+}
+
+impl Samples for Rows {
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
+        let n = to.len() / signals.len();
+        let (mut row, end) = (first / self.samples, (first + n).div_ceil(self.samples));
+        let mut window = Window { signals, channels: self.channels, n, at: 0, to };
+        while row < end {
+            let next = (row / self.step + 1).saturating_mul(self.step).min(end);
+            let numbers = rows_of(&self.dataset, row..next, &self.place)?;
+            // The first and the last row may be wanted in part.
+            let from = first.saturating_sub(row * self.samples);
+            let until = ((first + n).min(next * self.samples) - row * self.samples) * self.channels;
+            let Some(part) = numbers.get(from * self.channels..until) else {
+                let message = format!("rows {row} to {next} are not all there");
+                return Err(Error::format(&self.place, message).with_hint(DAMAGED));
+            };
+            window.spread(part, |x| x);
+            row = next;
+        }
+        Ok(())
+    }
+}
+
+/// Where samples go: `[signals, n]`, filled from the left.
+struct Window<'a> {
+    signals: &'a [usize],
+    channels: usize,
+    n: usize,
+    /// The next to be filled.
+    at: usize,
+    to: &'a mut [f32],
+}
+
+impl Window<'_> {
+    /// Sorts numbers `[samples, channels]` into signals, some samples at a time so that they are still near when the next signal
+    /// wants its own of them.
+    fn spread<T: Copy>(&mut self, numbers: &[T], make: impl Fn(T) -> f32) {
+        let block = ((1 << 14) / (self.channels * size_of::<T>())).max(16) * self.channels;
+        for numbers in numbers.chunks(block) {
+            let samples = numbers.len() / self.channels;
+            for (k, &signal) in self.signals.iter().enumerate() {
+                let to = &mut self.to[k * self.n + self.at..][..samples];
+                let from = numbers[signal..].iter().step_by(self.channels);
+                to.iter_mut().zip(from).for_each(|(to, &number)| *to = make(number));
+            }
+            self.at += samples;
+        }
+    }
+}
