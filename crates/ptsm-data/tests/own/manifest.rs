@@ -66,7 +66,9 @@ fn units_rates_and_names_are_corrected() {
     let scaled: Vec<f32> = before.trials.signal(0)[..50].iter().map(|x| x * 1e3).collect();
     assert_eq!(&after.trials.signal(0)[..50], scaled);
     // Only what both people have is left when all are picked.
-    assert_eq!(channels(&place.load("files:m.toml", &[]).unwrap()), ["C3"]);
+    let slow = Pipeline { rate_hz: Some(50.0), ..plain() };
+    let both = place.source("files:m.toml", &[]).unwrap().load(Some(&slow), None).unwrap();
+    assert_eq!((channels(&both), both.trials.len()), (vec!["C3"], 6));
     place.write("m.toml", text.replace("subject = 1\n", "subject = 1\nrename = { Fz = \"Pz\" }\n"));
     let (error, hint) = place.refused("files:m.toml", &[]);
     assert!(error.contains("a.vhdr: has no channel `Fz`") && hint.contains("C3, FCz, C4"), "{error} {hint}");
@@ -100,9 +102,12 @@ fn mistakes_show_before_anything_is_read() {
         error.contains("m.toml: there is no key `pipeline.window`") && hint.contains("window_s"),
         "{error} {hint}"
     );
-    let place = two("sesion = 1\n");
+    let place = two("[mat]\nsample = \"y\"\n");
     let (error, hint) = place.refused("files:m.toml", &[]);
-    assert!(error.contains("m.toml: line 4: "), "{error} {hint}");
+    assert!(
+        error.contains("m.toml: line 5: there is no key `sample`") && hint.contains("samples"),
+        "{error} {hint}"
+    );
     let place = two("none_such = [\"S  9\"]\n");
     let (error, hint) = place.refused("files:m.toml", &[]);
     assert!(error.contains("no event of any recording stands for class `none_such`"), "{error}");
