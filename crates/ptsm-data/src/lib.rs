@@ -6,7 +6,7 @@
 
 pub mod arrays;
 pub mod catalogue;
-mod check;
+pub mod check;
 mod cohort;
 mod error;
 mod fingerprint;

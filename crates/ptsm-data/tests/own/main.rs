@@ -3,5 +3,6 @@
 
 mod adding;
 mod bids;
+mod checking;
 mod common;
 mod manifest;
