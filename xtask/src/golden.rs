@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{python::Python, shell};
+use crate::python::{MODELS, Python};
+use crate::shell;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -16,7 +17,7 @@ pub(crate) struct Options {
 const SCRIPTS: [&str; 4] = ["two_steps.py", "signal_golden.py", "classic_golden.py", "metrics_golden.py"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let python = Python::ready()?;
+    let python = Python::ready(&MODELS)?;
     shell::stream(&mut python.script("check_peers.py"))?;
     for name in SCRIPTS {
         let mut script = python.script(name);

@@ -1,4 +1,4 @@
-//! The virtual environment of the PyTorch and onnxruntime peers.
+//! The virtual environments of the peers: others' implementations to be held against.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,19 +24,39 @@ for line in open(sys.argv[1]):
 print(json.dumps({"python": sys.version.split()[0], **found}))
 "##;
 
-/// A Python with everything in `requirements.txt`.
+/// What an environment is for and what is in it.
+pub(crate) struct Environment {
+    /// Its folder in `target`.
+    folder: &'static str,
+    /// Where its `requirements.txt` and its scripts are, in `xtask`.
+    scripts: &'static str,
+    /// What installing it takes.
+    takes: &'static str,
+}
+
+/// PyTorch, onnxruntime and scikit-learn.
+pub(crate) const MODELS: Environment =
+    Environment { folder: "bench-venv", scripts: "python", takes: "about 6 GiB of disk; PyTorch is large" };
+
+/// Libraries that read and write recordings.
+pub(crate) const READERS: Environment =
+    Environment { folder: "readers-venv", scripts: "python/readers", takes: "about 400 MiB of disk" };
+
+/// A Python with everything an environment asks for.
 pub(crate) struct Python {
     program: PathBuf,
+    environment: &'static Environment,
 }
 
 impl Python {
-    /// The environment in `target/bench-venv`, made or brought up to date where needed.
-    pub(crate) fn ready() -> Result<Python> {
-        let folder = shell::target().join("bench-venv");
+    /// The environment in `target`, made or brought up to date where needed.
+    pub(crate) fn ready(environment: &'static Environment) -> Result<Python> {
+        let folder = shell::target().join(environment.folder);
         let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-        let python = Python { program: folder.join(inside) };
-        let wanted = fs::read_to_string(requirements())
-            .with_context(|| format!("{} cannot be read", shell::relative(&requirements())))?;
+        let python = Python { program: folder.join(inside), environment };
+        let requirements = python.requirements();
+        let wanted = fs::read_to_string(&requirements)
+            .with_context(|| format!("{} cannot be read", shell::relative(&requirements)))?;
         // Importing PyTorch takes seconds, so what was verified once is recorded.
         let stamp = folder.join("requirements.stamp");
         if python.program.exists() {
@@ -62,19 +82,22 @@ impl Python {
     }
 
     fn install(&self) -> Result<()> {
-        eprintln!("installing {} (once; PyTorch is large)", shell::relative(&requirements()));
+        let takes = self.environment.takes;
+        eprintln!("installing {} (once; {takes})", shell::relative(&self.requirements()));
         let mut pip = Command::new(&self.program);
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r"]);
-        pip.arg(requirements()).stdout(Stdio::from(std::io::stderr()));
-        shell::stream(&mut pip).context(
-            "the peers' packages could not be installed; see pip's message above. It needs a reachable package \
-             index (or one named in pip's own configuration) and about 6 GiB of disk",
-        )
+        pip.arg(self.requirements()).stdout(Stdio::from(std::io::stderr()));
+        shell::stream(&mut pip).with_context(|| {
+            format!(
+                "the peers' packages could not be installed; see pip's message above. It needs a reachable package \
+                 index (or one named in pip's own configuration) and {takes}"
+            )
+        })
     }
 
     fn verify(&self, import: bool) -> Result<BTreeMap<String, String>> {
         let mut check = Command::new(&self.program);
-        check.args(["-c", VERIFY]).arg(requirements());
+        check.args(["-c", VERIFY]).arg(self.requirements());
         if import {
             check.arg("--import");
         }
@@ -90,27 +113,27 @@ impl Python {
         self.verify(false)
     }
 
-    /// One of the scripts in `xtask/python`.
+    /// One of the environment's scripts.
     pub(crate) fn script(&self, name: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg(folder().join(name)).current_dir(shell::root());
+        command.arg(self.scripts().join(name)).current_dir(shell::root());
         command
     }
-}
 
-fn folder() -> PathBuf {
-    shell::root().join("xtask").join("python")
-}
+    fn scripts(&self) -> PathBuf {
+        shell::root().join("xtask").join(self.environment.scripts)
+    }
 
-fn requirements() -> PathBuf {
-    folder().join("requirements.txt")
+    fn requirements(&self) -> PathBuf {
+        self.scripts().join("requirements.txt")
+    }
 }
 
 fn make(folder: &Path) -> Result<()> {
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv"]).arg(folder).stdout(Stdio::from(std::io::stderr()));
     shell::stream(&mut venv).context(
-        "no virtual environment for the PyTorch peers could be made; install Python 3.11 or later with its `venv` \
+        "no virtual environment for the peers could be made; install Python 3.11 or later with its `venv` \
          module, reachable as `python3`",
     )
 }

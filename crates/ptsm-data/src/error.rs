@@ -98,6 +98,22 @@ pub enum Error {
         /// What is wrong with the signal.
         error: ptsm_signal::Error,
     },
+    /// A file that cannot be downloaded.
+    #[error("{}: {message}", path.display())]
+    Download {
+        /// Where it should be.
+        path: PathBuf,
+        /// What went wrong.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
+    /// Text that is no address of a mirror.
+    #[error("the mirror `{text}` is no address")]
+    Mirror {
+        /// What was given.
+        text: String,
+    },
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] ptsm_io::Error),
@@ -121,6 +137,10 @@ impl Error {
             ),
             Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
                 hint.as_deref()
+            }
+            Error::Download { hint, .. } => Some(hint),
+            Error::Mirror { .. } => {
+                Some("give what stands before the path, such as `https://mirror.example.org`")
             }
             Error::Signal { error, .. } => error.hint(),
             Error::File(error) => error.hint(),

@@ -2,12 +2,13 @@
 //!
 //! [`Source`] is what `--data ID [--root DIR]` means: the simulated cohort ([`simulate`]), [`arrays`] of the user's own, or a data set
 //! of recordings ([`catalogue`]).
-//! [`Source::load`] gives trials. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
+//! [`download`] gets data sets of recordings. [`Source::load`] gives trials. A [`Protocol`] divides people into [`Split`]s: whole people, nobody on two sides.
 
 pub mod arrays;
 pub mod catalogue;
 pub mod check;
 mod cohort;
+pub mod download;
 mod error;
 mod fingerprint;
 mod own;
@@ -18,7 +19,7 @@ mod source;
 mod split;
 mod subjects;
 
-pub use cohort::{COHORT_FILE, TRUTH_FILE, read_cohort, save_cohort};
+pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
 pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;

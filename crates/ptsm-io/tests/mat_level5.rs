@@ -48,8 +48,8 @@ fn openbmi_files_are_read() {
     assert_eq!(texts(train.field("chan").unwrap()), ["C3", "Cz", "C4", "FTT9h"]);
     // The trials are cut from the signal where `t`, which counts from 1, says.
     let (x, t) = (train.field("x").unwrap(), train.field("t").unwrap().vector().unwrap());
-    for trial in 0..2 {
-        assert_eq!(at(x, &[t[trial] as usize - 1, 2]), at(smt, &[0, trial, 2]));
+    for (trial, t) in t.into_iter().enumerate() {
+        assert_eq!(at(x, &[t as usize - 1, 2]), at(smt, &[0, trial, 2]));
     }
     let test = file.read_some("EEG_MI_test", &|path| path == ["x"]).unwrap();
     assert!((at(test.field("x").unwrap(), &[599, 3]) + 6.829).abs() < 1e-9);
@@ -201,6 +201,13 @@ fn fields_that_are_not_wanted_are_left_out_wherever_they_are() {
         assert_eq!(*asked.borrow(), ["type", "latency"]);
         assert_eq!(records.as_ref().unwrap().element(1, "type"), Some(&Value::LeftOut));
         assert_eq!(records.unwrap().element(1, "latency").unwrap().number(), Some(2.5));
+        // The same for structs in cells.
+        let trials = file.read_some("trials", &|path| path == ["ear"]).unwrap();
+        let second = &trials.cells().unwrap()[1];
+        assert_eq!(
+            (second.field("fs"), second.field("ear").unwrap().text()),
+            (Some(&Value::LeftOut), Some("R"))
+        );
     }
 }
 
@@ -314,6 +321,8 @@ fn lies_are_errors_that_say_where() {
     told([header(), lying_tag(15)].concat(), 136, "claims 2147483647 bytes, 0 are left");
     told([header(), lying_tag(3)].concat(), 136, "claims");
     // Numbers that are not there, in a matrix that is large enough or not.
+    told(file(&[small(14, &[1])]), 132, "less than eight bytes");
+    told(file(&[small(15, &[1, 2, 3, 4])]), 132, "less than eight bytes");
     told(file(&[number(&[1000, 1000], &lying_tag(9))]), 192, "claims 2147483647 bytes");
     told(file(&[number(&[1000, 1000], &element(9, &[0; 8]))]), 192, "[1000, 1000] holds 1 numbers");
     told(file(&[number(&[i32::MAX, i32::MAX, i32::MAX], &element(9, &[0; 8]))]), 200, "holds 1 numbers");

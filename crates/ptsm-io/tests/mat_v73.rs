@@ -152,3 +152,12 @@ fn formats_of_hdf5_that_are_too_new_are_refused_with_what_to_do() {
     assert!(error.to_string().contains("array `x`: cannot be read as HDF5"), "{error}");
     assert!(error.hint().unwrap().contains("save it in MATLAB with `-v7`"));
 }
+
+#[test]
+fn values_that_hold_themselves_come_to_an_end() {
+    let file = MatFile::open(&own("v73-circle.mat")).unwrap();
+    for name in ["cell", "struct", "tree"] {
+        let error = file.read(name).unwrap_err().to_string();
+        assert!(error.contains("more than"), "{error}");
+    }
+}

@@ -17,7 +17,7 @@ use ptsm_signal::Alignment;
     after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
         ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
         Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
-        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train` and `benchmark` continue when given again).",
+        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train`, `benchmark` and `data get` continue when given again).",
     max_term_width = 110
 )]
 pub(crate) struct Line {
@@ -48,10 +48,11 @@ pub(crate) enum Command {
     /// List the decoders: paper, what they see of a new person, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
-    /// List, show or simulate data
+    /// List, show, download or simulate data
     #[command(
         subcommand,
-        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data simulate --to cohort --subjects 30"
+        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
+            ptsm data simulate --to cohort --subjects 30"
     )]
     Data(DataCommand),
     /// Train a decoder on some people
@@ -119,6 +120,19 @@ const BENCHMARK: &str = "Examples:
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
 `results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
 continues.";
+
+const GET: &str = "Examples:
+  ptsm data get physionet-mi --to eegmmidb --subjects 1-10
+  ptsm data get kul-aad --to kul --dry-run
+  PTSM_MIRROR=http://mirror.example.org/eeg ptsm data get physionet-mi --to eegmmidb
+
+Files under the folder are not downloaded again, in whatever layout they are there. Stopped, killed or cut off, the same command goes on
+where it was; what has arrived of a file is in `NAME.part`. What arrives is checked by the publisher's checksum. Where there is none,
+`.ptsm-lock.json` in the folder keeps that of the first download, and a file that changes is told of.
+
+A mirror stands in place of `https://host` in all addresses; the path stays. Proxies are those of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+
+The exit code is 1 when a file could not be had; all others are there then. `--json` says what came of each.";
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
@@ -297,12 +311,39 @@ pub(crate) enum DataCommand {
         #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
         root: Option<PathBuf>,
     },
+    /// Download a data set: what is there stays, what has begun goes on, what arrives is checked
+    #[command(after_help = GET)]
+    Get(GetArgs),
     /// Simulate people and write their trials, with the truth about them
     #[command(
         after_help = "Example:\n  ptsm data simulate --to cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
             settings), `truth.json` (which channels and times carry the task) and one `.npz` per person."
     )]
     Simulate(SimulateArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct GetArgs {
+    /// The data set, a name of `ptsm data list`
+    pub(crate) id: String,
+    /// The folder to download to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+    /// Only files of these subjects: numbers and ranges, `1-30,35`
+    #[arg(long, value_name = "LIST")]
+    pub(crate) subjects: Option<SubjectList>,
+    /// A choice about the data set, such as `classes=4`; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// How many files at once
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub(crate) connections: u8,
+    /// Only list what would be downloaded
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What to put in place of `https://host` in all addresses
+    #[arg(long, env = "PTSM_MIRROR", value_name = "URL")]
+    pub(crate) mirror: Option<String>,
 }
 
 #[derive(Args)]

@@ -5,7 +5,7 @@
 //! | 0 | done; also when the reader of a pipe went away |
 //! | 1 | something is wrong; standard error says what, where and what to do |
 //! | 2 | the command line is not understood |
-//! | 130 | stopped by the user; `train` and `benchmark` continue when given again |
+//! | 130 | stopped by the user; `train`, `benchmark` and `data get` continue when given again |
 
 use std::process::ExitCode;
 
@@ -36,10 +36,19 @@ pub(crate) fn told(message: impl Into<String>, hint: impl Into<String>) -> anyho
 #[error("nobody reads")]
 pub(crate) struct ClosedPipe;
 
+/// The user stopped it, and what to know then.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped; {0}")]
+pub(crate) struct Stopped(pub(crate) &'static str);
+
 pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     if error.is::<ClosedPipe>() {
         return ExitCode::SUCCESS;
+    }
+    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+        eprintln!("{stopped}");
+        return ExitCode::from(130);
     }
     if stopped(&error) {
         eprintln!("stopped; `train` and `benchmark` continue from their last checkpoint when given again");

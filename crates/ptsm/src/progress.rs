@@ -46,7 +46,7 @@ impl Stop {
 type Log<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
 
 /// A line on a terminal; nothing elsewhere.
-fn bar(output: Output, title: &str, length: usize, template: &str) -> ProgressBar {
+pub(crate) fn bar(output: Output, title: &str, length: usize, template: &str) -> ProgressBar {
     let shown = stderr().is_terminal() && !output.is_quiet();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(length as u64), target);

@@ -14,7 +14,7 @@ use super::measure::in_turns;
 use super::process::Launcher;
 use super::report::{Compared, Report, Scaled};
 use crate::protocol::{Framework, Shape};
-use crate::python::Python;
+use crate::python::{MODELS, Python};
 use crate::shell;
 
 /// Steps of inference for each one of training: they are that much shorter.
@@ -89,7 +89,7 @@ impl Run<'_> {
             None => shell::target().join("bench").join("engine.json"),
         };
         progress("looking after the peers' virtual environment");
-        let python = Python::ready()?;
+        let python = Python::ready(&MODELS)?;
         progress("building our worker");
         let mut build = shell::cargo(["build", "--release", "--locked", "--package", "xtask"]);
         shell::capture(&mut build)?;

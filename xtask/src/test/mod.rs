@@ -10,6 +10,7 @@ use crate::shell::{cargo, spelled, stream};
 
 mod demo;
 mod memory;
+mod peers;
 mod unsafe_code;
 
 #[derive(Args)]
@@ -33,6 +34,8 @@ enum Step {
     Doc,
     /// The engine's kernels make no memory errors.
     Kernels,
+    /// Files and trials are what independent libraries make of them.
+    Peers,
     /// `ptsm demo` decodes strangers above chance, in its time and memory.
     Demo,
 }
@@ -69,7 +72,7 @@ impl Step {
                 doc.env("RUSTDOCFLAGS", "-Dwarnings");
                 doc
             }
-            Step::Unsafe | Step::Kernels | Step::Demo => return None,
+            Step::Unsafe | Step::Kernels | Step::Peers | Step::Demo => return None,
         })
     }
 
@@ -77,6 +80,7 @@ impl Step {
         match self {
             Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
             Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
+            Step::Peers => "files and trials are what MNE, SciPy, pyedflib and others make of them".into(),
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
         }
@@ -90,6 +94,7 @@ impl Step {
         match (self, self.command()) {
             (Step::Unsafe, _) => unsafe_code::check(),
             (Step::Kernels, _) => memory::check(),
+            (Step::Peers, _) => peers::check(),
             (Step::Demo, _) => demo::check(),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),

@@ -16,7 +16,7 @@ pub(super) fn read(record: &Value, sizes: &Sizes, events: &[Event], notes: &mut 
     };
     match codes.iter().filter(|code| code.is_empty()).count() {
         0 => {}
-        without => notes.push(format!("{without} trials have no event")),
+        without => notes.push(format!("{without} of {} trials have no event", codes.len())),
     }
     Epochs { samples: sizes.points, start_s: sizes.start_s, codes }
 }

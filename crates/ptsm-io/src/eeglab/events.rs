@@ -46,13 +46,16 @@ pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Ve
         events.push(Event { text, latency, duration_samples });
     }
     if timeless > 0 {
-        notes.push(format!("{timeless} events without a type or a latency are left out"));
+        notes.push(format!(
+            "{timeless} of {} events have no type or no latency and are left out",
+            list.count()
+        ));
     }
     let outside =
         |event: &&Event| !event.is_gap() && !(-0.5..sizes.samples() as f64 - 0.5).contains(&event.at());
     match events.iter().filter(outside).count() {
         0 => {}
-        outside => notes.push(format!("{outside} events lie outside of the samples")),
+        outside => notes.push(format!("{outside} of {} events lie outside of the samples", list.count())),
     }
     events
 }

@@ -37,7 +37,7 @@ fn want(path: &[&str]) -> Want {
         []
         | ["nbchan" | "pnts" | "trials" | "srate" | "xmin" | "chanlocs" | "event" | "epoch"]
         | ["chanlocs", "labels" | "type" | "X" | "Y" | "Z"]
-        | ["event", "type" | "latency" | "duration" | "epoch"]
+        | ["event", "type" | "latency" | "duration"]
         | ["epoch", "eventlatency" | "eventtype"] => Want::Whole,
         _ => Want::Nothing,
     }
@@ -77,7 +77,9 @@ pub(super) fn read(file: &MatFile, place: &Place) -> Result<Fields> {
     let data = match (record.field("data"), outlines.into_iter().next()) {
         (Some(Value::LeftOut), Some(outline)) => Data::Inside(outline),
         (Some(Value::Text(rows)), _) if rows.len() == 1 && !rows[0].trim().is_empty() => {
-            Data::Beside(rows[0].trim().to_string())
+            // Only the last part counts: the rest is a folder of another computer, often with a name of a person.
+            let last = rows[0].trim().rsplit(['/', '\\']).next().unwrap_or_default();
+            Data::Beside(last.to_string())
         }
         (Some(value), _) if value.dims().contains(&0) => {
             return refuse("holds no samples", "save it again with its data");

@@ -14,7 +14,7 @@ mod fields;
 mod samples;
 mod sizes;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use self::fields::{Data, Fields};
@@ -32,9 +32,8 @@ pub fn open(path: &Path) -> Result<Opened> {
 /// The same from bytes; `place` is for messages.
 pub fn parse(set: Bytes, fdt: Option<Bytes>, place: &Place) -> Result<Opened> {
     let fdt = std::cell::Cell::new(fdt);
-    read(set, place, &|name| {
-        fdt.take().ok_or_else(|| Error::format(place, format!("has its samples in `{name}`")))
-    })
+    let missing = |name: &str| Error::format(place, format!("has its samples in `{name}`"));
+    read(set, place, &|name| fdt.take().ok_or_else(|| missing(name).with_hint("give both files")))
 }
 
 fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Result<Opened> {
@@ -75,6 +74,10 @@ fn outside(
     find: &dyn Fn(&str) -> Result<Bytes>,
     notes: &mut Vec<String>,
 ) -> Result<Plain> {
+    if name.to_lowercase().ends_with(".dat") {
+        let message = format!("has its samples in `{name}`, an old format with another order");
+        return Err(Error::format(place, message).with_hint("open it in EEGLAB and save it again"));
+    }
     let bytes = find(name)?;
     let wanted = sizes.channels.checked_mul(sizes.samples()).and_then(|numbers| numbers.checked_mul(4));
     match wanted {
@@ -98,19 +101,12 @@ fn outside(
 
 /// The file with the samples: the one that is named or, where both files were renamed, the one with the name of the `.set`.
 fn beside(set: &Path, name: &str) -> Result<Bytes> {
-    // Only the last part counts: the rest is a folder of another computer.
-    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    if last.to_lowercase().ends_with(".dat") {
-        let message = format!("has its samples in `{last}`, an old format with another order");
-        return Err(Error::format(&set.into(), message).with_hint("open it in EEGLAB and save it again"));
-    }
-    let named = set.with_file_name(last);
+    let named = Some(set.with_file_name(name)).filter(|_| !name.is_empty());
     let renamed = set.with_extension("fdt");
-    let is_there = |path: &PathBuf| !last.is_empty() && path.is_file();
-    match [&named, &renamed].into_iter().find(|path| is_there(path)) {
+    match named.iter().chain([&renamed]).find(|path| path.is_file()) {
         Some(path) => Bytes::open(path),
         None => {
-            let message = format!("has its samples in `{last}`, which is not there");
+            let message = format!("has its samples in `{name}`, which is not there");
             let hint = format!("put it into the same folder, under that name or as `{}`", renamed.display());
             Err(Error::format(&set.into(), message).with_hint(hint))
         }

@@ -179,3 +179,30 @@ impl Window<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_either_byte_order_are_sorted_into_signals() {
+        // More channels than fit into a block of any size.
+        let (channels, samples) = (3000, 40);
+        let number = |sample: usize, channel: usize| (1000 * sample + channel) as f64;
+        let numbers =
+            (0..samples).flat_map(|sample| (0..channels).map(move |channel| number(sample, channel)));
+        for order in [Order::Little, Order::Big] {
+            let bytes = |x: f64| if order == Order::Big { x.to_be_bytes() } else { x.to_le_bytes() };
+            let bytes: Vec<u8> = [1, 2, 3].into_iter().chain(numbers.clone().flat_map(bytes)).collect();
+            let place = Place::from(std::path::Path::new("a.set"));
+            let bytes = Arc::new(Bytes::from(bytes));
+            let plain = Plain { bytes, at: 3, storage: Storage::F64, order, channels, place };
+            let mut to = vec![0.0; 2 * 37];
+            plain.read(&[2999, 0], 3, &mut to).unwrap();
+            for i in 0..37 {
+                assert_eq!([to[i], to[37 + i]], [number(i + 3, 2999) as f32, number(i + 3, 0) as f32]);
+            }
+            assert!(plain.read(&[0], 4, &mut to[..37]).is_err());
+        }
+    }
+}

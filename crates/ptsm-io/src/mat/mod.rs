@@ -5,20 +5,23 @@
 mod hdf5;
 mod level5;
 mod outline;
+mod sparse;
 mod text;
 mod value;
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::atomic::write_atomically;
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
 use self::hdf5::Hdf5;
 pub(crate) use self::hdf5::rows_of;
-use self::level5::Variable;
+use self::level5::{Maker, Variable};
 pub(crate) use self::level5::{Order, Storage};
 pub(crate) use self::outline::{Outline, Where};
 pub use value::{Numbers, Value};
@@ -28,6 +31,9 @@ const DEEPEST: usize = 64;
 
 /// Values of one variable, at most: an empty cell takes some 130 bytes of memory, and a packed file can hold 1032 bytes of such in one.
 const MOST_VALUES: usize = 1 << 22;
+
+/// Deflate makes at most this many bytes of one; whoever claims more is lying.
+const MOST_PER_BYTE: u64 = 1032;
 
 /// An opened file. Variables are read when asked for.
 #[derive(Debug)]
@@ -159,8 +165,17 @@ fn family(bytes: &[u8], place: &Place) -> Result<Family> {
     }
 }
 
-/// Writes an uncompressed level 5 file beside `path` and renames it.
+/// Writes an uncompressed level 5 file beside `path` and renames it. Numbers get the class they are stored in, rows of text are filled
+/// up with blanks to one length. Fields that were left out and opaque values cannot be written.
 pub fn write(path: &Path, variables: &[(&str, &Value)]) -> Result<()> {
-    let _ = variables;
-    Err(Error::format(&path.into(), "cannot be written yet"))
+    let place = Place::from(path);
+    let maker = Maker { place: &place };
+    let elements: Vec<_> =
+        variables.iter().map(|(name, value)| maker.variable(name, value)).collect::<Result<_>>()?;
+    write_atomically(path, |writer| {
+        // The time would stand here; without it the same values give the same bytes.
+        writer.write_all(format!("{:124}", "MATLAB 5.0 MAT-file, written by ptsm").as_bytes())?;
+        writer.write_all(b"\x00\x01IM")?;
+        elements.iter().try_for_each(|element| element.write(writer))
+    })
 }

@@ -1,5 +1,9 @@
 //! What a variable holds.
 
+use std::io::{self, Write};
+
+use super::level5::Storage;
+
 /// Numbers as they are stored: often smaller than the class MATLAB shows.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // a name each
@@ -184,6 +188,27 @@ impl Numbers {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How they are stored.
+    pub(crate) fn storage(&self) -> Storage {
+        match self {
+            Numbers::I8(_) => Storage::I8,
+            Numbers::U8(_) => Storage::U8,
+            Numbers::I16(_) => Storage::I16,
+            Numbers::U16(_) => Storage::U16,
+            Numbers::I32(_) => Storage::I32,
+            Numbers::U32(_) => Storage::U32,
+            Numbers::I64(_) => Storage::I64,
+            Numbers::U64(_) => Storage::U64,
+            Numbers::F32(_) => Storage::F32,
+            Numbers::F64(_) => Storage::F64,
+        }
+    }
+
+    /// Writes them, least significant byte first.
+    pub(super) fn write(&self, writer: &mut impl Write) -> io::Result<()> {
+        each!(self, all => all.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes())))
     }
 
     /// As doubles.

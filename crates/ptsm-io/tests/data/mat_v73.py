@@ -1,5 +1,5 @@
-"""Makes beside this file v73.mat (HDF5 as MATLAB writes it), v73-new.mat (the same in the format of HDF5 1.14) and v73-newest.mat (one
-packed array in the format of HDF5 2.0).
+"""Makes beside this file v73.mat (HDF5 as MATLAB writes it), v73-new.mat (the same in the format of HDF5 1.14), v73-newest.mat (one
+packed array in the format of HDF5 2.0) and v73-circle.mat (values that hold themselves).
 
     python3 -m venv v && v/bin/pip install h5py==3.16.0 numpy==2.4.6 && v/bin/python mat_v73.py
 """
@@ -123,8 +123,22 @@ def make(name, libver):
     w.close()
 
 
-make("v73.mat", "earliest")
-make("v73-new.mat", "v114")
-newest = Writer(here / "v73-newest.mat", "v200")
-newest.array(newest.file, "x", np.arange(24.0).reshape(2, 12), chunks=(4, 2), compression=6)
-newest.close()
+if __name__ == "__main__":
+    make("v73.mat", "earliest")
+    make("v73-new.mat", "v114")
+    newest = Writer(here / "v73-newest.mat", "v200")
+    newest.array(newest.file, "x", np.arange(24.0).reshape(2, 12), chunks=(4, 2), compression=6)
+    newest.close()
+    # A cell whose elements are that cell, a struct that is a field of itself, and a cell of 2^30 numbers of which there is one.
+    circle = Writer(here / "v73-circle.mat", "earliest")
+    cell = circle.mark(circle.file.create_dataset("cell", (2, 1), dtype=h5py.ref_dtype), "cell")
+    cell[:, 0] = cell.ref
+    struct = circle.mark(circle.file.create_group("struct"), "struct")
+    struct["again"] = struct
+    struct["too"] = struct
+    circle.array(circle.refs, "r0", [[1.0]])
+    for i in range(30):
+        to, name = (circle.refs, f"r{i + 1}") if i < 29 else (circle.file, "tree")
+        pair = circle.mark(to.create_dataset(name, (2, 1), dtype=h5py.ref_dtype), "cell")
+        pair[:, 0] = circle.refs[f"r{i}"].ref
+    circle.close()

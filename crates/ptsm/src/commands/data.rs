@@ -1,4 +1,4 @@
-//! `ptsm data list | show | simulate`
+//! `ptsm data list | show | get | simulate`
 
 use std::path::Path;
 
@@ -16,6 +16,7 @@ pub(super) fn run(command: &DataCommand, session: &Session) -> anyhow::Result<()
     match command {
         DataCommand::List => list(session),
         DataCommand::Show { id, root } => show(id, root.as_deref(), session),
+        DataCommand::Get(args) => super::get::run(args, session),
         DataCommand::Simulate(args) => simulate(args, session),
     }
 }

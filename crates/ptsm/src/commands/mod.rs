@@ -5,6 +5,7 @@ mod benchmark;
 mod data;
 mod demo;
 mod evaluate;
+mod get;
 mod models;
 mod predict;
 mod train;
@@ -17,7 +18,7 @@ use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
 use ptsm_engine::{Cpu, Isa};
 
-use crate::args::{Command, Line};
+use crate::args::{Command, DataCommand, Line};
 use crate::exit::told;
 use crate::folder;
 use crate::output::{self, Output};
@@ -44,6 +45,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         cpu: Cpu::with(threads, Isa::best())?,
         // The others end at once when told to.
         stop: match &line.command {
+            Command::Data(DataCommand::Get(_)) => Stop::listen()?,
             Command::Models | Command::Data(_) | Command::Predict(_) | Command::Completions { .. } => {
                 Stop::never()
             }

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::{Outcome, Place, QUICK, SMALL, Test};
 
 /// The program where no file may be longer than so many blocks of 512 bytes.
-fn cramped(place: &Place, blocks: usize, line: &str) -> Test {
+pub(crate) fn cramped(place: &Place, blocks: usize, line: &str) -> Test {
     let mut shell = Command::new("sh");
     // Without the trap the system would end the program; with it, writing fails as on a full disk.
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");

@@ -7,9 +7,12 @@ mod bad_places;
 mod bad_runs;
 mod common;
 mod disk_full;
+mod downloading;
 mod honest;
 mod killing;
 mod own_arrays;
 mod same_numbers;
+#[path = "../../../ptsm-data/tests/download/server.rs"]
+mod server;
 mod stopping;
 mod using;

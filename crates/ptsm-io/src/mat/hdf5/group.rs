@@ -6,9 +6,8 @@ use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 
 use super::{Attributes, Reader, number, opaque};
 use crate::error::Result;
-use crate::mat::Want;
-use crate::mat::level5::entries;
 use crate::mat::value::Value;
+use crate::mat::{Want, sparse};
 
 impl Reader<'_> {
     pub(super) fn group(&mut self, group: &Group, path: &[&str], depth: usize) -> Result<Value> {
@@ -106,7 +105,7 @@ impl Reader<'_> {
             return Ok(Value::Opaque("sparse matrix of complex numbers".into()));
         };
         let columns = starts.len().saturating_sub(1);
-        entries(&[rows, columns], &at, &starts, &values)
+        sparse::matrix(&[rows, columns], &at, &starts, &values)
             .ok_or_else(|| self.error(path, "the parts of a sparse matrix do not fit"))
     }
 }

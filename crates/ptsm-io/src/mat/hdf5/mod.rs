@@ -180,8 +180,10 @@ impl Reader<'_> {
     /// Complains where values are too many or too deep.
     fn count(&mut self, more: usize, path: &[&str], depth: usize) -> Result<()> {
         self.made = self.made.saturating_add(more);
-        if self.made > MOST_VALUES {
-            return Err(self.error(path, format!("more than {MOST_VALUES} values in one variable")));
+        // Each value takes bytes of its own, unless references lead to the same one again and again.
+        let most = usize::try_from(self.length).unwrap_or(usize::MAX).clamp(1 << 16, MOST_VALUES);
+        if self.made > most {
+            return Err(self.error(path, format!("more than {most} values in one variable")));
         }
         if depth > DEEPEST {
             return Err(self.error(path, format!("values inside of values, more than {DEEPEST} deep")));

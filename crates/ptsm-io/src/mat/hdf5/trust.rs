@@ -4,9 +4,7 @@ use hdf5_pure::Dataset;
 
 use super::{HINT, fault};
 use crate::error::{Error, Place, Result};
-
-/// Deflate makes at most this many bytes of one.
-const MOST_PER_BYTE: u64 = 1032;
+use crate::mat::MOST_PER_BYTE;
 
 /// What may always be read, however small the file: values that were never written take no bytes.
 const ALWAYS: u64 = 1 << 24;

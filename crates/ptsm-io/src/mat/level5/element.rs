@@ -14,7 +14,6 @@ pub(super) const UTF32: u32 = 18;
 
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // a name each
 pub(crate) enum Storage {
     I8,
     U8,

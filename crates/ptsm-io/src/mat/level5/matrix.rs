@@ -5,18 +5,18 @@ use super::stream::{Order, Stream};
 use crate::cursor::DAMAGED;
 use crate::error::Result;
 use crate::mat::outline::{Outline, Where};
-use crate::mat::text;
 use crate::mat::value::{Numbers, Value};
 use crate::mat::{DEEPEST, MOST_VALUES, Want};
+use crate::mat::{sparse, text};
 
 /// More dimensions than anybody uses.
 const MOST_DIMS: u64 = 64;
 
-const CELL: u8 = 1;
-const STRUCT: u8 = 2;
+pub(super) const CELL: u8 = 1;
+pub(super) const STRUCT: u8 = 2;
 const OBJECT: u8 = 3;
-const CHAR: u8 = 4;
-const SPARSE: u8 = 5;
+pub(super) const CHAR: u8 = 4;
+pub(super) const SPARSE: u8 = 5;
 const FUNCTION: u8 = 16;
 const OPAQUE: u8 = 17;
 
@@ -274,7 +274,7 @@ impl<'a, 'w> Reader<'a, 'w> {
         }
         let mut next = || Tag::read(&mut self.stream, end)?.numbers(&mut self.stream);
         let (rows, columns, values) = (next()?, next()?, next()?);
-        entries(&head.dims, &rows.to_f64(), &columns.to_f64(), &values.to_f64())
+        sparse::matrix(&head.dims, &rows.to_f64(), &columns.to_f64(), &values.to_f64())
             .ok_or_else(|| self.stream.error("the parts of a sparse matrix do not fit").with_hint(DAMAGED))
     }
 
@@ -310,26 +310,6 @@ impl<'a, 'w> Reader<'a, 'w> {
         }
         Ok(())
     }
-}
-
-/// A sparse matrix from its three parts; none where they do not fit.
-pub(in crate::mat) fn entries(dims: &[usize], rows: &[f64], starts: &[f64], values: &[f64]) -> Option<Value> {
-    let [height, width] = *dims else { return None };
-    if width.checked_add(1)? != starts.len() {
-        return None;
-    }
-    let mut entries = vec![];
-    let mut first = 0;
-    for (column, &end) in starts[1..].iter().enumerate() {
-        let end = end as usize;
-        let (rows, values) = (rows.get(first..end)?, values.get(first..end)?);
-        for (&row, &value) in rows.iter().zip(values) {
-            let row = Some(row as usize).filter(|&row| row < height)?;
-            entries.push((row, column, value));
-        }
-        first = end;
-    }
-    Some(Value::Sparse { dims: [height, width], entries })
 }
 
 fn product(dims: &[usize]) -> Option<u64> {

@@ -3,21 +3,22 @@
 mod element;
 mod matrix;
 mod stream;
+mod write;
 
 use std::ops::Range;
 
 use self::element::{MATRIX, PACKED, Tag};
 use self::matrix::{Head, Reader};
-use self::stream::{MOST_PER_BYTE, Stream};
-use super::Want;
+use self::stream::Stream;
 use super::outline::Outline;
 use super::value::Value;
+use super::{MOST_PER_BYTE, Want};
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
 pub(crate) use self::element::Storage;
-pub(super) use self::matrix::entries;
 pub(crate) use self::stream::Order;
+pub(super) use self::write::Maker;
 
 /// Bytes in front of the first variable.
 pub(super) const HEADER: usize = 128;
@@ -36,8 +37,11 @@ pub(super) fn list(bytes: &[u8], order: Order, place: &Place) -> Result<Vec<Vari
     let mut found: Vec<Variable> = vec![];
     let mut at = HEADER;
     while at < bytes.len() {
-        let mut tag = Stream::plain(&bytes[at..], at, order, place);
-        let tag = Tag::read(&mut tag, (bytes.len() - at) as u64)?;
+        let mut stream = Stream::plain(&bytes[at..], at, order, place);
+        let tag = Tag::read(&mut stream, (bytes.len() - at) as u64)?;
+        if stream.at() != 8 {
+            return Err(stream.error("a variable of less than eight bytes").with_hint(DAMAGED));
+        }
         let data = at + 8..at + 8 + tag.bytes as usize;
         at = match tag.kind {
             PACKED => data.end,

@@ -7,9 +7,6 @@ use flate2::bufread::ZlibDecoder;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
-/// Deflate makes at most this many bytes of one; a variable that claims more is lying.
-pub(super) const MOST_PER_BYTE: u64 = 1032;
-
 /// Inflated at a time.
 const PIECE: usize = 1 << 16;
 

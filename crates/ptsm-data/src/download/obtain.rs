@@ -1,0 +1,221 @@
+//! One file: looked for, continued or begun, checked, and put in its place.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+
+use super::Status;
+use super::attempt::attempt;
+use super::digest::Digests;
+use super::guard::Guard;
+use super::lock::{self, Entry};
+use super::part::{self, Part, guard_path};
+use super::patience::Patience;
+use super::plan::Wanted;
+use super::shared::{Shared, Tally};
+use super::trouble::{AGAIN, Trouble};
+use crate::catalogue::Checksum;
+use crate::error::Error;
+
+/// How often a file that arrived wrong is downloaded again.
+const AGAIN_WHEN_WRONG: u32 = 2;
+
+/// What is at a place.
+enum Seen {
+    Nothing,
+    Right,
+    /// In which way it is wrong.
+    Wrong(String),
+}
+
+/// A file about to be had.
+pub(super) struct File<'a> {
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) wanted: &'a Wanted,
+    pub(super) checksum: &'a Checksum,
+    pub(super) tally: &'a Tally,
+}
+
+impl File<'_> {
+    /// Sees to it that the file is there. None where another process is downloading it.
+    pub(super) fn settle(&self) -> Option<Status> {
+        Some(match self.obtain() {
+            Ok(status) => status?,
+            Err(Trouble::Stopped) => Status::Unfinished,
+            Err(Trouble::Here(error)) => Status::Failed(error),
+            Err(Trouble::DiskFull(message)) => {
+                self.shared.give_up("the disk is full");
+                self.failed(
+                    message,
+                    "make room on the disk, then give the same command again: it goes on where it was",
+                )
+            }
+            Err(Trouble::Exhausted { message, hint }) => {
+                self.shared.unreached();
+                self.failed(message, hint)
+            }
+            Err(Trouble::Lasting { message, hint }) => self.failed(message, hint),
+            Err(Trouble::Passing { message, .. }) => self.failed(message, AGAIN),
+        })
+    }
+
+    fn failed(&self, message: impl Into<String>, hint: impl Into<String>) -> Status {
+        let (path, message, hint) = (self.wanted.path.clone(), message.into(), hint.into());
+        Status::Failed(Error::Download { path, message, hint })
+    }
+
+    fn obtain(&self) -> Result<Option<Status>, Trouble> {
+        if self.shared.is_stopping() {
+            return Err(Trouble::Stopped);
+        }
+        let target = &self.wanted.path;
+        let place = self.wanted.found.as_deref().unwrap_or(target);
+        let before = signature(place);
+        match self.look(place)? {
+            Seen::Right => {
+                self.tally.missing(false);
+                self.clean();
+                return Ok(Some(Status::Present));
+            }
+            Seen::Wrong(how) if self.wanted.is_elsewhere() => {
+                return Ok(Some(Status::Failed(Error::Download {
+                    path: place.to_path_buf(),
+                    message: format!("it is not the file that is published: {how}"),
+                    hint: "delete or replace it, then give the same command again".into(),
+                })));
+            }
+            Seen::Wrong(how) => {
+                self.shared.note(format!("{} was damaged: {how}; it is downloaded again", target.display()));
+            }
+            Seen::Nothing => {}
+        }
+        self.tally.missing(true);
+        if let Some(reason) = self.shared.hopeless() {
+            return Err(Trouble::lasting(format!("not tried: {reason}"), AGAIN));
+        }
+        let folder = target.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(|e| Trouble::system(folder, "make the folder", e))?;
+        let lock = guard_path(target);
+        let Some(_guard) = Guard::try_take(&lock).map_err(|e| Trouble::system(&lock, "write", e))? else {
+            return Ok(None);
+        };
+        // Another process may have been faster.
+        if signature(target) != before && matches!(self.look(target)?, Seen::Right) {
+            self.tally.missing(false);
+            return Ok(Some(Status::Present));
+        }
+        let outcome = self.download();
+        if outcome.is_err() && part::arrived(target) == 0 {
+            part::discard(target);
+        }
+        outcome.map(Some)
+    }
+
+    /// Whether a file is the right one. What was checked before is not read again.
+    fn look(&self, path: &Path) -> Result<Seen, Trouble> {
+        let Ok(metadata) = fs::metadata(path) else { return Ok(Seen::Nothing) };
+        if !metadata.is_file() {
+            let hint = "give another folder, or take it away";
+            return Err(Trouble::lasting("something that is no file stands in its place", hint));
+        }
+        let name = lock::name(self.shared.folder, path);
+        let known = self.shared.lock().get(&name).cloned();
+        if known.as_ref().is_some_and(|entry| entry.vouches(&metadata, self.checksum)) {
+            return Ok(Seen::Right);
+        }
+        let digests = Digests::of(path, self.checksum, &|| self.shared.is_stopping())?;
+        if let Some(how) = digests.difference(self.checksum) {
+            return Ok(Seen::Wrong(how));
+        }
+        if let (Checksum::Unpublished, Some(known)) = (self.checksum, known)
+            && known.sha256 != digests.sha256
+        {
+            return Err(Trouble::lasting(
+                format!(
+                    "it is not what it was when it was downloaded: its SHA-256 was {}, now is {}",
+                    known.sha256, digests.sha256
+                ),
+                format!(
+                    "delete it to download it again, or take `{name}` out of {} to keep it",
+                    lock::LOCK_FILE
+                ),
+            ));
+        }
+        self.shared.lock().put(name, Entry::new(&metadata, digests, &self.wanted.remote.url));
+        Ok(Seen::Right)
+    }
+
+    /// Tries until the file is there.
+    fn download(&self) -> Result<Status, Trouble> {
+        let (target, url) = (&self.wanted.path, &self.wanted.remote.url);
+        let mut part = Part::open(target, url, self.checksum, &|| self.shared.is_stopping())?;
+        let mut patience = Patience::new();
+        let (mut farthest, mut wrong) = (part.length(), 0);
+        loop {
+            self.tally.arrived(part.length());
+            let trouble = match attempt(self.shared, &mut part, url, self.checksum, self.tally) {
+                Ok(()) => {
+                    let digests = part.digests();
+                    let Some(how) = digests.difference(self.checksum) else {
+                        return self.finish(part, digests);
+                    };
+                    part.clear()?;
+                    farthest = 0;
+                    wrong += 1;
+                    if wrong > AGAIN_WHEN_WRONG {
+                        return Err(Trouble::lasting(
+                            format!(
+                                "what arrives is not what is published: {how} ({wrong} downloads of {url})"
+                            ),
+                            "try again later or by another mirror (PTSM_MIRROR); if it stays, tell the publisher",
+                        ));
+                    }
+                    Trouble::passing(how)
+                }
+                // An answer cut off by the wish to stop looks like a lost connection.
+                Err(_) if self.shared.is_stopping() => return Err(Trouble::Stopped),
+                Err(trouble) => trouble,
+            };
+            let brought = part.length() > farthest;
+            farthest = farthest.max(part.length());
+            self.shared.wait(patience.after(trouble, brought, self.shared.settings)?)?;
+        }
+    }
+
+    /// Puts the file in its place.
+    fn finish(&self, part: Part, digests: Digests) -> Result<Status, Trouble> {
+        let target = &self.wanted.path;
+        part.finish(target)?;
+        let metadata = fs::metadata(target).map_err(|e| Trouble::system(target, "read", e))?;
+        self.tally.arrived(metadata.len());
+        let name = lock::name(self.shared.folder, target);
+        let entry = Entry::new(&metadata, digests, &self.wanted.remote.url);
+        let mut lock = self.shared.lock();
+        if let (Checksum::Unpublished, Some(known)) = (self.checksum, lock.get(&name))
+            && known.sha256 != entry.sha256
+        {
+            self.shared.note(format!(
+                "{} has changed since it was first downloaded: its SHA-256 was {}, now is {}",
+                target.display(),
+                known.sha256,
+                entry.sha256
+            ));
+        }
+        lock.put(name, entry);
+        Ok(Status::Downloaded)
+    }
+
+    /// Takes away what is left of downloading a file that is there.
+    fn clean(&self) {
+        let target = &self.wanted.path;
+        if part::remains(target)
+            && let Ok(Some(_guard)) = Guard::try_take(&guard_path(target))
+        {
+            part::discard(target);
+        }
+    }
+}
+
+/// What changes when a file does.
+fn signature(path: &Path) -> Option<(u64, std::time::SystemTime)> {
+    fs::metadata(path).and_then(|metadata: Metadata| Ok((metadata.len(), metadata.modified()?))).ok()
+}

@@ -1,0 +1,48 @@
+//! Readers, writers and the pipeline against independent libraries: scripts make files and tell what others read in them.
+
+mod matlab;
+mod recordings;
+mod telling;
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::python::{Python, READERS};
+use crate::shell;
+
+pub(super) fn check() -> Result<()> {
+    let python = Python::ready(&READERS)?;
+    let folder = shell::target().join("readers");
+    let mut held = Held::default();
+    recordings::check(&python, &folder, &mut held)?;
+    matlab::check(&python, &folder, &mut held)?;
+    held.end()
+}
+
+/// What was held against a peer.
+#[derive(Default)]
+struct Held {
+    right: usize,
+    wrong: usize,
+}
+
+impl Held {
+    /// Counts one comparison and shows where it failed.
+    fn add(&mut self, title: &str, file: &Path, result: Result<()>) {
+        match result {
+            Ok(()) => self.right += 1,
+            Err(error) => {
+                self.wrong += 1;
+                println!("{title}: {}: {error:#}", shell::relative(file));
+            }
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        if self.wrong > 0 {
+            bail!("{} of {} comparisons failed", self.wrong, self.wrong + self.right);
+        }
+        Ok(())
+    }
+}
