@@ -22,6 +22,8 @@ const CLIPPED: f64 = 0.001;
 const IN_A_ROW: usize = 3;
 /// Windows that hold more events than this are told: the window is too long for such events.
 const MOST_EVENTS_A_WINDOW: f64 = 4.0;
+/// But not where they are as short as an evoked response: those overlap by design.
+const RESPONSE_S: f64 = 1.0;
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -179,7 +181,7 @@ fn overlap(cues: &[usize], window_s: f64, rate_hz: f64) -> Option<String> {
     let mut gaps: Vec<usize> = cues.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     gaps.sort_unstable();
     let gap_s = *gaps.get(gaps.len() / 2)? as f64 / rate_hz;
-    let many = window_s > MOST_EVENTS_A_WINDOW * gap_s;
+    let many = window_s > RESPONSE_S && window_s > MOST_EVENTS_A_WINDOW * gap_s;
     many.then(|| format!("events {gap_s:.2} s apart, windows of {window_s} s"))
 }
 
@@ -255,10 +257,18 @@ fn zeros(recording: &Recording) -> Option<String> {
         nothing.iter_mut().zip(recording.channel(c)).for_each(|(nothing, &x)| *nothing &= x == 0.0);
     }
     let least = still(recording.rate_hz);
-    let rows = nothing.chunk_by(|a, b| a == b).filter(|row| row[0] && row.len() >= least);
-    let (count, samples) = rows.fold((0, 0), |(count, samples), row| (count + 1, samples + row.len()));
-    let seconds = samples as f64 / recording.rate_hz;
-    (count > 0).then(|| format!("{seconds:.1} s in {count} stretches"))
+    let (mut at, mut stretches) = (0, vec![]);
+    for row in nothing.chunk_by(|a, b| a == b) {
+        if row[0] && row.len() >= least {
+            stretches.push((at, row.len()));
+        }
+        at += row.len();
+    }
+    let (first, _) = stretches.first()?;
+    let seconds = |samples: usize| samples as f64 / recording.rate_hz;
+    let all = seconds(stretches.iter().map(|(_, samples)| samples).sum());
+    let more = if stretches.len() > 1 { format!(" in {} stretches", stretches.len()) } else { String::new() };
+    Some(format!("{all:.1} s{more}, from {:.1} s on", seconds(*first)))
 }
 
 /// How many equal samples in a row stand still.

@@ -169,7 +169,7 @@ fn clipped_channels_are_told() {
 fn lost_signal_is_told() {
     let lose = |x: &mut Vec<f32>| (0..3).for_each(|c| x[c * LENGTH + 310..c * LENGTH + 410].fill(0.0));
     let problem = only(&people(lose, ""), ProblemKind::Zeros);
-    assert_eq!(problem.cases[0].detail, "1.0 s in 1 stretches");
+    assert_eq!(problem.cases[0].detail, "1.0 s, from 3.1 s on");
 }
 
 #[test]

@@ -89,10 +89,10 @@ impl Plan<'_> {
         let all = self.recordings.len();
         let meaning = if code.meaning.is_empty() { String::new() } else { format!("{}; ", code.meaning) };
         format!(
-            "{before}{} = [{}]  # {meaning}{} times, in {} of {all} recordings\n",
+            "{before}{} = [{}]  # {meaning}{}, in {} of {all} recordings\n",
             key(&code.code),
             quoted(&code.code),
-            code.events,
+            if code.events == 1 { "once".into() } else { format!("{} times", code.events) },
             code.recordings
         )
     }
@@ -132,10 +132,7 @@ impl Plan<'_> {
             text += "# triggers = \"NAME\"  # a variable with one number per sample, not zero where an event begins\n";
         }
         if mat.channels.is_none() {
-            let first = self.recordings.iter().find(|(_, _, look)| look.mat.is_some());
-            let names = first.map(|(_, _, look)| look.channels.join("\", \"")).unwrap_or_default();
-            let _ =
-                writeln!(text, "# channels = [\"{names}\"]  # names of the 10-05 system, if they are known");
+            text += "# channels = [\"Fz\", \"Cz\"]  # names of the 10-05 system, in their order, if they are known\n";
         }
         match &mat.unit {
             Some(_) => text.insert_str(
