@@ -23,7 +23,7 @@ pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohor
 pub use error::{Error, Result};
 pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
-pub use recordings::Recordings;
+pub use recordings::{Cache, LoadOptions, Recordings};
 pub use source::{Entry, Loaded, Source, sources};
 pub use split::{Side, Sources, Split};
 pub use subjects::SubjectList;

@@ -1,11 +1,18 @@
 //! From a data set on disk to trials: the same way for all of them.
 
+mod cache;
 mod load;
+mod memory;
+mod options;
 mod prepare;
+mod work;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use cache::Cache;
+pub use options::LoadOptions;
 
 use crate::catalogue::{DATA_SETS, DataSet, Options};
 use crate::error::{Error, Result};

@@ -55,7 +55,11 @@ fn nothing_to_read() {
                 &["give one of 2, 4"],
             ),
             Case::new("train --out x --data a.npz --with classes=4", &["no choice `classes`"], &["--with"]),
-            Case::new("train --out x --data a.npz --with classes", &["`--with classes`"], &["--with classes=4"]),
+            Case::new(
+                "train --out x --data a.npz --with classes",
+                &["`--with classes`"],
+                &["--with classes=4"],
+            ),
             Case::new("data show no.npz", &["no.npz", "no such file"], &["path"]),
             Case::new("benchmark --out x --models csp-lda --data no.npz", &["no.npz"], &["path"]),
         ],
