@@ -3,6 +3,7 @@
 mod matlab;
 mod recordings;
 mod telling;
+mod trials;
 mod written;
 
 use std::path::Path;
@@ -12,13 +13,25 @@ use anyhow::{Result, bail};
 use crate::python::{Python, READERS};
 use crate::shell;
 
-pub(super) fn check() -> Result<()> {
+/// People whose trials are compared; all files of everybody are.
+const PEOPLE: usize = 6;
+const EVERYBODY: usize = 40;
+
+pub(super) fn check(all: bool) -> Result<()> {
     let python = Python::ready(&READERS)?;
     let folder = shell::target().join("readers");
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;
+    match shell::unpacked()? {
+        Some(data) => {
+            let root = data.join("physionet-mi");
+            recordings::real(&python, &root, &mut held)?;
+            trials::real(&python, &root, if all { EVERYBODY } else { PEOPLE }, &mut held)?;
+        }
+        None => println!("skipped: real recordings, which are not in ../shared/data beside the workspace"),
+    }
     held.end()
 }
 
