@@ -1,7 +1,7 @@
 """Real recordings of PhysioNet's motor imagery set: samples and annotations as pyedflib reads them, trials as an MNE pipeline cuts them.
 
     python real.py samples ROOT
-    python real.py trials ROOT SUBJECT ...
+    python real.py trials ROOT
 """
 
 import pathlib
@@ -61,5 +61,5 @@ if sys.argv[1] == "samples":
     for path in sorted(ROOT.glob("*/*.edf")):
         samples(path)
 else:
-    for subject in sys.argv[3:]:
-        trials(int(subject))
+    for folder in sorted(ROOT.glob("S*")):
+        trials(int(folder.name[1:]))

@@ -18,9 +18,6 @@ pub(crate) struct Options {
     /// Only these steps; all without any.
     #[arg(value_enum)]
     steps: Vec<Step>,
-    /// Everybody in the real recordings, where a step makes do with a few people.
-    #[arg(long)]
-    all: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,8 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let name = step.name();
         println!("== {name}: {}", step.says());
         let start = Instant::now();
-        step.run(options.all)
-            .with_context(|| format!("step `{name}` failed; repeat it with `{}`", step.again()))?;
+        step.run().with_context(|| format!("step `{name}` failed; repeat it with `{}`", step.again()))?;
         println!("== {name}: passed in {:.1} s", start.elapsed().as_secs_f64());
     }
     println!("== everything passed in {:.1} s", all.elapsed().as_secs_f64());
@@ -94,11 +90,11 @@ impl Step {
         self.command().map_or_else(|| format!("cargo xtask test {}", self.name()), |c| spelled(&c))
     }
 
-    fn run(self, all: bool) -> Result<()> {
+    fn run(self) -> Result<()> {
         match (self, self.command()) {
             (Step::Unsafe, _) => unsafe_code::check(),
             (Step::Kernels, _) => memory::check(),
-            (Step::Peers, _) => peers::check(all),
+            (Step::Peers, _) => peers::check(),
             (Step::Demo, _) => demo::check(),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),

@@ -13,22 +13,19 @@ use anyhow::{Result, bail};
 use crate::python::{Python, READERS};
 use crate::shell;
 
-/// People whose trials are compared; all files of everybody are.
-const PEOPLE: usize = 6;
-const EVERYBODY: usize = 40;
-
-pub(super) fn check(all: bool) -> Result<()> {
+pub(super) fn check() -> Result<()> {
     let python = Python::ready(&READERS)?;
     let folder = shell::target().join("readers");
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;
+    trials::made(&python, &folder, &mut held)?;
     match shell::unpacked()? {
         Some(data) => {
             let root = data.join("physionet-mi");
             recordings::real(&python, &root, &mut held)?;
-            trials::real(&python, &root, if all { EVERYBODY } else { PEOPLE }, &mut held)?;
+            trials::real(&python, &root, &mut held)?;
         }
         None => println!("skipped: real recordings, which are not in ../shared/data beside the workspace"),
     }

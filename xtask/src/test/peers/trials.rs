@@ -41,12 +41,21 @@ struct Trial {
     cue_s: f64,
 }
 
-/// The first people of the real recordings, or everybody.
-pub(super) fn real(python: &Python, root: &Path, people: usize, held: &mut Held) -> Result<()> {
-    let mut script = python.script("real.py");
-    script.arg("trials").arg(root).args((1..=people).map(|subject| subject.to_string()));
+/// Data sets in miniature, in the structure of the published ones.
+pub(super) fn made(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
+    let mut script = python.script("make.py");
+    script.arg(folder).arg("sets");
     let right = hold(script, held)?;
-    println!("trials of {right} real people are what MNE and SciPy make of them");
+    println!("{right} ways to cut data sets in miniature give the trials SciPy cuts");
+    Ok(())
+}
+
+/// Real recordings.
+pub(super) fn real(python: &Python, root: &Path, held: &mut Held) -> Result<()> {
+    let mut script = python.script("real.py");
+    script.arg("trials").arg(root);
+    let right = hold(script, held)?;
+    println!("the trials of {right} real people are what MNE and SciPy make of them");
     Ok(())
 }
 
