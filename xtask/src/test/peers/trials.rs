@@ -12,8 +12,8 @@ use super::Held;
 use super::telling::Telling;
 use crate::python::Python;
 
-/// How far a sample may be off, in deviations of its trial: single precision in, double precision between, single precision out.
-const PRECISION: f64 = 1e-5;
+/// How far a sample may be off, in parts of its trial's largest: numbers have single precision.
+const PRECISION: f64 = 1e-6;
 
 /// Trials of one person.
 #[derive(Deserialize)]
@@ -102,7 +102,7 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     let one = layout.channels.len() * layout.samples;
     ensure!(values.len() == one * trials.len(), "{} values should be {}", one * trials.len(), values.len());
     for (i, wanted) in values.chunks_exact(one).enumerate() {
-        let allowed = PRECISION * deviation(wanted);
+        let allowed = PRECISION * wanted.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
         for (at, (&found, &wanted)) in trials.signal(i).iter().zip(wanted).enumerate() {
             let (channel, t) = (&names[at / layout.samples], at % layout.samples);
             let near = (f64::from(found) - wanted).abs() <= allowed;
@@ -110,10 +110,4 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
 }
