@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_io::atomic;
+use ptsm_io::{atomic, edf};
 use ptsm_signal::{Pipeline, Scaling, SubjectId, Trials, Who};
 use rayon::prelude::*;
 
@@ -16,6 +16,8 @@ use crate::simulate::Cohort;
 pub const COHORT_FILE: &str = "cohort.toml";
 /// What is known of a cohort because it was made, in its folder.
 pub const TRUTH_FILE: &str = "truth.json";
+/// The list of a cohort's recordings, in its folder.
+pub const MANIFEST_FILE: &str = "recordings.toml";
 
 /// Reads a cohort's settings.
 pub fn read_cohort(path: &Path) -> Result<Cohort> {
@@ -45,6 +47,71 @@ pub fn read_cohort(path: &Path) -> Result<Cohort> {
 ///
 /// A folder that holds another cohort is written over. One that holds anything else is refused.
 pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
+    begin(cohort, folder)?;
+    let pipeline = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
+    let write = |&subject: &SubjectId| {
+        let path = folder.join(file_name(cohort, subject));
+        let (trials, _) = cut_subject(cohort, &pipeline, subject)?;
+        write_trials(&path, &trials)?;
+        Ok(path)
+    };
+    let subjects: Vec<SubjectId> = everybody(cohort).into_iter().collect();
+    subjects.par_iter().map(write).collect()
+}
+
+/// The same as recordings: an EDF file per person, session and run, in microvolts as recorded, and a manifest of them for
+/// `files:MANIFEST`. Gives the manifest and the recordings.
+pub fn save_recordings(cohort: &Cohort, folder: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+    begin(cohort, folder)?;
+    let mut plan = Vec::new();
+    for subject in everybody(cohort) {
+        for session in 1..=cohort.sessions {
+            plan.extend((1..=cohort.runs).map(|run| Who { subject, session, run }));
+        }
+    }
+    let write = |&who: &Who| {
+        let path = folder.join(recording_name(cohort, who));
+        edf::write(&path, &cohort.recording(who.subject, who.session, who.run)?)?;
+        Ok(path)
+    };
+    let files = plan.par_iter().map(write).collect::<Result<Vec<PathBuf>>>()?;
+    // Last: a manifest lists what is there.
+    let manifest = folder.join(MANIFEST_FILE);
+    atomic::replace(&manifest, manifest_text(cohort, &plan)?.as_bytes())?;
+    Ok((manifest, files))
+}
+
+/// The manifest of a cohort's recordings.
+fn manifest_text(cohort: &Cohort, plan: &[Who]) -> Result<String> {
+    let failed = |error: toml::ser::Error| Error::Cohort { message: error.to_string(), hint: None };
+    let list = |class: &String, codes: Vec<String>| (class.clone(), toml::Value::from(codes));
+    let mut events: Vec<(String, Vec<String>)> = Vec::new();
+    for (code, class) in cohort.cues() {
+        match events.iter_mut().find(|(known, _)| *known == class) {
+            Some((_, codes)) => codes.push(code),
+            None => events.push((class, vec![code])),
+        }
+    }
+    let events: toml::Table = events.iter().map(|(class, codes)| list(class, codes.clone())).collect();
+    let pipeline = toml::Table::try_from(cohort.pipeline()).map_err(failed)?;
+    let recordings = plan.iter().map(|&who| {
+        let mut entry = toml::Table::new();
+        entry.insert("file".into(), recording_name(cohort, who).into());
+        entry.insert("subject".into(), i64::from(who.subject.0).into());
+        entry.insert("session".into(), i64::from(who.session).into());
+        entry.insert("run".into(), i64::from(who.run).into());
+        toml::Value::from(entry)
+    });
+    let mut all = toml::Table::new();
+    all.insert("title".into(), "simulated people".into());
+    all.insert("events".into(), events.into());
+    all.insert("pipeline".into(), pipeline.into());
+    all.insert("recording".into(), recordings.collect::<Vec<_>>().into());
+    toml::to_string(&all).map_err(failed)
+}
+
+/// Writes what every folder of a cohort has, after taking an earlier cohort away.
+fn begin(cohort: &Cohort, folder: &Path) -> Result<()> {
     cohort.check()?;
     let failed = |error: std::io::Error| Error::Content {
         path: folder.to_path_buf(),
@@ -58,16 +125,7 @@ pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
     atomic::replace(&folder.join(COHORT_FILE), settings.as_bytes())?;
     let truth = serde_json::to_vec_pretty(&cohort.truth()).map_err(|error| failed(error.into()))?;
     atomic::replace(&folder.join(TRUTH_FILE), &truth)?;
-
-    let pipeline = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
-    let write = |&subject: &SubjectId| {
-        let path = folder.join(file_name(cohort, subject));
-        let (trials, _) = cut_subject(cohort, &pipeline, subject)?;
-        write_trials(&path, &trials)?;
-        Ok(path)
-    };
-    let subjects: Vec<SubjectId> = everybody(cohort).into_iter().collect();
-    subjects.par_iter().map(write).collect()
+    Ok(())
 }
 
 /// Takes an earlier cohort's trials away; refuses a folder that holds something else.
@@ -101,7 +159,8 @@ fn clear(folder: &Path) -> Result<()> {
 /// What a user should know of a folder whose cohort was not written to its end; nothing of other folders.
 pub(crate) fn unfinished(folder: &Path) -> Option<String> {
     let settings = folder.join(COHORT_FILE);
-    let cohort = read_cohort(&settings).ok().filter(|_| settings.is_file())?;
+    let cohort =
+        read_cohort(&settings).ok().filter(|_| settings.is_file() && !folder.join(MANIFEST_FILE).exists())?;
     let missing = everybody(&cohort).into_iter().filter(|&s| !folder.join(file_name(&cohort, s)).is_file());
     let missing: Vec<SubjectId> = missing.collect();
     let first = missing.first()?;
@@ -118,19 +177,32 @@ fn file_name(cohort: &Cohort, subject: SubjectId) -> String {
     format!("S{:0width$}.npz", subject.0)
 }
 
+/// The file of one recording: `S001-1-02.edf`.
+fn recording_name(cohort: &Cohort, who: Who) -> String {
+    let width = cohort.subjects.to_string().len().max(3);
+    format!("S{:0width$}-{}-{:02}.edf", who.subject.0, who.session, who.run)
+}
+
 /// Whether a file is what a kill left of one that [`save_cohort`] was writing: `.S001.npz.123-4.partial`.
 fn left_over(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let target = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial"));
     let target = target.and_then(|rest| rest.rsplit_once('.')).map(|(target, _)| target);
-    target.is_some_and(|t| t == COHORT_FILE || t == TRUTH_FILE || of_a_subject(Path::new(t)))
+    target.is_some_and(|t| [COHORT_FILE, TRUTH_FILE].contains(&t) || of_a_subject(Path::new(t)))
 }
 
-/// Whether a file is called as [`save_cohort`] calls them: `S001.npz`.
+/// Whether a file is called as [`save_cohort`] and [`save_recordings`] call them: `S001.npz`, `S001-1-02.edf`, the manifest.
 fn of_a_subject(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let number = name.strip_prefix('S').and_then(|rest| rest.strip_suffix(".npz"));
-    number.is_some_and(|n| n.len() >= 3 && n.bytes().all(|b| b.is_ascii_digit()))
+    let number = |text: &str, least: usize| text.len() >= least && text.bytes().all(|b| b.is_ascii_digit());
+    let Some((stem, ending)) = name.strip_prefix('S').and_then(|rest| rest.rsplit_once('.')) else {
+        return name == MANIFEST_FILE;
+    };
+    match (&stem.split('-').collect::<Vec<_>>()[..], ending) {
+        ([subject], "npz") => number(subject, 3),
+        ([subject, session, run], "edf") => number(subject, 3) && number(session, 1) && number(run, 2),
+        _ => false,
+    }
 }
 
 /// Everybody in a cohort.

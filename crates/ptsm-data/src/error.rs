@@ -98,6 +98,9 @@ pub enum Error {
         /// What is wrong with the signal.
         error: ptsm_signal::Error,
     },
+    /// The user asked to stop.
+    #[error("stopped while data were read")]
+    Stopped,
     /// A file that cannot be downloaded.
     #[error("{}: {message}", path.display())]
     Download {
@@ -143,6 +146,7 @@ impl Error {
                 Some("give what stands before the path, such as `https://mirror.example.org`")
             }
             Error::Signal { error, .. } => error.hint(),
+            Error::Stopped => Some("start it again"),
             Error::File(error) => error.hint(),
         }
     }

@@ -30,18 +30,14 @@ impl Fingerprint {
 
     /// Takes in a file's contents, not its name.
     pub(crate) fn file(mut self, path: &Path) -> Result<Fingerprint> {
-        let hash = std::fs::File::open(path).and_then(|file| {
-            let mut hasher = blake3::Hasher::new();
-            hasher.update_reader(file)?;
-            Ok(hasher.finalize())
-        });
-        let hash = hash.map_err(|error| Error::Content {
-            path: path.to_path_buf(),
-            message: format!("cannot read: {error}"),
-            hint: None,
-        })?;
-        self.part(hash);
+        self.part(contents(path)?);
         Ok(self)
+    }
+
+    /// Takes in a file by the hash of its contents.
+    pub(crate) fn hash(mut self, contents: blake3::Hash) -> Fingerprint {
+        self.part(contents);
+        self
     }
 
     /// In hexadecimal.
@@ -53,4 +49,18 @@ impl Fingerprint {
     fn part(&mut self, hash: blake3::Hash) {
         self.hasher.update(hash.as_bytes());
     }
+}
+
+/// The hash of a file's contents.
+pub(crate) fn contents(path: &Path) -> Result<blake3::Hash> {
+    let hash = std::fs::File::open(path).and_then(|file| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(file)?;
+        Ok(hasher.finalize())
+    });
+    hash.map_err(|error| Error::Content {
+        path: path.to_path_buf(),
+        message: format!("cannot read: {error}"),
+        hint: None,
+    })
 }

@@ -65,6 +65,23 @@ fn fingerprints_follow_data_and_pipeline() {
 }
 
 #[test]
+fn a_pipeline_is_known_before_samples_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    save_cohort(&small(), folder.path()).unwrap();
+    let cohort = simulated(&small());
+    assert_eq!(cohort.pipeline().unwrap(), cohort.load(None, None).unwrap().pipeline);
+    for id in [".", "S001.npz"] {
+        let source = Source::parse(id, Some(folder.path())).unwrap();
+        let own = source.pipeline().unwrap();
+        let loaded = source.load(None, None).unwrap();
+        assert_eq!(own, loaded.pipeline);
+        assert_eq!(source.load(Some(&own), None).unwrap(), loaded);
+    }
+    fs::write(folder.path().join("S001.npz"), "no archive").unwrap();
+    assert!(Source::parse("S001.npz", Some(folder.path())).unwrap().pipeline().is_err());
+}
+
+#[test]
 fn a_saved_cohort_is_read_in_both_ways() {
     let cohort = small();
     let folder = tempfile::tempdir().unwrap();

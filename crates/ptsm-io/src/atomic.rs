@@ -14,9 +14,23 @@ pub fn write_atomically(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<()> {
+    write(path, fill, true)
+}
+
+/// The same for files that can be made again: they are not put on the disk first, which takes most of the time. After a power cut
+/// the file can have lost its contents, so whoever reads it must be able to tell.
+pub fn write_renamed(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+    write(path, fill, false)
+}
+
+fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    lasting: bool,
+) -> Result<()> {
     let refuse = |error| Error::system(path, "write", error);
     let mut beside = Beside::create(path).map_err(refuse)?;
-    beside.fill(fill).and_then(|()| beside.put(path)).map_err(refuse)
+    beside.fill(fill, lasting).and_then(|()| beside.put(path, lasting)).map_err(refuse)
 }
 
 /// Replaces a file's contents.
@@ -47,18 +61,25 @@ impl Beside {
         Ok(Beside { path, file: Some(file), done: false })
     }
 
-    fn fill(&mut self, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    fn fill(
+        &mut self,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+        lasting: bool,
+    ) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let mut writer = BufWriter::new(file);
         fill(&mut writer)?;
         let file = writer.into_inner().map_err(|error| error.into_error())?;
         // Without this a power cut could leave the new name on empty contents.
-        file.sync_all()
+        if lasting { file.sync_all() } else { Ok(()) }
     }
 
-    fn put(&mut self, target: &Path) -> io::Result<()> {
+    fn put(&mut self, target: &Path, lasting: bool) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.done = true;
+        if !lasting {
+            return Ok(());
+        }
         // The folder's own entry. Some systems cannot sync a folder; the file is whole either way.
         let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Ok(folder) = File::open(folder) {
@@ -91,6 +112,8 @@ mod tests {
         replace(&path, b"old").unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        write_renamed(&path, |writer| writer.write_all(b"newer")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
         assert_eq!(names(folder.path()), ["a.txt"]);
     }
 

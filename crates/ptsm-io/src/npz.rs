@@ -3,6 +3,7 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use zip::read::ZipFile;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -10,7 +11,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::atomic::write_atomically;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::npy::{Array, read_array, write_array};
+use crate::npy::{Array, read_array, read_shape, write_array};
 
 /// Deflate makes at most this many bytes of one; an archive that claims more is lying.
 const MOST_PER_BYTE: u64 = 1032;
@@ -68,20 +69,31 @@ impl Archive {
     /// Reads one array.
     pub fn array(&mut self, name: &str) -> Result<Array> {
         let place = Place { member: Some(name.to_string()), ..self.place.clone() };
-        let mut member = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
-            ZipError::FileNotFound => Error::format(&place, "is not in the archive"),
-            ZipError::CompressionMethodNotSupported(_) => Error::format(&place, plain(error))
-                .with_hint("write it with `numpy.savez` or `numpy.savez_compressed`"),
-            _ => Error::format(&place, plain(error)).with_hint("the file is damaged; copy or save it again"),
-        })?;
+        let length = self.length;
+        let mut member = self.member(name, &place)?;
         let (packed, unpacked) = (member.compressed_size(), member.size());
-        if packed > self.length || unpacked > packed.saturating_mul(MOST_PER_BYTE) {
-            let message = format!("claims {unpacked} bytes from {packed} in a file of {}", self.length);
+        if packed > length || unpacked > packed.saturating_mul(MOST_PER_BYTE) {
+            let message = format!("claims {unpacked} bytes from {packed} in a file of {length}");
             return Err(
                 Error::format(&place, message).with_hint("the file is damaged; copy or save it again")
             );
         }
         read_array(&mut member, unpacked, &place)
+    }
+
+    /// The size of each dimension of an array, without its values.
+    pub fn shape(&mut self, name: &str) -> Result<Vec<usize>> {
+        let place = Place { member: Some(name.to_string()), ..self.place.clone() };
+        read_shape(&mut self.member(name, &place)?, &place)
+    }
+
+    fn member(&mut self, name: &str, place: &Place) -> Result<ZipFile<'_, Cursor<Bytes>>> {
+        self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
+            ZipError::FileNotFound => Error::format(place, "is not in the archive"),
+            ZipError::CompressionMethodNotSupported(_) => Error::format(place, plain(error))
+                .with_hint("write it with `numpy.savez` or `numpy.savez_compressed`"),
+            _ => Error::format(place, plain(error)).with_hint("the file is damaged; copy or save it again"),
+        })
     }
 }
 

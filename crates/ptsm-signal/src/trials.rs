@@ -131,7 +131,7 @@ impl Trials {
     /// `x` is `[n, C, T]`.
     pub fn new(layout: Layout, x: Vec<f32>, trials: Vec<Trial>) -> Result<Trials> {
         check_parts(&layout, x.len(), &trials)?;
-        if let Some(i) = x.iter().position(|v| !v.is_finite()) {
+        if let Some(i) = not_a_number(&x) {
             let one = layout.channels.len() * layout.samples;
             let (trial, channel, t) = (i / one, i % one / layout.samples, i % layout.samples);
             let (subject, name) = (trials[trial].subject, &layout.channels[channel].name);
@@ -279,6 +279,17 @@ fn check_parts(layout: &Layout, samples: usize, trials: &[Trial]) -> Result<()> 
     }
     check_labels(layout, trials)
 }
+
+/// The place of the first value that is not a number.
+pub(crate) fn not_a_number(x: &[f32]) -> Option<usize> {
+    // Whole pieces at once: looking for the place itself goes value by value.
+    let bad = |piece: &[f32]| !piece.iter().fold(true, |good, v| good & v.is_finite());
+    let piece = x.chunks(PIECE).position(bad)?;
+    let first = piece * PIECE;
+    x[first..].iter().position(|v| !v.is_finite()).map(|at| first + at)
+}
+
+const PIECE: usize = 1024;
 
 fn check_labels(layout: &Layout, trials: &[Trial]) -> Result<()> {
     match trials.iter().position(|t| t.label as usize >= layout.classes.len()) {

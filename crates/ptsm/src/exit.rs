@@ -75,6 +75,7 @@ fn sentence(error: &anyhow::Error) -> String {
 fn stopped(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
         matches!(e.downcast_ref(), Some(ptsm_decode::Error::Stopped))
+            || matches!(e.downcast_ref(), Some(ptsm_data::Error::Stopped))
             || matches!(e.downcast_ref(), Some(ptsm_eval::Error::Decode(ptsm_decode::Error::Stopped)))
     })
 }

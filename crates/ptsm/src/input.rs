@@ -8,9 +8,10 @@ use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
 use crate::args::{DataArgs, SourceArgs};
+use crate::commands::Session;
 use crate::config::Changes;
 use crate::exit::told;
-use crate::output::Output;
+use crate::load::load;
 
 /// Trials ready to be learnt from or decoded.
 pub(crate) struct Input {
@@ -29,10 +30,7 @@ impl Input {
         self.pipeline.target_access()
     }
 
-    fn new(loaded: Loaded, output: Output) -> anyhow::Result<Input> {
-        for note in &loaded.notes {
-            output.note(format!("note: {note}"));
-        }
+    fn new(loaded: Loaded) -> anyhow::Result<Input> {
         let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
         pipeline.align(&mut trials)?;
         Ok(Input { trials, pipeline, name, fingerprint, people, truth })
@@ -44,7 +42,7 @@ pub(crate) fn to_learn(
     data: &DataArgs,
     align: Option<Alignment>,
     changes: &Changes,
-    output: Output,
+    session: &Session,
 ) -> anyhow::Result<Input> {
     let data = &DataArgs {
         source: SourceArgs {
@@ -59,12 +57,9 @@ pub(crate) fn to_learn(
         subjects: data.subjects.clone().or(changes.outside("subjects")?),
     };
     let source = source(&data.source)?;
-    let own = source.load(None, data.subjects.as_ref())?;
     let align = align.or(changes.outside("align")?);
-    let pipeline = changes.pipeline(&own.pipeline, align)?;
-    let loaded =
-        if pipeline == own.pipeline { own } else { source.load(Some(&pipeline), data.subjects.as_ref())? };
-    Input::new(loaded, output)
+    let pipeline = changes.pipeline(&source.pipeline()?, align)?;
+    Input::new(load(&source, Some(&pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
 }
 
 /// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
@@ -72,12 +67,12 @@ pub(crate) fn for_model(
     data: &DataArgs,
     card: &Card,
     labelled: bool,
-    output: Output,
+    session: &Session,
 ) -> anyhow::Result<Input> {
     let classes = &card.layout.classes;
     let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
-    let loaded = source(&data.source)?.load_as(Some(&card.pipeline), data.subjects.as_ref(), wanted)?;
-    Input::new(loaded, output)
+    let source = source(&data.source)?;
+    Input::new(load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, session)?)
 }
 
 fn source(data: &SourceArgs) -> anyhow::Result<Source> {

@@ -7,6 +7,7 @@ mod config;
 mod exit;
 mod folder;
 mod input;
+mod load;
 mod output;
 mod page;
 mod progress;

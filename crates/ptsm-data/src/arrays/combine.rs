@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ptsm_signal::{Layout, SubjectId, Trial, Trials};
 
-use super::file::File;
+use super::file::{File, RATE_UNKNOWN_HZ};
 use super::names::{Name, Names, distinct};
 use super::{Arrays, Wanted};
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
             let last = last_runs.entry((subject[i], session[i])).or_default();
             *last = run[i].max(*last);
         }
-        let rate_hz = file.rate_hz.unwrap_or(1.0);
+        let rate_hz = file.rate_hz.unwrap_or(RATE_UNKNOWN_HZ);
         let length_s = file.samples as f64 / rate_hz;
         let trials = (0..file.trials())
             .map(|i| Trial {

@@ -10,6 +10,12 @@ use ptsm_signal::{Channel, Position, Unit};
 use super::names::Names;
 use crate::error::{Error, Result};
 
+/// What the sampling rate is called, in the order looked for.
+const RATE: &[&str] = &["rate_hz", "sfreq", "fs"];
+
+/// Taken where a file does not say: times are counted in samples.
+pub(super) const RATE_UNKNOWN_HZ: f64 = 1.0;
+
 /// What a file holds. Names are still names: they are numbered once all files of a set are read.
 pub(super) struct File {
     pub(super) path: PathBuf,
@@ -43,13 +49,13 @@ impl File {
         let cue_s = keys.numbers("cue_s")?;
         let names = keys.texts(&["channels", "ch_names"])?;
         let classes = keys.texts(&["classes"])?;
-        let rate_hz = keys.number(&["rate_hz", "sfreq", "fs"])?;
+        let rate_hz = keys.number(RATE)?;
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
         let unit = keys.unit()?;
         let positions = keys.array("positions")?;
 
         let x = keys.array("X")?.ok_or_else(|| keys.missing("X"))?;
-        let [n, c, t] = keys.three(&x)?;
+        let [n, c, t] = keys.three(x.shape())?;
         let lengths = [
             ("y", y.as_ref().map(Names::len)),
             ("subject", Some(subject.len())),
@@ -85,6 +91,19 @@ impl File {
             classes,
         };
         Ok(file)
+    }
+
+    /// From when to when its trials reach, in seconds after the cue: all that can be told without reading their samples.
+    pub(super) fn window_s(path: &Path) -> Result<[f64; 2]> {
+        let mut keys = Keys { archive: npz::read(path)? };
+        if !keys.archive.has("X") {
+            return Err(keys.missing("X"));
+        }
+        let shape = keys.archive.shape("X")?;
+        let [_, _, t] = keys.three(&shape)?;
+        let rate_hz = keys.number(RATE)?.unwrap_or(RATE_UNKNOWN_HZ);
+        let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
+        Ok([start_s, start_s + t as f64 / rate_hz])
     }
 
     /// Trials, n.
@@ -226,11 +245,11 @@ impl Keys {
         }
     }
 
-    fn three(&self, x: &Array) -> Result<[usize; 3]> {
-        match *x.shape() {
+    fn three(&self, shape: &[usize]) -> Result<[usize; 3]> {
+        match *shape {
             [0, _, _] => Err(self.refuse("`X` has no trials", "save at least one trial")),
             [n, c, t] if c > 0 && t > 0 => Ok([n, c, t]),
-            ref shape => {
+            _ => {
                 let hint = match shape.len() {
                     2 => "for one channel save `X[:, None, :]`",
                     4 => "for a dimension of size 1 save `X.squeeze(axis)`",

@@ -67,6 +67,11 @@ pub fn read(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Arrays> {
     combine::combine(files, wanted)
 }
 
+/// From when to when the trials of a file reach, in seconds after the cue. Their samples are not read.
+pub(crate) fn window_s(path: &Path) -> Result<[f64; 2]> {
+    file::File::window_s(path)
+}
+
 /// The `.npz` files of a folder, in the order of their names.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let refuse = |message: String| Error::Content {

@@ -1,7 +1,7 @@
 //! Data sets that are known by name, and what a data set is.
 //!
 //! A data set finds its files under a folder and reads them; all else (choosing people, cutting trials, the cache) is the same for
-//! all of them and is in [`crate::recordings`]. Adding one is a file here and a line in [`DATA_SETS`].
+//! all of them and is in `crate::recordings`. Adding one is a file here and a line in [`DATA_SETS`].
 
 mod bci_iv;
 mod channels;
@@ -75,9 +75,14 @@ pub struct Item {
 }
 
 impl Item {
+    /// The file that is opened.
+    pub(crate) fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
     /// Its first file and which part of it, for messages.
     pub fn place(&self) -> String {
-        let file = self.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        let file = self.file().display().to_string();
         if self.part.is_empty() { file } else { format!("{file}, {}", self.part) }
     }
 }
@@ -177,6 +182,12 @@ pub trait DataSet: Send + Sync + fmt::Debug {
 
     /// What to download for all its people; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
+
+    /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
+    /// user wants to find a person's files.
+    fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        Ok(vec![])
+    }
 }
 
 impl<T: DataSet + ?Sized> DataSet for &'static T {
@@ -202,5 +213,8 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
 
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         (**self).remote(options)
+    }
+    fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        (**self).labels(options)
     }
 }

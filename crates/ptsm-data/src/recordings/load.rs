@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use ptsm_signal::{Pipeline, SubjectId};
-use rayon::prelude::*;
 
-use super::Recordings;
 use super::prepare::{Labels, Prepared};
+use super::work::Work;
+use super::{LoadOptions, Recordings};
 use crate::arrays::Wanted;
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
@@ -40,6 +40,7 @@ impl Recordings {
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
         wanted: Wanted<'_>,
+        options: &LoadOptions<'_>,
     ) -> Result<Loaded> {
         let about = self.set.about();
         let found = self.find()?;
@@ -54,20 +55,21 @@ impl Recordings {
         };
         let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
         let labels = Labels::new(&found.classes, wanted, &about.id)?;
-        let prepared: Vec<Prepared> = items
-            .par_iter()
-            .map(|item| self.prepare(item, &found.classes, &labels, &pipeline))
-            .collect::<Result<_>>()?;
+        let work = Work::new(self, &found.classes, &labels, &pipeline, options)?;
+        let (done, lost) = work.all(&items)?;
 
         let mut fingerprint =
             Fingerprint::default().text("recordings").text(&about.id).value(&self.options)?;
-        for file in items.iter().flat_map(|item| &item.files) {
-            fingerprint = fingerprint.file(file)?;
+        for contents in done.iter().flat_map(|done| &done.contents) {
+            fingerprint = fingerprint.hash(contents.hash);
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        let notes = notes(&found, &items, &prepared);
+        let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
+        let mut notes = notes(&found, &items, &prepared);
+        notes.extend(lost);
+        let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
-        let people = people(&trials);
+        let people = people(trials.info(), &places);
         Ok(Loaded { trials, pipeline, notes, name: about.id, fingerprint, people, truth: None })
     }
 }

@@ -6,12 +6,15 @@ use super::Recordings;
 use crate::arrays::Wanted;
 use crate::catalogue::{Item, Part, Signal, UNKNOWN};
 use crate::error::{Error, Result};
+use crate::source::places;
 
 /// What became of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Prepared {
     /// None where the item has no trial.
     pub(super) trials: Option<Trials>,
+    /// Where the largest value of each trial is: what people are known by.
+    pub(super) places: Vec<u64>,
     /// Windows that reach past the ends of a recording or over a gap.
     pub(super) short: usize,
     /// Trials whose class nobody tells.
@@ -64,7 +67,7 @@ impl Recordings {
         pipeline: &Pipeline,
     ) -> Result<Prepared> {
         let refuse = |error| Error::Signal { place: item.place(), error };
-        let mut all = Prepared { trials: None, short: 0, unknown: 0, notes: vec![] };
+        let mut all = Prepared { trials: None, places: vec![], short: 0, unknown: 0, notes: vec![] };
         for Part { who, signal, notes } in self.set.read(item, &self.options, pipeline)? {
             all.notes.extend(notes);
             let cut = match signal {
@@ -86,6 +89,7 @@ impl Recordings {
                 }
             };
             all.short += cut.short;
+            all.places.extend(places(&cut.trials));
             match &mut all.trials {
                 None => all.trials = Some(cut.trials),
                 Some(trials) => trials.append(&cut.trials).map_err(refuse)?,

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::{Pipeline, SubjectId, Trials};
 
 use super::Source;
-use super::people::people;
+use super::people::{people, places};
 use crate::arrays::{self, Arrays, Wanted};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::recordings::LoadOptions;
 use crate::simulate::{Cohort, Truth};
 use crate::subjects::SubjectList;
 
@@ -35,8 +36,20 @@ pub struct Loaded {
 }
 
 impl Source {
-    /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used: the one that suits a
-    /// cohort's task; for arrays, which are trials already, scaling alone.
+    /// The source's own pipeline: the one that suits a data set or a cohort's task; for arrays, which are trials already, their own
+    /// window and scaling alone. Samples are not read for it.
+    pub fn pipeline(&self) -> Result<Pipeline> {
+        let files = match self {
+            Source::Simulated { cohort, .. } => return Ok(cohort.pipeline()),
+            Source::Recordings(recordings) => return recordings.set().pipeline(recordings.options()),
+            Source::File(path) => vec![path.clone()],
+            Source::Folder(path) => arrays::files(path)?,
+        };
+        // Trials of all files are of one length, or refused when they are read.
+        Ok(Pipeline { window_s: arrays::window_s(&files[0])?, ..Pipeline::default() })
+    }
+
+    /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used.
     pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<Loaded> {
         self.load_as(pipeline, subjects, Wanted::Own)
     }
@@ -48,11 +61,32 @@ impl Source {
         subjects: Option<&SubjectList>,
         wanted: Wanted<'_>,
     ) -> Result<Loaded> {
+        self.load_with(pipeline, subjects, wanted, &LoadOptions::default())
+    }
+
+    /// The same with what loading may use, and somebody who watches it.
+    pub fn load_with(
+        &self,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+        wanted: Wanted<'_>,
+        options: &LoadOptions<'_>,
+    ) -> Result<Loaded> {
+        options.work(|| self.load_here(pipeline, subjects, wanted, options))
+    }
+
+    fn load_here(
+        &self,
+        pipeline: Option<&Pipeline>,
+        subjects: Option<&SubjectList>,
+        wanted: Wanted<'_>,
+        options: &LoadOptions<'_>,
+    ) -> Result<Loaded> {
         let files = match self {
             Source::Simulated { cohort, note } => {
                 return self.simulate(cohort, note.as_ref(), pipeline, subjects);
             }
-            Source::Recordings(recordings) => return recordings.load(pipeline, subjects, wanted),
+            Source::Recordings(recordings) => return recordings.load(pipeline, subjects, wanted, options),
             Source::File(path) => vec![path.clone()],
             Source::Folder(path) => arrays::files(path)?,
         };
@@ -85,7 +119,8 @@ impl Source {
             .value(cohort)?
             .value(&pipeline)?
             .hex();
-        let (people, truth) = (people(&trials), Some(cohort.truth_in(trials.layout())));
+        let people = people(trials.info(), &places(&trials));
+        let truth = Some(cohort.truth_in(trials.layout()));
         Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth })
     }
 
@@ -119,7 +154,7 @@ impl Source {
             fingerprint = fingerprint.file(file)?;
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        let people = people(&trials);
+        let people = people(trials.info(), &places(&trials));
         Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth: None })
     }
 }

@@ -6,7 +6,7 @@ mod people;
 use std::path::{Path, PathBuf};
 
 pub use load::Loaded;
-pub(crate) use people::people;
+pub(crate) use people::{people, places};
 
 use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};

@@ -8,7 +8,7 @@ mod write;
 use std::path::Path;
 
 pub use data::Data;
-pub(crate) use read::array as read_array;
+pub(crate) use read::{array as read_array, shape as read_shape};
 pub(crate) use write::array as write_array;
 
 use crate::bytes::Bytes;

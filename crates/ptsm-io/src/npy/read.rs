@@ -39,6 +39,11 @@ pub(crate) fn array(reader: &mut impl Read, length: u64, place: &Place) -> Resul
     Array::new(header.shape, data)
 }
 
+/// The size of each dimension, as the head says.
+pub(crate) fn shape(reader: &mut impl Read, place: &Place) -> Result<Vec<usize>> {
+    Ok(Header::read(reader, place)?.shape)
+}
+
 fn values(reader: &mut impl Read, count: usize, header: &Header, place: &Place) -> Result<Data> {
     macro_rules! numbers {
         ($type:ty) => {{

@@ -1,7 +1,8 @@
 //! Filtering as samples come, with a state that is carried on, as `scipy.signal.sosfilt` does.
 
 use super::Sections;
-use super::sections::State;
+use super::lanes::{self, Isa};
+use super::sections::{Direction, State};
 use crate::error::{Error, Result};
 
 /// What a causal filter assumes before the first sample.
@@ -19,7 +20,7 @@ pub struct Causal {
     sections: Sections,
     start: Start,
     /// `[channel][section]`; empty before the first sample.
-    state: Vec<State>,
+    state: Vec<State<1>>,
     channels: usize,
 }
 
@@ -48,18 +49,24 @@ impl Causal {
             return Ok(());
         }
         if self.state.is_empty() {
-            let steady = self.sections.steady_state();
             for channel in chunk.chunks_exact(samples) {
                 let level = if self.start == Start::Zero { 0.0 } else { channel[0] };
-                self.state.extend(steady.iter().map(|z| z.map(|z| z * level)));
+                self.state.extend(self.sections.settled(&[level]));
             }
         }
         let states = self.state.chunks_exact_mut(self.sections.as_slice().len());
         for (channel, state) in chunk.chunks_exact_mut(samples).zip(states) {
-            self.sections.run(channel, state);
+            self.sections.run(channel.as_chunks_mut::<1>().0, state, Direction::Forwards);
         }
         Ok(())
     }
+}
+
+/// Filters channels from their first sample on, as if it had been there for ever.
+pub(crate) fn forwards<const L: usize>(isa: Isa, sections: &Sections, signal: &mut [[f64; L]]) {
+    let Some(first) = signal.first() else { return };
+    let mut state = sections.settled(first);
+    lanes::run(isa, sections, signal, &mut state, Direction::Forwards);
 }
 
 #[cfg(test)]

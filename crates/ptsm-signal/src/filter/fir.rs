@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::{Pass, Window, odd_extension};
+use super::lanes::{Isa, centred};
+use super::{Pass, Window, extend, extended};
 use crate::error::{Error, Result};
 
 /// Most coefficients of a designed filter.
@@ -51,20 +52,44 @@ pub fn fir(filter: &[f64], signal: &[f64]) -> Result<Vec<f64>> {
         return Err(Error::pipeline(format!("{taps} coefficients have no middle one"))
             .with_hint("use an odd number of coefficients"));
     }
-    let extended = odd_extension(signal, filter.len() / 2, "this filter")?;
+    let extended = extended(signal, filter.len() / 2, "this filter")?;
     let mut out = vec![0.0; signal.len()];
-    // Block by block, so that a block of results stays in the fastest cache for all coefficients.
-    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        for (shift, h) in filter.iter().rev().enumerate() {
-            for (y, x) in out.iter_mut().zip(&extended[block * BLOCK + shift..]) {
-                *y += h * x;
-            }
-        }
-    }
+    centred(Isa::plain(), filter, extended.as_chunks::<1>().0, out.as_chunks_mut::<1>().0);
     Ok(out)
 }
 
-const BLOCK: usize = 1024;
+/// The same for channels that have room at each end for half the filter's length; what is left there has no meaning. Results go
+/// through `spare`, which is as long as the signal without that room.
+pub(crate) fn without_delay<const L: usize>(
+    isa: Isa,
+    filter: &[f64],
+    signal: &mut [[f64; L]],
+    spare: &mut [[f64; L]],
+) {
+    let half = filter.len() / 2;
+    extend(signal, half);
+    centred(isa, filter, signal, spare);
+    signal[half..][..spare.len()].copy_from_slice(spare);
+}
+
+/// Applies a filter to channels that reach half its length past the results at each end.
+#[inline(always)]
+pub(super) fn slide<const L: usize>(filter: &[f64], signal: &[[f64; L]], out: &mut [[f64; L]]) {
+    // Some results at once stay in registers for all coefficients.
+    for (block, out) in out.chunks_mut(TOGETHER).enumerate() {
+        let mut sums = [[0.0; L]; TOGETHER];
+        for (at, h) in filter.iter().rev().enumerate() {
+            for (sum, x) in sums.iter_mut().zip(&signal[block * TOGETHER + at..]) {
+                for l in 0..L {
+                    sum[l] += h * x[l];
+                }
+            }
+        }
+        out.copy_from_slice(&sums[..out.len()]);
+    }
+}
+
+const TOGETHER: usize = 8;
 
 #[cfg(test)]
 mod tests {

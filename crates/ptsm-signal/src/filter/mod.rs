@@ -3,27 +3,36 @@
 //! Recursive filters are cascades of second-order [`Sections`], designed by [`butterworth`] and [`notch`], and run either
 //! over a whole signal without delay ([`zero_phase`]) or sample by sample with a state that is carried on ([`Causal`]).
 //! [`firwin`] designs windowed sincs, [`fir`] applies them without delay. [`Resampler`] changes the rate by a ratio of small
-//! whole numbers. One signal is a slice of `f64`; a filter is designed once and used for every channel.
+//! whole numbers. One signal is a slice of `f64`; a filter is designed once and used for every channel. A pipeline filters eight
+//! channels at once (`lanes`), by the same code and to the same bytes.
 
 mod butterworth;
 mod causal;
 mod fir;
+mod lanes;
 mod notch;
 mod resample;
+mod rows;
 mod sections;
 mod window;
 mod zero_phase;
 
 pub(crate) use butterworth::LARGEST_ORDER;
 pub use butterworth::butterworth;
+pub(crate) use causal::forwards;
 pub use causal::{Causal, Start};
-pub(crate) use fir::MOST_TAPS;
+pub(crate) use fir::{MOST_TAPS, without_delay};
 pub use fir::{fir, firwin};
+pub(crate) use lanes::{Isa, LANES, Lanes, divide, interleave, resample};
 pub use notch::notch;
 pub use resample::Resampler;
+pub(crate) use rows::Rows;
 pub use sections::{Section, Sections};
 pub use window::Window;
+pub(crate) use zero_phase::both_ways;
 pub use zero_phase::zero_phase;
+
+use std::array::from_fn;
 
 use crate::error::{Error, Result};
 
@@ -60,22 +69,41 @@ impl Pass {
     }
 }
 
-/// The signal with `by` samples added at each end: the signal turned by half a turn about its first and last sample, which
-/// keeps level and slope. The signal must be longer than `by`.
-fn odd_extension(signal: &[f64], by: usize, needed_for: &str) -> Result<Vec<f64>> {
-    let (Some(first), Some(last)) = (signal.first(), signal.last()) else {
+/// Refuses a signal that cannot be extended by so many samples.
+pub(crate) fn long_enough(samples: usize, by: usize, needed_for: &str) -> Result<()> {
+    if samples == 0 {
         return Err(Error::data("signal", "has no samples"));
-    };
-    let n = signal.len();
-    if n <= by {
-        let least = by + 1;
-        return Err(Error::data(
-            "signal",
-            format!("{n} samples are too few for {needed_for}, which needs at least {least}"),
-        )
-        .with_hint("use longer recordings, or a filter of lower order or fewer coefficients"));
     }
-    let before = signal[1..=by].iter().rev().map(|x| 2.0 * first - x);
-    let after = signal[n - 1 - by..n - 1].iter().rev().map(|x| 2.0 * last - x);
-    Ok(before.chain(signal.iter().copied()).chain(after).collect())
+    if samples > by {
+        return Ok(());
+    }
+    let least = by + 1;
+    Err(Error::data(
+        "signal",
+        format!("{samples} samples are too few for {needed_for}, which needs at least {least}"),
+    )
+    .with_hint("use longer recordings, or a filter of lower order or fewer coefficients"))
+}
+
+/// The signal with `by` samples added at each end. The signal must be longer than `by`.
+fn extended(signal: &[f64], by: usize, needed_for: &str) -> Result<Vec<f64>> {
+    long_enough(signal.len(), by, needed_for)?;
+    let mut extended = vec![0.0; signal.len() + 2 * by];
+    extended[by..][..signal.len()].copy_from_slice(signal);
+    extend(extended.as_chunks_mut::<1>().0, by);
+    Ok(extended)
+}
+
+/// Fills `by` samples at each end: the signal between them turned by half a turn about its first and last sample, which keeps
+/// level and slope. It must be longer than `by`.
+fn extend<const L: usize>(signal: &mut [[f64; L]], by: usize) {
+    if signal.len() <= 3 * by {
+        return;
+    }
+    let (first, last) = (by, signal.len() - 1 - by);
+    let turned = |about: [f64; L], x: [f64; L]| from_fn(|l| 2.0 * about[l] - x[l]);
+    for i in 1..=by {
+        signal[first - i] = turned(signal[first], signal[first + i]);
+        signal[last + i] = turned(signal[last], signal[last - i]);
+    }
 }

@@ -1,6 +1,8 @@
 //! Changing the rate by a ratio of whole numbers, as `scipy.signal.resample_poly` does by default.
 
-use super::{Pass, Window, firwin};
+use std::array::from_fn;
+
+use super::{Pass, Rows, Window, firwin};
 use crate::error::{Error, Result};
 
 /// Largest whole number of a ratio: the filter has 20 times as many coefficients.
@@ -81,33 +83,76 @@ impl Resampler {
 
     /// The signal at the new rate. Its first samples coincide; beyond its ends it is taken as 0.
     pub fn apply(&self, signal: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.length(signal.len())];
+        self.fill(signal.as_chunks::<1>().0, &[0.0], 0, out.as_chunks_mut::<1>().0);
+        out
+    }
+
+    /// Samples at the new rate, from `first` on. Beyond its ends each channel is taken as its level.
+    #[inline(always)]
+    pub(super) fn fill<const L: usize>(
+        &self,
+        signal: &[[f64; L]],
+        level: &[f64; L],
+        first: usize,
+        out: &mut [[f64; L]],
+    ) {
         let half = if self.width == 1 { 0 } else { 10 * self.up.max(self.down) };
-        let length = self.length(signal.len());
-        // Zeros at both ends spare a look at the ends for every sample.
-        let mut padded = vec![0.0; signal.len() + 2 * self.width];
-        padded[self.width..][..signal.len()].copy_from_slice(signal);
-        (0..length)
-            .map(|j| {
-                // Coefficient `phase` meets old sample `last`, the next of that phase the one before it, and so on.
-                let at = j * self.down + half;
-                let (last, phase) = (at / self.up, at % self.up);
-                dot(&self.phases[phase * self.width..][..self.width], &padded[last + 1..][..self.width])
-            })
-            .collect()
+        // Coefficient `phase` meets old sample `last`, the next of that phase the one before it, and so on.
+        let meet = |new: usize| {
+            let at = new * self.down + half;
+            (at / self.up, at % self.up)
+        };
+        // A few results at a time: what they are made of stays in the fastest cache.
+        let mut memory = Rows::default();
+        for (piece, out) in out.chunks_mut(PIECE).enumerate() {
+            let first = first + piece * PIECE;
+            let (begin, end) = (meet(first).0 + 1, meet(first + out.len() - 1).0 + 1);
+            // Old samples from `begin - width` to `end`, less their level.
+            let known = begin.max(self.width) - self.width..end.min(signal.len());
+            memory.resize(self.width + end - begin);
+            let old = memory.as_mut_slice();
+            let (before, here) = old.split_at_mut(self.width.saturating_sub(begin));
+            let (here, after) = here.split_at_mut(known.len());
+            before.fill([0.0; L]);
+            after.fill([0.0; L]);
+            copy_less(here, &signal[known], level);
+            for (j, out) in out.iter_mut().enumerate() {
+                let (last, phase) = meet(first + j);
+                let filter = &self.phases[phase * self.width..][..self.width];
+                let sum: [f64; L] = dot(filter, &old[last + 1 - begin..][..self.width]);
+                *out = from_fn(|l| sum[l] + level[l]);
+            }
+        }
     }
 }
 
+/// Copies samples less their level. By itself, for 512-bit vectors compilers make gathers and scatters of this loop.
+#[inline(never)]
+fn copy_less<const L: usize>(to: &mut [[f64; L]], from: &[[f64; L]], level: &[f64; L]) {
+    for (to, x) in to.iter_mut().zip(from) {
+        *to = from_fn(|l| x[l] - level[l]);
+    }
+}
+
+/// Results worked out at a time.
+const PIECE: usize = 64;
+
 /// Four sums at a time, so that additions need not wait for each other.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+#[inline(always)]
+fn dot<const L: usize>(a: &[f64], b: &[[f64; L]]) -> [f64; L] {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut sums = [0.0; 4];
+    let mut sums = [[0.0; L]; 4];
     for (a, b) in a.iter().zip(b) {
         for i in 0..4 {
-            sums[i] += a[i] * b[i];
+            sums[i] = from_fn(|l| sums[i][l] + a[i] * b[i][l]);
         }
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    let mut rest = [0.0; L];
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        rest = from_fn(|l| rest[l] + a * b[l]);
+    }
+    from_fn(|l| (sums[0][l] + sums[1][l]) + (sums[2][l] + sums[3][l]) + rest[l])
 }
 
 /// The first continued fraction within tolerance, else the last one of small numbers; one of them is 0 if there is none.

@@ -1,31 +1,46 @@
 //! Filtering forwards and backwards, as `scipy.signal.sosfiltfilt` does.
 
-use super::{Sections, odd_extension};
+use super::lanes::{self, Isa};
+use super::sections::Direction;
+use super::{Sections, extend, extended};
 use crate::error::Result;
 
 /// Filters forwards and backwards, so that nothing is delayed and the gain is squared. The ends are extended as SciPy does by
 /// default; a signal shorter than the extension is refused.
 pub fn zero_phase(sections: &Sections, signal: &[f64]) -> Result<Vec<f64>> {
-    let edge = extension(sections);
-    let mut extended = odd_extension(signal, edge, "filtering forwards and backwards")?;
-    let steady = sections.steady_state();
-    for _ in 0..2 {
-        let start = extended[0];
-        let mut state: Vec<_> = steady.iter().map(|z| z.map(|z| z * start)).collect();
-        sections.run(&mut extended, &mut state);
-        extended.reverse();
-    }
-    extended.truncate(edge + signal.len());
-    extended.drain(..edge);
-    Ok(extended)
+    let edge = sections.edge();
+    let mut both = extended(signal, edge, PURPOSE)?;
+    both_ways(Isa::plain(), sections, both.as_chunks_mut::<1>().0, edge);
+    both.truncate(edge + signal.len());
+    both.drain(..edge);
+    Ok(both)
 }
 
-/// Samples added at each end: three times the number of coefficients.
-fn extension(sections: &Sections) -> usize {
-    let sections = sections.as_slice();
-    let first_order = sections.iter().filter(|s| s.b[2] == 0.0).count();
-    let first_order = first_order.min(sections.iter().filter(|s| s.a[1] == 0.0).count());
-    3 * (2 * sections.len() + 1 - first_order)
+/// What needs a signal of some length.
+pub(crate) const PURPOSE: &str = "filtering forwards and backwards";
+
+/// Filters channels that have `edge` samples of room at each end; what is left there has no meaning.
+pub(crate) fn both_ways<const L: usize>(isa: Isa, sections: &Sections, signal: &mut [[f64; L]], edge: usize) {
+    extend(signal, edge);
+    for direction in [Direction::Forwards, Direction::Backwards] {
+        let first = match direction {
+            Direction::Forwards => signal.first(),
+            Direction::Backwards => signal.last(),
+        };
+        let Some(first) = first else { return };
+        let mut state = sections.settled(first);
+        lanes::run(isa, sections, signal, &mut state, direction);
+    }
+}
+
+impl Sections {
+    /// Samples that filtering both ways adds at each end: three times the number of coefficients.
+    pub(crate) fn edge(&self) -> usize {
+        let sections = self.as_slice();
+        let first_order = sections.iter().filter(|s| s.b[2] == 0.0).count();
+        let first_order = first_order.min(sections.iter().filter(|s| s.a[1] == 0.0).count());
+        3 * (2 * sections.len() + 1 - first_order)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! The filters of a pipeline, designed for one sampling rate: notch, band, resampling.
 
+use std::ops::Range;
+
 use super::{FilterKind, Pipeline};
 use crate::error::Result;
 use crate::filter::{
-    Causal, Pass, Resampler, Sections, Start, Window, butterworth, fir, firwin, notch, zero_phase,
+    Isa, LANES, Lanes, Pass, Resampler, Rows, Sections, Window, both_ways, butterworth, firwin, forwards,
+    interleave, long_enough, notch, resample, without_delay,
 };
 
 /// The notch's frequency divided by its width.
@@ -58,24 +61,96 @@ impl Chain {
         self.resampler.as_ref().map_or(samples, |resampler| resampler.length(samples))
     }
 
-    /// One channel from beginning to end.
-    pub(super) fn apply(&self, mut signal: Vec<f64>) -> Result<Vec<f64>> {
+    /// Refuses signals that are too short for a filter.
+    pub(super) fn check(&self, samples: usize) -> Result<()> {
+        self.steps.iter().try_for_each(|step| long_enough(samples, step.edge(), step.purpose()))
+    }
+
+    /// Samples of room that a [`Group`] needs at both ends.
+    pub(super) fn room(&self) -> usize {
+        self.steps.iter().map(Step::edge).max().unwrap_or(0)
+    }
+
+    /// Some channels from beginning to end. Of the resampled signal only the wanted samples are worked out.
+    pub(super) fn apply<'g>(&self, isa: Isa, group: &'g mut Group, wanted: &[Range<usize>]) -> &'g [Lanes] {
         for step in &self.steps {
+            let (signal, spare) = group.with_room(step.edge());
             match step {
-                Step::ZeroPhase(sections) => signal = zero_phase(sections, &signal)?,
-                Step::Causal(sections) => {
-                    Causal::new(sections.clone(), 1, Start::FirstSample).filter(&mut signal)?;
+                Step::ZeroPhase(sections) => both_ways(isa, sections, signal, step.edge()),
+                Step::Causal(sections) => forwards(isa, sections, signal),
+                Step::Fir(filter) => {
+                    spare.resize(signal.len() - 2 * step.edge());
+                    without_delay(isa, filter, signal, spare.as_mut_slice());
                 }
-                Step::Fir(filter) => signal = fir(filter, &signal)?,
             }
         }
-        if let (Some(resampler), Some(&level)) = (&self.resampler, signal.first()) {
-            // An offset of thousands of microvolts would leak through the anti-aliasing filter and ring at the ends. The first
-            // sample rather than the mean stands for it, since it is known to a live stream too.
-            signal.iter_mut().for_each(|x| *x -= level);
-            signal = resampler.apply(&signal);
-            signal.iter_mut().for_each(|x| *x += level);
+        let Some(resampler) = &self.resampler else { return group.with_room(0).0 };
+        // An offset of thousands of microvolts would leak through the anti-aliasing filter and ring at the ends. The first
+        // sample rather than the mean stands for it, since it is known to a live stream too.
+        let (signal, out) = group.with_room(0);
+        let level = signal.first().copied().unwrap_or_default();
+        out.resize(resampler.length(signal.len()));
+        let out = out.as_mut_slice();
+        for range in wanted {
+            resample(isa, resampler, signal, &level, range.start, &mut out[range.clone()]);
         }
-        Ok(signal)
+        out
+    }
+}
+
+impl Step {
+    /// Samples it adds at both ends.
+    fn edge(&self) -> usize {
+        match self {
+            Step::ZeroPhase(sections) => sections.edge(),
+            Step::Causal(_) => 0,
+            Step::Fir(filter) => filter.len() / 2,
+        }
+    }
+
+    fn purpose(&self) -> &'static str {
+        match self {
+            Step::ZeroPhase(_) => "filtering forwards and backwards",
+            Step::Causal(_) | Step::Fir(_) => "this filter",
+        }
+    }
+}
+
+/// A group of channels on its way through a chain. Its memory serves one group after the other.
+pub(super) struct Group {
+    /// `[room, n, room]`
+    signal: Rows<LANES>,
+    room: usize,
+    /// For results that cannot take the place of what they are made from.
+    spare: Rows<LANES>,
+}
+
+impl Group {
+    /// Room at both ends for so many samples.
+    pub(super) fn new(room: usize) -> Group {
+        Group { signal: Rows::default(), room, spare: Rows::default() }
+    }
+
+    /// Takes in up to [`LANES`] channels of one length, against the reference where there is one.
+    pub(super) fn load(&mut self, isa: Isa, channels: &[&[f32]], reference: Option<&[f64]>) {
+        let first = channels.first().copied().unwrap_or_default();
+        self.signal.resize(first.len() + 2 * self.room);
+        // Lanes that nobody needs carry the first channel once more.
+        let all = std::array::from_fn(|l| channels.get(l).copied().unwrap_or(first));
+        let (signal, _) = self.with_room(0);
+        interleave(isa, all, signal);
+        if let Some(reference) = reference {
+            for (x, reference) in signal.iter_mut().zip(reference) {
+                *x = x.map(|x| x - reference);
+            }
+        }
+    }
+
+    /// The samples with so many at both ends, and the spare ones.
+    fn with_room(&mut self, edge: usize) -> (&mut [Lanes], &mut Rows<LANES>) {
+        let outside = self.room - edge;
+        let signal = self.signal.as_mut_slice();
+        let end = signal.len() - outside;
+        (&mut signal[outside..end], &mut self.spare)
     }
 }

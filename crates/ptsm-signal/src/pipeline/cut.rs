@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use super::Pipeline;
-use super::chain::Chain;
+use super::chain::{Chain, Group};
 use super::cues::Cues;
 use super::grid::Grid;
-use super::selection::{Selection, against};
+use super::selection::Selection;
 use crate::error::{Error, Result};
+use crate::filter::{Isa, LANES};
 use crate::recording::Recording;
-use crate::trials::{Layout, SubjectId, Trial, Trials};
+use crate::trials::{Layout, SubjectId, Trial, Trials, not_a_number};
 
 /// Whose recording it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,18 +75,26 @@ impl Pipeline {
         stretches.retain(|stretch| !stretch.cues.is_empty());
 
         let (channels, samples) = (selection.picked.len(), grid.window.samples);
-        let reference = selection.reference(&recording.samples, recording.length());
         let mut x = vec![0.0; inside.len() * channels * samples];
-        for (c, &channel) in selection.picked.iter().enumerate() {
-            for Stretch { range, cues } in &stretches {
-                let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
-                let signal = chain.apply(against(&recording.channel(channel)[range.clone()], reference))?;
+        let reference = selection.reference(&recording.samples, recording.length());
+        let isa = Isa::best();
+        let mut group = Group::new(chain.room());
+        for Stretch { range, cues } in &stretches {
+            chain.check(range.len())?;
+            let wanted = grid.wanted(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
+            let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
+            for (g, picked) in selection.picked.chunks(LANES).enumerate() {
+                let own: Vec<&[f32]> =
+                    picked.iter().map(|&channel| &recording.channel(channel)[range.clone()]).collect();
+                group.load(isa, &own, reference);
+                let signal = chain.apply(isa, &mut group, &wanted);
                 for &(cue, trial) in cues {
-                    grid.copy(&signal, cue, &mut x[(trial * channels + c) * samples..][..samples]);
+                    let first = trial * channels + g * LANES;
+                    grid.copy(signal, cue, &mut x[first * samples..][..picked.len() * samples]);
                 }
             }
         }
-        x.chunks_exact_mut(channels * samples).for_each(|trial| self.scaling.apply(trial));
+        self.scaling.apply(&mut x, channels * samples);
 
         let layout = Layout {
             channels: selection.channels(&recording.channels),
@@ -111,7 +120,7 @@ impl Pipeline {
 fn check_numbers(recording: &Recording, selection: &Selection) -> Result<()> {
     for channel in selection.used() {
         let samples = recording.channel(channel);
-        if let Some(at) = samples.iter().position(|x| !x.is_finite()) {
+        if let Some(at) = not_a_number(samples) {
             let (name, value) = (&recording.channels[channel].name, samples[at]);
             let time = at as f64 / recording.rate_hz;
             return Err(Error::data(

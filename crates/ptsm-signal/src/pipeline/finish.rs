@@ -26,10 +26,10 @@ impl Pipeline {
             let reference = selection.reference(signal, length);
             for (&channel, out) in selection.picked.iter().zip(out.chunks_exact_mut(samples)) {
                 let channel = against(&signal[channel * length..][..length], reference.as_deref());
-                grid.copy(&channel, cue, out);
+                grid.copy(channel.as_chunks::<1>().0, cue, out);
             }
-            self.scaling.apply(out);
         }
+        self.scaling.apply(&mut x, channels * samples);
         // The first sample need not be a whole number of samples away from the cue.
         let remainder = layout.start_s * layout.rate_hz + cue as f64;
         let layout = Layout {

@@ -1,5 +1,8 @@
 //! Windows as whole samples.
 
+use std::array::from_fn;
+use std::ops::Range;
+
 use super::Pipeline;
 use crate::error::{Error, Result};
 
@@ -31,12 +34,40 @@ impl Grid {
             && self.baseline.is_none_or(|span| span.place(cue, length).is_some())
     }
 
-    /// Copies the window, less the baseline's mean. Both must fit; otherwise nothing is copied.
-    pub(super) fn copy(&self, signal: &[f64], cue: i64, to: &mut [f32]) {
+    /// The samples that windows and baselines of some cues lie in, as ranges in order that do not meet.
+    pub(super) fn wanted(&self, cues: impl Iterator<Item = i64>, length: usize) -> Vec<Range<usize>> {
+        let spans = [Some(self.window), self.baseline];
+        let range = |cue| move |span: Span| span.place(cue, length).map(|at| at..at + span.samples);
+        let mut all: Vec<Range<usize>> =
+            cues.flat_map(|cue| spans.into_iter().flatten().filter_map(range(cue))).collect();
+        all.sort_by_key(|range| range.start);
+        all.dedup_by(|next, last| {
+            let meet = next.start <= last.end;
+            if meet {
+                last.end = last.end.max(next.end);
+            }
+            meet
+        });
+        all
+    }
+
+    /// Copies the window of some channels that lie side by side, less the baseline's mean. Both must fit; otherwise nothing is
+    /// copied.
+    ///
+    /// # Shapes
+    /// `to` is `[channels, T]` with at most L channels.
+    pub(super) fn copy<const L: usize>(&self, signal: &[[f64; L]], cue: i64, to: &mut [f32]) {
         let part = |span: Span| span.place(cue, signal.len()).map(|at| &signal[at..at + span.samples]);
-        let base = self.baseline.and_then(part).map_or(0.0, |b| b.iter().sum::<f64>() / b.len() as f64);
-        for (to, x) in to.iter_mut().zip(part(self.window).unwrap_or_default()) {
-            *to = (x - base) as f32;
+        let mut base = [0.0; L];
+        if let Some(baseline) = self.baseline.and_then(part) {
+            let sum = baseline.iter().fold([0.0; L], |sum, x| from_fn(|l| sum[l] + x[l]));
+            base = sum.map(|sum| sum / baseline.len() as f64);
+        }
+        let window = part(self.window).unwrap_or_default();
+        for (l, to) in to.chunks_exact_mut(self.window.samples).enumerate().take(L) {
+            for (to, x) in to.iter_mut().zip(window) {
+                *to = (x[l] - base[l]) as f32;
+            }
         }
     }
 }
@@ -73,8 +104,19 @@ mod tests {
         assert!(grid.fits(2, 22) && !grid.fits(1, 22) && !grid.fits(2, 21) && !grid.fits(i64::MAX, 22));
         let signal: Vec<f64> = (0..22).map(f64::from).collect();
         let mut out = [0.0; 15];
-        grid.copy(&signal, 2, &mut out);
+        grid.copy(signal.as_chunks::<1>().0, 2, &mut out);
         assert_eq!((out[0], out[14]), (6.5, 20.5));
         assert!(Grid::new(&Pipeline { window_s: [0.0, 0.01], ..pipeline }, 10.0).is_err());
+    }
+
+    #[test]
+    fn only_what_windows_and_baselines_cover_is_wanted() {
+        let pipeline =
+            Pipeline { window_s: [0.5, 2.0], baseline_s: Some([-0.2, 0.0]), ..Pipeline::default() };
+        let grid = Grid::new(&pipeline, 10.0).unwrap();
+        assert_eq!(grid.wanted([10].into_iter(), 100), [8..10, 15..30]);
+        assert_eq!(grid.wanted([40, 10, 15].into_iter(), 100), [8..10, 13..35, 38..40, 45..60]);
+        // What does not fit is nowhere.
+        assert_eq!(grid.wanted([1, 90].into_iter(), 100), [6..21, 88..90]);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
         return Err(told(format!("`{}` is named twice", methods[twice].name), "name each model once"));
     }
     let seeds = seeds(&args.settings, &changes)?;
-    let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session.output)?;
+    let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session)?;
     let settings = changes.for_each(&methods, input.trials.layout())?;
     let mut entries = vec![];
     let mut models = vec![];

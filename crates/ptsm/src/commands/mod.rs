@@ -5,12 +5,11 @@ mod benchmark;
 mod data;
 mod demo;
 mod evaluate;
-mod get;
 mod models;
 mod predict;
 mod train;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use ptsm_decode::Fitted;
@@ -29,6 +28,9 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) cpu: Cpu,
     pub(crate) stop: Stop,
+    /// What was said about threads and the cache.
+    pub(crate) threads: Option<usize>,
+    pub(crate) cache: Option<PathBuf>,
 }
 
 pub(crate) fn run(line: Line) -> anyhow::Result<()> {
@@ -51,6 +53,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             }
             _ => Stop::listen()?,
         },
+        threads: general.threads,
+        cache: general.cache,
     };
     match line.command {
         Command::Demo(args) => demo::run(&args, &session),

@@ -9,7 +9,7 @@ use crate::output;
 
 pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
     let trained = Trained::load(&args.run, &session.cpu)?;
-    let input = for_model(&args.data, &trained.card, false, session.output)?;
+    let input = for_model(&args.data, &trained.card, false, session)?;
     let trials = input.trials.all();
     let classes = &trained.card.layout.classes;
     let mut mean = vec![0.0; trials.len() * classes.len()];

@@ -31,7 +31,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     };
     let method = find(&name)?;
     let seeds = seeds(&args.settings, &changes)?;
-    let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session.output)?;
+    let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let sources = Split::for_training(&input.trials.subjects(), seeds[0])?;

@@ -1,6 +1,6 @@
 //! MATLAB files of BNCI Horizon 2020: a cell per run (2a) or per session (2b).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ptsm_signal::{Channel, Event, Pipeline, Who};
 
@@ -9,6 +9,7 @@ use super::{RATE_HZ, drops};
 use crate::catalogue::channels::used;
 use crate::catalogue::disk::file_name;
 use crate::catalogue::matlab::{Record, kind, records, variable};
+use crate::catalogue::refusal::{listed, refuse};
 use crate::catalogue::signal::{join, present};
 use crate::catalogue::{Item, Options, Part, Signal};
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ const FIELDS: [&str; 6] = ["X", "trial", "y", "fs", "classes", "artifacts"];
 
 /// Reads the runs or sessions of a file that have trials.
 pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-    let path = item.files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let path = item.file();
     let (name, value) = variable(path, &["data"], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
     let half = if set.sessions[0].contains(&item.session) { Half::Training } else { Half::Evaluation };
     let (sessions, chosen) = (set.sessions[half as usize], set.chosen(half, options));
@@ -40,7 +41,7 @@ pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeli
         parts.push(part(set, path, &record, &starts, who, drops(options), pipeline)?);
     }
     if at == 0 {
-        return Err(crate::catalogue::refusal::refuse(path, "has no run with trials"));
+        return Err(refuse(path, "has no run with trials"));
     }
     if sessions.len() > 1 && at != sessions.len() {
         let note = format!("{}: {at} sessions with trials, not {}", file_name(path), sessions.len());
@@ -130,7 +131,7 @@ fn labels(set: &Graz, record: &Record<'_>, trials: usize) -> Result<Vec<usize>> 
         && names.iter().zip(set.classes).all(|(name, (known, _))| same(name, known));
     if !fits {
         let known = set.classes.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-        let message = format!("names the classes {}, not {known}", crate::catalogue::refusal::listed(&names));
+        let message = format!("names the classes {}, not {known}", listed(&names));
         return Err(record.refuse("classes", message));
     }
     match numbers.iter().find(|&&number| number as usize > set.classes.len()) {

@@ -40,7 +40,7 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> 
             let gdf = |session: &u32| present.gdfs.get(&(subject, *session));
             if let Some(path) = present.mats.get(&(subject, half)) {
                 both |= sessions.iter().any(|session| gdf(session).is_some());
-                found.items.push(item(subject, first, vec![path.clone()], 3));
+                found.items.push(item(subject, first, vec![path.clone()], 5));
                 continue;
             }
             let beside = |name: String| under(root, sibling.with_file_name(name));

@@ -20,7 +20,7 @@ const RUN: &str = "32766";
 
 /// Reads the runs of a session that have trials.
 pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-    let path = item.files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let path = item.file();
     let opened = ptsm_io::open(path)?;
     check_signals(set, path, &opened)?;
     let electrodes: Vec<usize> = (0..set.channels.len()).collect();
@@ -41,10 +41,15 @@ pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeli
     borders.dedup();
     let channels: Vec<Channel> = set.channels.iter().map(|name| Channel::named(name)).collect();
     let used = used(pipeline, &channels);
-    // Missing samples are written as the extreme of what the file can hold.
-    let ranges: Vec<Option<[f64; 2]>> = electrodes.iter().map(|&i| opened.signals()[i].range).collect();
+    // Missing samples are written as the extreme of what the file can hold; a millionth is for rounding.
+    let ends = |&i: &usize| {
+        let [least, most] = opened.signals()[i].range?;
+        let slack = 1e-6 * (most - least);
+        Some([(least + slack) as f32, (most - slack) as f32])
+    };
+    let ranges: Vec<Option<[f32; 2]>> = electrodes.iter().map(ends).collect();
     let missing = |channel: usize, x: f32| {
-        !x.is_finite() || ranges[channel].is_some_and(|[least, most]| x <= least as f32 || x >= most as f32)
+        !x.is_finite() || ranges[channel].is_some_and(|[least, most]| x <= least || x >= most)
     };
     let (mut parts, mut inside) = (vec![], 0);
     for border in borders.windows(2) {

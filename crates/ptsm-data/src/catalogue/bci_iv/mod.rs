@@ -67,11 +67,10 @@ impl DataSet for Graz {
     }
 
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-        let first = item.files.first().map(|path| file_name(path).to_lowercase());
-        match first.is_some_and(|name| name.ends_with(".gdf")) {
-            true => gdf::read(self, item, options, pipeline),
-            false => bnci::read(self, item, options, pipeline),
+        if file_name(item.file()).to_lowercase().ends_with(".gdf") {
+            return gdf::read(self, item, options, pipeline);
         }
+        bnci::read(self, item, options, pipeline)
     }
 
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {

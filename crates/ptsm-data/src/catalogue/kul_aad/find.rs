@@ -39,7 +39,7 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     Ok(found)
 }
 
-/// Everybody's file. The record's listing has an MD5 for each, which none of its pages repeats.
+/// Everybody's file. Only the record's own listing has their MD5 sums.
 pub(super) fn remote() -> Vec<Remote> {
     let file = |subject| Remote {
         subject: Some(SubjectId(subject)),

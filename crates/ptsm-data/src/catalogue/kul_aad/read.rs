@@ -1,7 +1,7 @@
 //! All trials of one person.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ptsm_signal::{Event, Pipeline, Recording, Who};
 
@@ -19,7 +19,7 @@ const VARIABLES: [&str; 2] = ["trials", "preproc_trials"];
 
 /// Reads a person's trials, each a recording with an event at the start of every window.
 pub(super) fn read(item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-    let path = item.files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let path = item.file();
     let (variable, value) = variable(path, &VARIABLES, &keep)?;
     let records = records(path, variable, &value)?;
     let name = file_name(path);

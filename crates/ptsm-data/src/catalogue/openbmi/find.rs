@@ -61,8 +61,7 @@ fn items(set: &Paradigm, subject: u32, session: u32, path: &Path, options: &Opti
         run: phase.run(),
         files: vec![path.to_path_buf()],
         part: set.variable(phase),
-        // A file packs both phases to about two fifths; the trials that are cut already are read besides to see where they begin.
-        memory: 2 * size(path),
+        memory: set.memory.saturating_mul(size(path)),
     };
     chosen.map(item).collect()
 }

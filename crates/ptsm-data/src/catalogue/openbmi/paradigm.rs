@@ -1,6 +1,6 @@
 //! What differs between the three experiments.
 
-use ptsm_signal::{Pipeline, Scaling};
+use ptsm_signal::Pipeline;
 
 use super::Phase;
 use crate::catalogue::Choice;
@@ -20,6 +20,8 @@ pub(in crate::catalogue) struct Paradigm {
     pub(super) classes: &'static [&'static str],
     /// Trials of each class (by the numbers of files) in the offline and the online phase.
     pub(super) trials: [&'static [usize]; 2],
+    /// About how many bytes of memory reading a phase takes for each byte of its file.
+    pub(super) memory: u64,
     pub(super) events: &'static [(&'static str, &'static str)],
     pub(super) choices: &'static [Choice],
     pub(super) pipeline: fn(&str) -> Pipeline,
@@ -64,6 +66,7 @@ pub(in crate::catalogue) const IMAGERY: Paradigm = Paradigm {
     codes: &[("right", "right_hand"), ("left", "left_hand")],
     classes: &["left_hand", "right_hand"],
     trials: [&[50, 50], &[50, 50]],
+    memory: 3,
     events: &[("1", "right hand"), ("2", "left hand")],
     choices: &[
         PHASE,
@@ -98,6 +101,7 @@ pub(in crate::catalogue) const ERP: Paradigm = Paradigm {
     codes: &[("target", "target"), ("nontarget", "nontarget")],
     classes: &["target", "nontarget"],
     trials: [&[330, 1650], &[360, 1800]],
+    memory: 4,
     events: &[("1", "target: the flash holds the wanted letter"), ("2", "nontarget: it does not")],
     choices: &[
         PHASE,
@@ -139,6 +143,7 @@ pub(in crate::catalogue) const SSVEP: Paradigm = Paradigm {
     codes: &[("up", "up"), ("left", "left"), ("right", "right"), ("down", "down")],
     classes: &["up", "left", "right", "down"],
     trials: [&[25; 4], &[25; 4]],
+    memory: 3,
     events: &[("1", "up, 12 Hz"), ("2", "left, 8.57 Hz"), ("3", "right, 6.67 Hz"), ("4", "down, 5.45 Hz")],
     choices: &[
         PHASE,
@@ -151,12 +156,7 @@ pub(in crate::catalogue) const SSVEP: Paradigm = Paradigm {
         },
     ],
     pipeline: |name| {
-        let common = Pipeline {
-            rate_hz: Some(100.0),
-            window_s: [0.0, 4.0],
-            scaling: Scaling::TrialDeviation,
-            ..Pipeline::default()
-        };
+        let common = Pipeline { rate_hz: Some(100.0), window_s: [0.0, 4.0], ..Pipeline::default() };
         let occipital = ["P7", "P3", "Pz", "P4", "P8", "PO9", "O1", "Oz", "O2", "PO10"];
         match name {
             "broadband" => Pipeline { band: zero_phase(0.5, 40.0), ..common },

@@ -1,7 +1,5 @@
 //! One phase of one session.
 
-use std::path::{Path, PathBuf};
-
 use ptsm_signal::{Channel, Event, Pipeline, Recording, Who};
 
 use super::labels::labels;
@@ -19,7 +17,7 @@ const RATE_HZ: f64 = 1000.0;
 
 /// Reads a phase: events are called like their classes.
 pub(super) fn read(set: &Paradigm, item: &Item, pipeline: &Pipeline) -> Result<Part> {
-    let path = item.files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+    let path = item.file();
     let (_, value) = variable(path, &[&item.part], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
     let record = Record::new(path, &*item.part, &value)?;
 

@@ -20,7 +20,7 @@ const FLAT_S: f64 = 0.5;
 
 /// Reads a run: events are called like their classes.
 pub(super) fn read(item: &Item, pipeline: &Pipeline) -> Result<Part> {
-    let path = item.files.first().map(std::path::PathBuf::as_path).unwrap_or("".as_ref());
+    let path = item.file();
     let opened = ptsm_io::open(path)?;
     let places = places(&opened).map_err(|message| refuse(path, message))?;
     let rate_hz = opened.rate_hz();

@@ -1,6 +1,7 @@
 //! Level 5: a header of 128 bytes, then one element per variable, packed or not.
 
 mod element;
+mod head;
 mod matrix;
 mod stream;
 mod write;
@@ -8,7 +9,8 @@ mod write;
 use std::ops::Range;
 
 use self::element::{MATRIX, PACKED, Tag};
-use self::matrix::{Head, Reader};
+use self::head::Head;
+use self::matrix::Reader;
 use self::stream::Stream;
 use super::outline::Outline;
 use super::value::Value;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::element::{MATRIX, Storage, UTF16};
-use super::matrix::{CELL, CHAR, SPARSE, STRUCT};
+use super::head::{CELL, CHAR, SPARSE, STRUCT};
 use crate::error::{Error, Place, Result};
 use crate::mat::DEEPEST;
 use crate::mat::value::{Numbers, Value};

@@ -1,0 +1,83 @@
+//! Several processes at once in one folder.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptsm_data::arrays::Wanted;
+use ptsm_data::{Cache, LoadOptions};
+
+use super::set::{PEOPLE, RUNS, Small, age, file, source, write};
+
+/// Names the folder to a process that this test started.
+const FOLDER: &str = "PTSM_TEST_TOGETHER";
+
+/// Loads again and again while files change and entries are deleted, and holds every load to one without a cache.
+fn hammer(folder: &Path, who: u32) {
+    let (data, cache) = (folder.join(format!("data{}", who % 2)), folder.join("cache"));
+    for round in 0..15u32 {
+        // Room for half of what there is: everybody deletes what others use.
+        let limit = if round % 5 == 4 { 30_000 } else { 1 << 30 };
+        let cache = Cache::open(&cache).unwrap().with_limit(limit);
+        let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
+        let source = source(&Small::default(), &data, &[]);
+        let kept = source.load_with(None, None, Wanted::Own, &options).unwrap();
+        let plain = source.load(None, None).unwrap();
+        assert_eq!(kept.trials, plain.trials);
+        assert_eq!(kept.people, plain.people);
+        assert_eq!(kept.fingerprint, plain.fingerprint);
+    }
+}
+
+/// Does nothing unless [`processes_do_not_disturb_each_other`] started it.
+#[test]
+fn one_of_several() {
+    let Some(folder) = env::var_os(FOLDER) else { return };
+    let folder = PathBuf::from(folder);
+    std::thread::scope(|scope| {
+        for who in 0..2 {
+            let folder = &folder;
+            scope.spawn(move || hammer(folder, who));
+        }
+    });
+}
+
+#[test]
+fn processes_do_not_disturb_each_other() {
+    if env::var_os(FOLDER).is_some() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for i in 0..2u32 {
+        let data = folder.path().join(format!("data{i}"));
+        fs::create_dir(&data).unwrap();
+        write(&data);
+        // The second folder differs from the first in one person.
+        let path = file(&data, 1, 1);
+        fs::write(&path, format!("{i} {i}")).unwrap();
+        age(&path, 100);
+    }
+    let start = || {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "together::one_of_several", "--test-threads=1"]);
+        command.env(FOLDER, folder.path()).stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let mut children: Vec<_> = (0..4).map(|_| start()).collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    // What they left is whole: the next load reads nothing.
+    let data = folder.path().join("data0");
+    let cache = Cache::open(&folder.path().join("cache")).unwrap();
+    let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
+    let set = Small::default();
+    source(&set, &data, &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    let before = set.seen.reads.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(before <= (PEOPLE * RUNS) as usize);
+    source(&set, &data, &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    assert_eq!(set.seen.reads.load(std::sync::atomic::Ordering::SeqCst), before);
+    let left = fs::read_dir(folder.path().join("cache/trials")).unwrap();
+    let unfinished = left.filter(|entry| entry.as_ref().unwrap().path().extension().unwrap() == "partial");
+    assert_eq!(unfinished.count(), 0);
+}

@@ -1,0 +1,111 @@
+//! Reading data: what is kept of it, a line while it takes long, the wish to stop.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use ptsm_data::arrays::Wanted;
+use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
+use ptsm_signal::Pipeline;
+
+use crate::commands::Session;
+use crate::exit::told;
+use crate::progress::counting;
+
+/// The line appears when reading takes longer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Bytes that recordings in work may take together: `8G`, `500M`.
+const MEMORY: &str = "PTSM_MEMORY";
+
+/// Trials of all or some people, for a decoder that exists or for one to come.
+pub(crate) fn load(
+    source: &Source,
+    pipeline: Option<&Pipeline>,
+    subjects: Option<&SubjectList>,
+    wanted: Wanted<'_>,
+    session: &Session,
+) -> anyhow::Result<Loaded> {
+    let cache = match source {
+        Source::Recordings(_) => open(session),
+        _ => None,
+    };
+    let memory = match std::env::var(MEMORY) {
+        Ok(text) => Some(bytes(&text).ok_or_else(|| {
+            told(format!("`{MEMORY}={text}` is no amount of memory"), "write it like `8G` or `500M`")
+        })?),
+        Err(_) => None,
+    };
+    let began = Instant::now();
+    let line: Mutex<Option<ProgressBar>> = Mutex::default();
+    let progress = |done: usize, all: usize| {
+        if began.elapsed() < PATIENCE {
+            return;
+        }
+        let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+        line.get_or_insert_with(|| counting(session.output, "recordings", all)).set_position(done as u64);
+    };
+    let stop = || session.stop.asked();
+    let options = LoadOptions {
+        cache: cache.as_ref(),
+        threads: session.threads,
+        memory,
+        progress: Some(&progress),
+        stop: Some(&stop),
+        ..LoadOptions::default()
+    };
+    let loaded = source.load_with(pipeline, subjects, wanted, &options);
+    if let Some(line) = line.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        line.finish_and_clear();
+    }
+    let loaded = loaded?;
+    for note in &loaded.notes {
+        session.output.note(format!("note: {note}"));
+    }
+    Ok(loaded)
+}
+
+/// The cache that `--cache` or the system names. Where it cannot be used, data are read as if there were none.
+fn open(session: &Session) -> Option<Cache> {
+    let folder = match &session.cache {
+        Some(given) if given == Path::new("none") => return None,
+        Some(given) => given.clone(),
+        None => Cache::usual_folder()?,
+    };
+    match Cache::open(&folder) {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            session.output.note(format!("note: trials are not kept: {error}"));
+            None
+        }
+    }
+}
+
+/// `8G`, `500M`, `1000000`.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim().trim_end_matches(['B', 'b', 'i']);
+    let (number, shift) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 10),
+        (at, 'm' | 'M') => (&text[..at], 20),
+        (at, 'g' | 'G') => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    number.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_of_memory() {
+        for (text, value) in
+            [("8G", 8 << 30), ("500M", 500 << 20), ("3 KiB", 3 << 10), ("17", 17), (" 2gb ", 2 << 30)]
+        {
+            assert_eq!(bytes(text), Some(value), "{text}");
+        }
+        for text in ["", "G", "x", "-1", "1.5G", "99999999999999G"] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+    }
+}
