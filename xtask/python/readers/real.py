@@ -1,22 +1,28 @@
-"""Real recordings of PhysioNet's motor imagery set: samples and annotations as pyedflib reads them, trials as an MNE pipeline cuts them.
+"""Real recordings: samples and annotations as pyedflib reads them, trials as MNE and SciPy cut them.
 
-    python real.py samples ROOT
-    python real.py trials ROOT
+    python real.py samples DATA
+    python real.py trials DATA
+
+DATA holds `physionet-mi` (motor imagery) and `p300-8ch` (a speller).
 """
 
 import pathlib
+import shutil
 import sys
 import warnings
 
 import mne
 import numpy as np
 import pyedflib
+import scipy.io
 import scipy.signal
 
+from pipeline import cut
 from telling import recording, signal, tell
 
 warnings.simplefilter("ignore")
-ROOT = pathlib.Path(sys.argv[2])
+DATA = pathlib.Path(sys.argv[2])
+ROOT = DATA / "physionet-mi"
 RUNS = [4, 8, 12]
 
 
@@ -57,9 +63,28 @@ def trials(subject):
     tell(head, *found)
 
 
+def flashes(path):
+    """What `docs/p300-8ch.toml` says of a file of MATLAB, by SciPy."""
+    file = scipy.io.loadmat(path)
+    rate, trigger = float(file["fs"].item()), file["trig"].ravel()
+    cues = np.flatnonzero(trigger)
+    values, kept = cut(file["y"].T, rate, cues, (-0.2, 0.8), band=[0.5, 40], to=100.0, baseline=(-0.2, 0.0))
+    names = {1: "target", -1: "nontarget"}
+    told = [{"class": names[int(trigger[c])], "session": 1, "run": 1, "cue_s": c / rate} for c in cues[kept]]
+    head = {
+        "title": f"P300 {path.stem} by SciPy", "id": "files:p300-8ch.toml", "root": str(path.parent), "with": [],
+        "subject": int(path.stem[1:]), "pipeline": None, "channels": [f"ch{i + 1}" for i in range(8)], "classes": ["target", "nontarget"],
+        "rate_hz": 100.0, "start_s": -0.2, "trials": told,
+    }
+    tell(head, *values)
+
+
 if sys.argv[1] == "samples":
     for path in sorted(ROOT.glob("*/*.edf")):
         samples(path)
 else:
     for folder in sorted(ROOT.glob("S*")):
         trials(int(folder.name[1:]))
+    shutil.copy("docs/p300-8ch.toml", DATA / "p300-8ch")
+    for path in sorted((DATA / "p300-8ch").glob("S*.mat")):
+        flashes(path)

@@ -6,9 +6,10 @@ mod telling;
 mod trials;
 mod written;
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::python::{Python, READERS};
 use crate::shell;
@@ -16,6 +17,11 @@ use crate::shell;
 pub(super) fn check() -> Result<()> {
     let python = Python::ready(&READERS)?;
     let folder = shell::target().join("readers");
+    // What another version of the scripts has made is not compared.
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
+    }
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
@@ -23,9 +29,8 @@ pub(super) fn check() -> Result<()> {
     trials::made(&python, &folder, &mut held)?;
     match shell::unpacked()? {
         Some(data) => {
-            let root = data.join("physionet-mi");
-            recordings::real(&python, &root, &mut held)?;
-            trials::real(&python, &root, &mut held)?;
+            recordings::real(&python, &data, &mut held)?;
+            trials::real(&python, &data, &mut held)?;
         }
         None => println!("skipped: real recordings, which are not in ../shared/data beside the workspace"),
     }

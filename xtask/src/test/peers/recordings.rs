@@ -63,9 +63,9 @@ pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<(
 }
 
 /// Real recordings, against pyedflib.
-pub(super) fn real(python: &Python, root: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> {
     let mut script = python.script("real.py");
-    script.arg("samples").arg(root);
+    script.arg("samples").arg(data);
     let right = hold(script, held)?;
     println!("{right} real recordings are to the bit what pyedflib reads");
     Ok(())

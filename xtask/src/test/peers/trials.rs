@@ -51,9 +51,9 @@ pub(super) fn made(python: &Python, folder: &Path, held: &mut Held) -> Result<()
 }
 
 /// Real recordings.
-pub(super) fn real(python: &Python, root: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> {
     let mut script = python.script("real.py");
-    script.arg("trials").arg(root);
+    script.arg("trials").arg(data);
     let right = hold(script, held)?;
     println!("the trials of {right} real people are what MNE and SciPy make of them");
     Ok(())
