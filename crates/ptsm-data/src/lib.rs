@@ -6,10 +6,12 @@
 
 pub mod arrays;
 pub mod catalogue;
+pub mod check;
 mod cohort;
 pub mod download;
 mod error;
 mod fingerprint;
+mod own;
 mod protocol;
 mod recordings;
 pub mod simulate;
@@ -19,6 +21,7 @@ mod subjects;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
+pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
 pub use recordings::{Cache, LoadOptions, Recordings};
 pub use source::{Entry, Loaded, Source, sources};

@@ -51,11 +51,11 @@ pub(crate) enum Command {
     /// List the decoders: paper, what they see of a new person, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
-    /// List, show, download or simulate data
+    /// List, show, download, add, check or simulate data
     #[command(
         subcommand,
         after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
-            ptsm data simulate --to cohort --subjects 30"
+            ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data simulate --to cohort --subjects 30"
     )]
     Data(DataCommand),
     /// Train a decoder on some people
@@ -136,6 +136,30 @@ where it was; what has arrived of a file is in `NAME.part`. What arrives is chec
 A mirror stands in place of `https://host` in all addresses; the path stays. Proxies are those of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
 
 The exit code is 1 when a file could not be had; all others are there then. `--json` says what came of each.";
+
+const ADD: &str = "Examples:
+  ptsm data add recordings
+  ptsm data add recordings --to mine.toml
+  ptsm data check files:mine.toml
+  ptsm train --data files:mine.toml --out run
+
+Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, and MATLAB files that hold a plain matrix. The
+manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant to be edited: give classes their
+names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of the folder NAME.
+
+A folder in the Brain Imaging Data Structure needs no manifest: `--data bids:DIR`.";
+
+const CHECK: &str = "Examples:
+  ptsm data check physionet-mi --root eegmmidb
+  ptsm data check bids:DIR --with task=mi --labels
+  ptsm data check files:mine.toml --json
+
+Told are: files that are missing or cannot be read, samples that are not numbers, the same samples under two names, odd amplitudes (a
+typical second below 0.5 or above 1000 uV, or ten times off the others), odd rates, channels that stand still for a tenth of their trials
+or are clipped in a thousandth of their samples, stretches of zeros, gaps, windows that do not fit, events of no class, and people who lack
+trials of a class.
+
+The exit code is 1 when something is missing or damaged (the first four), 0 when all else is only worth a look.";
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
@@ -313,16 +337,55 @@ pub(crate) enum DataCommand {
         /// Where the data are
         #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
         root: Option<PathBuf>,
+        /// A choice about a data set, such as `classes=4`; may be repeated
+        #[arg(long, value_name = "NAME=VALUE")]
+        with: Vec<String>,
     },
     /// Download a data set: what is there stays, what has begun goes on, what arrives is checked
     #[command(after_help = GET)]
     Get(GetArgs),
+    /// List the recordings of a folder in a manifest to edit
+    #[command(after_help = ADD)]
+    Add(AddArgs),
+    /// Check recordings: what is missing, damaged, odd or doubled, and how many trials there are
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
     /// Simulate people and write their trials, with the truth about them
     #[command(
         after_help = "Example:\n  ptsm data simulate --to cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
             settings), `truth.json` (which channels and times carry the task) and one `.npz` per person."
     )]
     Simulate(SimulateArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct AddArgs {
+    /// The folder
+    pub(crate) folder: PathBuf,
+    /// Where to write the manifest
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
+    /// Write over a manifest that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// What to check: a name of `ptsm data list`, `bids:DIR` or `files:MANIFEST`
+    pub(crate) id: String,
+    /// Where the data are
+    #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// A choice about the data set, such as `classes=4`; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// Only these subjects: numbers and ranges, `1-30,35`
+    #[arg(long, value_name = "LIST")]
+    pub(crate) subjects: Option<SubjectList>,
+    /// Also tell what people are called in the data set, and the files of their recordings
+    #[arg(long)]
+    pub(crate) labels: bool,
 }
 
 #[derive(Args)]
@@ -354,6 +417,9 @@ pub(crate) struct SimulateArgs {
     /// The folder to write to
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Trials, filtered and cut, or recordings with a manifest
+    #[arg(long, value_enum, default_value_t = Format::Npz)]
+    pub(crate) format: Format,
     /// Settings in a TOML file; the flags go over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -384,6 +450,15 @@ pub(crate) struct SimulateArgs {
     /// The seed of everything
     #[arg(long, env = "PTSM_SEED", value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+/// What simulated people are written as.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Trials: a `.npz` file per person
+    Npz,
+    /// Recordings: an EDF+ file per person, session and run, and `recordings.toml`
+    Edf,
 }
 
 #[cfg(test)]

@@ -182,6 +182,12 @@ pub trait DataSet: Send + Sync + fmt::Debug {
 
     /// What to download for all its people; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
+
+    /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
+    /// user wants to find a person's files.
+    fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        Ok(vec![])
+    }
 }
 
 impl<T: DataSet + ?Sized> DataSet for &'static T {
@@ -207,5 +213,8 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
 
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         (**self).remote(options)
+    }
+    fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        (**self).labels(options)
     }
 }

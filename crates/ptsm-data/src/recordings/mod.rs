@@ -16,6 +16,8 @@ pub use options::LoadOptions;
 
 use crate::catalogue::{DATA_SETS, DataSet, Options};
 use crate::error::{Error, Result};
+use crate::own::bids::Bids;
+use crate::own::files::Files;
 
 /// A data set, where it is and what was chosen about it.
 #[derive(Clone)]
@@ -38,6 +40,16 @@ impl Recordings {
         root: Option<&Path>,
         given: &[(String, String)],
     ) -> Result<Option<Recordings>> {
+        let at = |path: &str| root.map_or_else(|| PathBuf::from(path), |root| root.join(path));
+        if let Some(folder) = id.strip_prefix("bids:") {
+            let folder = at(folder);
+            return Recordings::new(Arc::new(Bids::open(&folder, id)?), &folder, given).map(Some);
+        }
+        if let Some(manifest) = id.strip_prefix("files:") {
+            let manifest = at(manifest);
+            let folder = manifest.parent().unwrap_or(Path::new("")).to_path_buf();
+            return Recordings::new(Arc::new(Files::open(&manifest)?), &folder, given).map(Some);
+        }
         let Some(&set) = DATA_SETS.iter().find(|set| set.about().id == id) else { return Ok(None) };
         let Some(root) = root else {
             return Err(Error::Source {

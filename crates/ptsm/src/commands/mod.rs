@@ -5,7 +5,6 @@ mod benchmark;
 mod data;
 mod demo;
 mod evaluate;
-mod get;
 mod models;
 mod predict;
 mod train;

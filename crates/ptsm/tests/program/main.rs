@@ -11,6 +11,7 @@ mod downloading;
 mod honest;
 mod killing;
 mod own_arrays;
+mod own_recordings;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::others::Spent;
 use super::process::Worker;
 use crate::python::{Python, READERS};
-use crate::{results, shell};
+use crate::shell;
 use entrant::{Entrant, Programs};
 use report::Report;
 
@@ -75,7 +75,9 @@ const ALIKE: f64 = 0.01;
 pub(crate) fn run(options: &Options) -> Result<()> {
     let data = match &options.data {
         Some(data) => data.clone(),
-        None => results::unpacked()?,
+        None => shell::unpacked()?.context(
+            "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf",
+        )?,
     };
     progress("looking after the peers' virtual environment");
     let python = Python::ready(&READERS)?;

@@ -10,8 +10,8 @@ use ptsm_data::download::{Download, Outcome, Progress, Report, Settings, Status,
 use ptsm_data::{Recordings, Source};
 use serde_json::{Value, json};
 
-use super::Session;
 use crate::args::GetArgs;
+use crate::commands::Session;
 use crate::exit::{Stopped, told};
 use crate::input::pairs;
 use crate::progress::{self, Stop};

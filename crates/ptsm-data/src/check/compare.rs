@@ -1,0 +1,181 @@
+//! What is wrong, in each recording and between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_signal::SubjectId;
+
+use super::Checked;
+use super::measure::{Measured, short};
+use super::report::{Case, Problem, ProblemKind};
+use crate::catalogue::{Found, Item};
+
+/// A recording so many times larger or smaller than most is odd.
+const ODD: f64 = 10.0;
+
+/// All that is wrong, the worst first.
+pub(super) fn problems(found: &Found, checked: &[Checked<'_>], files: bool, remote: bool) -> Vec<Problem> {
+    let mut all: BTreeMap<ProblemKind, Vec<Case>> = BTreeMap::new();
+    let mut tell = |kind, subject, place: String, detail: String| {
+        all.entry(kind).or_default().push(Case { subject, place, detail });
+    };
+    for path in &found.missing {
+        tell(ProblemKind::Missing, None, path.display().to_string(), String::new());
+    }
+    let mut parts: Vec<(&Item, &Measured)> = vec![];
+    for Checked { item, parts: measured } in checked {
+        match measured {
+            Ok(measured) => parts.extend(measured.iter().map(|part| (*item, part))),
+            Err(error) => {
+                let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+                tell(
+                    ProblemKind::Unreadable,
+                    Some(item.subject),
+                    whose(item, None, false),
+                    format!("{error}{hint}"),
+                );
+            }
+        }
+    }
+    let place = |(item, part): (&Item, &Measured)| whose(item, Some(part), files);
+    for &(item, part) in &parts {
+        for (kind, detail) in &part.problems {
+            tell(*kind, Some(item.subject), place((item, part)), detail.clone());
+        }
+    }
+    for (at, detail) in odd_rates(&parts).into_iter() {
+        tell(ProblemKind::Rate, Some(parts[at].0.subject), place(parts[at]), detail);
+    }
+    for (at, detail) in odd_scales(&parts) {
+        tell(ProblemKind::Scale, Some(parts[at].0.subject), place(parts[at]), detail);
+    }
+    for (at, other) in doubled(&parts) {
+        let detail = format!("the same as {}", place(parts[other]));
+        tell(ProblemKind::Doubled, Some(parts[at].0.subject), place(parts[at]), detail);
+    }
+    for (subject, class) in without_trials(&parts, &found.classes) {
+        tell(ProblemKind::NoTrial, Some(subject), subject.to_string(), format!("no trial of `{class}`"));
+    }
+    all.into_iter().map(|(kind, cases)| problem(kind, cases, remote)).collect()
+}
+
+/// Which recording: by its numbers, and where it is asked for its file.
+fn whose(item: &Item, part: Option<&Measured>, file: bool) -> String {
+    let (session, run) = part.map_or((item.session, item.run), |part| (part.who.session, part.who.run));
+    let file = if file { format!(" ({})", item.place()) } else { String::new() };
+    format!("{} session {session} run {run}{file}", item.subject)
+}
+
+/// Recordings whose rate is not the one most have.
+fn odd_rates(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    parts.iter().for_each(|(_, part)| *counts.entry(part.rate_hz.to_bits()).or_default() += 1);
+    let Some((most, count)) = counts.iter().max_by_key(|(_, count)| **count) else { return vec![] };
+    let (most, count) = (f64::from_bits(*most), *count);
+    let odd = |(at, (_, part)): (usize, &(&Item, &Measured))| {
+        let other = (part.rate_hz - most).abs() > 1e-6 * most;
+        other.then(|| (at, format!("{} Hz, {count} of {} have {most} Hz", part.rate_hz, parts.len())))
+    };
+    parts.iter().enumerate().filter_map(odd).collect()
+}
+
+/// Recordings that could be, by themselves, and are far larger or smaller than the others.
+fn odd_scales(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
+    let mut spreads: Vec<f64> = parts.iter().filter_map(|(_, part)| part.spread).collect();
+    spreads.sort_by(f64::total_cmp);
+    let Some(&middle) = spreads.get(spreads.len() / 2).filter(|_| spreads.len() > 2) else { return vec![] };
+    let odd = |(at, (_, part)): (usize, &(&Item, &Measured))| {
+        let spread = part.spread?;
+        let alone = part.problems.iter().any(|(kind, _)| *kind == ProblemKind::Scale);
+        let far = spread > ODD * middle || spread < middle / ODD;
+        (far && !alone).then(|| (at, format!("{} uV, others {} uV", short(spread), short(middle))))
+    };
+    parts.iter().enumerate().filter_map(odd).collect()
+}
+
+/// Recordings with the same samples as an earlier one, which comes second.
+fn doubled(parts: &[(&Item, &Measured)]) -> Vec<(usize, usize)> {
+    let mut seen: BTreeMap<[u8; 32], usize> = BTreeMap::new();
+    let mut doubled = vec![];
+    for (at, (_, part)) in parts.iter().enumerate() {
+        match seen.get(&part.hash) {
+            Some(&first) => doubled.push((at, first)),
+            None => {
+                seen.insert(part.hash, at);
+            }
+        }
+    }
+    doubled
+}
+
+/// People without a trial of some class. Whose classes nobody tells is not among them.
+fn without_trials<'a>(parts: &[(&Item, &Measured)], classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
+    let people: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
+    let mut without = vec![];
+    for subject in people {
+        let own = || parts.iter().filter(|(item, _)| item.subject == subject).map(|(_, part)| part);
+        if own().any(|part| part.unknown > 0) {
+            continue;
+        }
+        let lacks = |class: &usize| own().all(|part| part.trials[*class] == 0);
+        without.extend((0..classes.len()).filter(lacks).map(|class| (subject, classes[class].as_str())));
+    }
+    without
+}
+
+fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
+    let (damage, what, advice) = match kind {
+        ProblemKind::Missing if remote => (true, "files are not there", "`ptsm data get` downloads them"),
+        ProblemKind::Missing => (true, "files are not there", "copy or fetch them"),
+        ProblemKind::Unreadable => (true, "recordings cannot be read", "copy or download them again"),
+        ProblemKind::NotNumbers => (
+            true,
+            "samples are not numbers",
+            "leave the channels out by `pick` in `[pipeline]`, or mend the file",
+        ),
+        ProblemKind::Doubled => (
+            true,
+            "recordings have the same samples",
+            "leave one of them out: somebody who is learnt from and tested spoils every score",
+        ),
+        ProblemKind::Scale => (
+            false,
+            "amplitudes are odd",
+            "see which unit the file counts in; a manifest can say it: `unit = \"V\"`",
+        ),
+        ProblemKind::Rate => (
+            false,
+            "rates are odd",
+            "`rate_hz` in `[pipeline]` brings all to one; where the file is wrong a manifest can say so",
+        ),
+        ProblemKind::Flat => (
+            false,
+            "channels stand still, in this share of their trials",
+            "leave the channels out by `pick` in `[pipeline]`, or the recordings by `--subjects`",
+        ),
+        ProblemKind::Clipped => (
+            false,
+            "channels are clipped, in this share of their samples",
+            "what is cut off cannot be had back; leave the channels out by `pick` in `[pipeline]` where it is much",
+        ),
+        ProblemKind::Zeros => {
+            (false, "all channels are zero", "signal was lost there; no trial should lie in it")
+        }
+        ProblemKind::Gaps => {
+            (false, "recordings have gaps", "nothing to do: nothing is filtered or cut across them")
+        }
+        ProblemKind::Short => (
+            false,
+            "trials reach past an end or over a gap and are left out",
+            "a shorter `window_s` in `[pipeline]` keeps more of them",
+        ),
+        ProblemKind::Overlap => (
+            false,
+            "windows hold many events",
+            "give `window_s` in `[pipeline]` the length of one response, such as [0.0, 0.8]",
+        ),
+        ProblemKind::NoTrial => {
+            (false, "people lack trials of a class", "leave them out by `--subjects`, or see the event codes")
+        }
+    };
+    Problem { kind, damage, what: what.into(), advice: advice.into(), cases }
+}

@@ -1,0 +1,192 @@
+//! What a check found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_signal::SubjectId;
+use serde::Serialize;
+
+use super::Checked;
+use super::measure::Measured;
+use crate::catalogue::Found;
+
+/// Everything a check found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// A short name of the data set.
+    pub name: String,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// One for each person.
+    pub people: Vec<Person>,
+    /// What is wrong, the worst first, the same things together.
+    pub problems: Vec<Problem>,
+    /// Events that begin no trial.
+    pub other_events: Vec<OtherEvents>,
+    /// People left out on purpose, with the reason.
+    pub excluded: Vec<(SubjectId, String)>,
+    /// What else the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Whether something is missing or damaged, so that loading fails or scores mean nothing.
+    pub fn damaged(&self) -> bool {
+        self.problems.iter().any(|problem| problem.damage)
+    }
+}
+
+/// What is there of a person.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Person {
+    /// Who.
+    pub subject: SubjectId,
+    /// What the data set calls them, where that was asked for.
+    pub label: Option<String>,
+    /// Sessions that could be read.
+    pub sessions: usize,
+    /// Recordings that could be read.
+    pub recordings: usize,
+    /// How long they are together.
+    pub seconds: f64,
+    /// Their rates.
+    pub rates_hz: Vec<f64>,
+    /// Channels of the recording with the fewest.
+    pub channels: usize,
+    /// Trials of each class.
+    pub trials: Vec<usize>,
+    /// Events of a class whose window reaches past an end or over a gap.
+    pub short: usize,
+    /// Trials whose class nobody tells.
+    pub unknown: usize,
+    /// In how many things of theirs something is wrong.
+    pub problems: usize,
+}
+
+/// Kinds of things that can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// Files are not there.
+    Missing,
+    /// A file cannot be read.
+    Unreadable,
+    /// Samples are not numbers.
+    NotNumbers,
+    /// The same samples are there twice.
+    Doubled,
+    /// Samples are too large or too small.
+    Scale,
+    /// A recording has another rate than most.
+    Rate,
+    /// Channels stand still in trials.
+    Flat,
+    /// Channels stay at the ends of their range.
+    Clipped,
+    /// All channels are nothing for a while.
+    Zeros,
+    /// A recording has gaps.
+    Gaps,
+    /// Trials reach past an end or over a gap.
+    Short,
+    /// Windows hold many events.
+    Overlap,
+    /// Somebody has no trial of a class.
+    NoTrial,
+}
+
+/// The same thing wrong in several places.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// What kind.
+    pub kind: ProblemKind,
+    /// Whether something is missing or damaged; otherwise it is worth a look.
+    pub damage: bool,
+    /// What is wrong, in a few words.
+    pub what: String,
+    /// What to do about it.
+    pub advice: String,
+    /// Where.
+    pub cases: Vec<Case>,
+}
+
+/// One place where something is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// Whose it is, where that is known.
+    pub subject: Option<SubjectId>,
+    /// Which recording or file.
+    pub place: String,
+    /// Which channels, how much.
+    pub detail: String,
+}
+
+/// Events that begin no trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OtherEvents {
+    /// Their code.
+    pub code: String,
+    /// How often they occur.
+    pub events: usize,
+    /// In how many recordings.
+    pub recordings: usize,
+}
+
+/// Puts a report together.
+pub(super) fn report(
+    name: String,
+    found: &Found,
+    checked: &[Checked<'_>],
+    labels: &[(SubjectId, String)],
+    problems: Vec<Problem>,
+) -> Report {
+    let mut notes = found.notes.clone();
+    let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
+    for Checked { item, parts: measured } in checked {
+        let own = parts.entry(item.subject).or_default();
+        for measured in measured.iter().flatten() {
+            own.push(measured);
+            for (code, count) in &measured.others {
+                let (events, recordings) = others.entry(code).or_default();
+                *events += count;
+                *recordings += 1;
+            }
+            for note in &measured.notes {
+                if !notes.contains(note) {
+                    notes.push(note.clone());
+                }
+            }
+        }
+    }
+    let person = |(&subject, parts): (&SubjectId, &Vec<&Measured>)| {
+        let sessions: BTreeSet<u32> = parts.iter().map(|part| part.who.session).collect();
+        let mut rates_hz: Vec<f64> = parts.iter().map(|part| part.rate_hz).collect();
+        rates_hz.sort_by(f64::total_cmp);
+        rates_hz.dedup();
+        let of = |class: usize| parts.iter().map(|part| part.trials[class]).sum();
+        Person {
+            subject,
+            label: labels.iter().find(|(known, _)| *known == subject).map(|(_, label)| label.clone()),
+            sessions: sessions.len(),
+            recordings: parts.len(),
+            seconds: parts.iter().map(|part| part.seconds).sum(),
+            rates_hz,
+            channels: parts.iter().map(|part| part.channels).min().unwrap_or(0),
+            trials: (0..found.classes.len()).map(of).collect(),
+            short: parts.iter().map(|part| part.short).sum(),
+            unknown: parts.iter().map(|part| part.unknown).sum(),
+            problems: problems
+                .iter()
+                .flat_map(|p| &p.cases)
+                .filter(|case| case.subject == Some(subject))
+                .count(),
+        }
+    };
+    let people = parts.iter().map(person).collect();
+    let other_events = others
+        .into_iter()
+        .map(|(code, (events, recordings))| OtherEvents { code: code.to_string(), events, recordings })
+        .collect();
+    let excluded = found.excluded.clone();
+    Report { name, classes: found.classes.clone(), people, problems, other_events, excluded, notes }
+}

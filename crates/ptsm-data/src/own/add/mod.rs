@@ -1,0 +1,188 @@
+//! A manifest for a folder of recordings: what is in it, whose it is, and which events there are.
+
+mod codes;
+mod guess;
+mod look;
+mod write;
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+pub use codes::EventCode;
+
+use super::walk::{name, walk};
+use crate::error::{Error, Result};
+use look::{Look, look};
+use write::Plan;
+
+/// Folders are looked into so deep.
+const DEEPEST: usize = 16;
+
+/// What was found in a folder and written to a manifest.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Added {
+    /// The manifest.
+    pub manifest: PathBuf,
+    /// How many recordings it lists.
+    pub recordings: usize,
+    /// How many people they are of.
+    pub subjects: usize,
+    /// Every event code.
+    pub events: Vec<EventCode>,
+    /// Files that look like recordings and cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// A file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Unreadable {
+    /// From the manifest's folder on.
+    pub file: String,
+    /// Why.
+    pub error: String,
+}
+
+/// Writes a manifest for the recordings in a folder, without another place to `NAME.toml` inside of it. An existing manifest is
+/// written over only by force. `progress` hears how many files of how many were looked at.
+pub fn add_folder(
+    folder: &Path,
+    to: Option<&Path>,
+    force: bool,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Added> {
+    let refuse = |path: &Path, message: String, hint: &str| Error::Content {
+        path: path.to_path_buf(),
+        message,
+        hint: Some(hint.to_string()),
+    };
+    if !folder.is_dir() {
+        return Err(refuse(folder, "there is no such folder".into(), "give a folder of recordings"));
+    }
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    let title = name(&whole);
+    let manifest = to.map_or_else(|| folder.join(format!("{title}.toml")), Path::to_path_buf);
+    if manifest.is_dir() {
+        return Err(refuse(&manifest, "is a folder".into(), "give the name of a file with `--to`"));
+    }
+    if manifest.exists() && !force {
+        let hint = "give another name with `--to`, or `--force` to write over it";
+        return Err(refuse(&manifest, "is there already".into(), hint));
+    }
+    let home = manifest.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let home = home.canonicalize().map_err(|error| {
+        refuse(home, format!("cannot write there: {error}"), "give a folder that is there with `--to`")
+    })?;
+
+    let walked = walk(&whole, DEEPEST);
+    let done = AtomicUsize::new(0);
+    let all = walked.files.len();
+    let looked: Vec<(String, Option<Result<Look>>)> = walked
+        .files
+        .par_iter()
+        .map(|path| {
+            let looked = look(path);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
+            (path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked)
+        })
+        .collect();
+    let from_home = |inner: &str| between(&home, &whole.join(inner));
+    let (mut read, mut unreadable) = (vec![], vec![]);
+    for (inner, looked) in looked {
+        match looked {
+            Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
+            Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
+            Some(Err(error)) => unreadable.push((from_home(&inner), reason(&error, &whole.join(&inner)))),
+            None => {}
+        }
+    }
+    unreadable.extend(walked.closed.iter().map(|(path, error)| (between(&home, path), error.to_string())));
+    if read.is_empty() {
+        let endings: Vec<&str> = ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+        let hint =
+            format!("recordings end in .{}, or .mat where they hold a plain matrix", endings.join(", ."));
+        let message = match unreadable.first() {
+            None => "there is no recording in it".to_string(),
+            Some((file, why)) => {
+                format!("none of its {} recordings can be read; {file}: {why}", unreadable.len())
+            }
+        };
+        return Err(refuse(folder, message, &hint));
+    }
+
+    let paths: Vec<String> = read.iter().map(|(path, _)| path.clone()).collect();
+    let (whose, how) = guess::guess(&paths);
+    let looks: Vec<(&str, &Look)> = read.iter().map(|(path, look)| (path.as_str(), look)).collect();
+    let events = codes::codes(&looks);
+    let mut recordings: Vec<_> =
+        read.iter().zip(&whose).map(|((path, look), whose)| (from_home(path), *whose, look)).collect();
+    recordings.sort_by_key(|(_, whose, _)| (whose.subject, whose.session, whose.run));
+    let plan = Plan {
+        manifest: &manifest.display().to_string(),
+        title: &title,
+        recordings,
+        how,
+        codes: &events,
+        apart_s: codes::apart_s(&looks, &events),
+        unreadable: &unreadable,
+    };
+    ptsm_io::atomic::replace(&manifest, plan.text().as_bytes())?;
+    let mut notes = vec![];
+    if whole.join("dataset_description.json").is_file() {
+        let folder = folder.display();
+        notes.push(format!("this is a BIDS folder: `--data bids:{folder}` reads it with its own tables"));
+    }
+    let subjects: BTreeSet<u32> = whose.iter().map(|whose| whose.subject).collect();
+    Ok(Added {
+        recordings: read.len(),
+        subjects: subjects.len(),
+        events,
+        unreadable: unreadable.into_iter().map(|(file, error)| Unreadable { file, error }).collect(),
+        notes,
+        manifest,
+    })
+}
+
+/// Why a file cannot be read, without its path in front.
+fn reason(error: &Error, path: &Path) -> String {
+    let said = error.to_string();
+    let short =
+        said.strip_prefix(&path.display().to_string()).map(|rest| rest.trim_start_matches([':', ',', ' ']));
+    short.unwrap_or(&said).to_string()
+}
+
+/// The way from a folder to a file, with `/` between its parts. Both are whole paths.
+fn between(folder: &Path, file: &Path) -> String {
+    let shared = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    // Where nothing is shared, not even the drive, there is no way.
+    if shared == 0 {
+        return slashes(&file.to_string_lossy());
+    }
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(file.components().skip(shared)).collect();
+    slashes(&way.to_string_lossy())
+}
+
+fn slashes(path: &str) -> String {
+    if cfg!(windows) { path.replace('\\', "/") } else { path.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_file_starts_at_the_manifest() {
+        for (folder, file, way) in [
+            ("/data/a", "/data/a/b/c.edf", "b/c.edf"),
+            ("/data/a", "/data/c.edf", "../c.edf"),
+            ("/home/me", "/data/c.edf", "../../data/c.edf"),
+        ] {
+            assert_eq!(between(Path::new(folder), Path::new(file)), way);
+        }
+    }
+}

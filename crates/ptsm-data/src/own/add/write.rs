@@ -1,0 +1,209 @@
+//! A manifest as text, with remarks for whoever edits it.
+
+use std::fmt::Write;
+
+use super::super::matrix::{Rows, Variables, Words};
+use super::codes::EventCode;
+use super::guess::{How, Whose};
+use super::look::Look;
+
+/// All that goes into a manifest.
+pub(super) struct Plan<'a> {
+    /// What `files:` is followed by.
+    pub(super) manifest: &'a str,
+    pub(super) title: &'a str,
+    /// Paths from the manifest's folder on.
+    pub(super) recordings: Vec<(String, Whose, &'a Look)>,
+    pub(super) how: How,
+    pub(super) codes: &'a [EventCode],
+    /// Seconds between events, typically.
+    pub(super) apart_s: Option<f64>,
+    /// What cannot be read, and why.
+    pub(super) unreadable: &'a [(String, String)],
+}
+
+impl Plan<'_> {
+    /// The manifest.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.head();
+        text += &self.events();
+        text += &self.pipeline();
+        let mat = self.common();
+        text += &mat.as_ref().map(|mat| self.mat(mat)).unwrap_or_default();
+        let how = match self.how {
+            How::Numbers => "Subjects, sessions and runs are as the names of files and folders tell them.",
+            How::Labels => {
+                "Subjects are counted in the order of their names, which have no number of their own."
+            }
+            How::Folders => "Every folder is taken to be a person: see that this is so.",
+            How::Files => {
+                "Nothing tells whose a recording is: every file is taken to be a person of its own. Give the same `subject` to\n\
+                 # all files of one person; somebody who is learnt from and tested spoils every score."
+            }
+        };
+        let _ = write!(text, "# {how}\n\n");
+        for (file, whose, look) in &self.recordings {
+            text += &entry(file, *whose, look, mat.as_ref());
+        }
+        if !self.unreadable.is_empty() {
+            text += "# Not read:\n";
+            for (file, why) in self.unreadable {
+                let _ = writeln!(text, "# {}: {}", plain(file), plain(why));
+            }
+        }
+        text
+    }
+
+    fn head(&self) -> String {
+        format!(
+            "# Recordings found by `ptsm data add`. Edit this file: what follows a `#` is for people only.\n\
+             # Then `ptsm data check files:{0}` and `ptsm train --data files:{0} --out run`.\n\n\
+             title = {1}\nlicence = \"\"\n\n",
+            plain(self.manifest),
+            quoted(self.title)
+        )
+    }
+
+    fn events(&self) -> String {
+        let mut text = "# Classes, and the event codes that begin their trials. Change the names on the left and delete what is no class;\n\
+             # several codes may share a class: left_hand = [\"T1\", \"T3\"]\n[events]\n"
+            .to_string();
+        let (classes, others): (Vec<&EventCode>, Vec<&EventCode>) =
+            self.codes.iter().partition(|code| code.class);
+        if self.codes.is_empty() {
+            text += "# The recordings have no events. Trials begin at events: without them there is nothing to learn.\n";
+        }
+        for code in classes {
+            text += &self.code(code, "");
+        }
+        if !others.is_empty() {
+            text += "# Other codes: too rare, too many, or known to begin no trial.\n";
+        }
+        for code in others {
+            text += &self.code(code, "# ");
+        }
+        text + "\n"
+    }
+
+    fn code(&self, code: &EventCode, before: &str) -> String {
+        let all = self.recordings.len();
+        let meaning = if code.meaning.is_empty() { String::new() } else { format!("{}; ", code.meaning) };
+        format!(
+            "{before}{} = [{}]  # {meaning}{}, in {} of {all} recordings\n",
+            key(&code.code),
+            quoted(&code.code),
+            if code.events == 1 { "once".into() } else { format!("{} times", code.events) },
+            code.recordings
+        )
+    }
+
+    fn pipeline(&self) -> String {
+        if self.recordings.iter().all(|(_, _, look)| look.epochs) {
+            return "# The files hold trials that are cut already: they are only scaled.\n\n".into();
+        }
+        let apart = self.apart_s.map_or_else(String::new, |s| format!(": events are {} s apart", rounded(s)));
+        let end = match self.apart_s {
+            Some(s) if s < 1.5 => 0.8,
+            Some(s) if s < 4.0 => (2.0 * s).floor() / 2.0,
+            _ => 4.0,
+        };
+        format!(
+            "# Filters, rate and window; the keys are those of a configuration file.\n[pipeline]\n\
+             window_s = [0.0, {end:?}]  # seconds after the event{apart}\n\n"
+        )
+    }
+
+    /// What most MATLAB files have in common.
+    fn common(&self) -> Option<Variables> {
+        let all: Vec<&Variables> =
+            self.recordings.iter().filter_map(|(_, _, look)| look.mat.as_ref()).collect();
+        all.iter().max_by_key(|mat| all.iter().filter(|other| other == mat).count()).map(|mat| (*mat).clone())
+    }
+
+    fn mat(&self, mat: &Variables) -> String {
+        let mut text = "# Which variable of the MATLAB files holds what.\n[mat]\n".to_string();
+        for (key, value) in settings(mat) {
+            let _ = writeln!(text, "{key} = {value}");
+        }
+        if mat.rate.is_none() {
+            text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
+        }
+        if mat.triggers.is_none() {
+            text += "# triggers = \"NAME\"  # a variable with one number per sample, not zero where an event begins\n";
+        }
+        if mat.channels.is_none() {
+            text += "# channels = [\"Fz\", \"Cz\"]  # names of the 10-05 system, in their order, if they are known\n";
+        }
+        match &mat.unit {
+            Some(_) => text.insert_str(
+                text.rfind("unit = ").unwrap_or(text.len()),
+                "# Judged by the size of the numbers:\n",
+            ),
+            None => {
+                text += "# unit = \"uV\"  # or \"V\", \"mV\": the numbers are as large as in none of them\n"
+            }
+        }
+        text + "\n"
+    }
+}
+
+fn entry(file: &str, whose: Whose, look: &Look, common: Option<&Variables>) -> String {
+    let seconds = look.rate_hz.map(|rate| look.length as f64 / rate);
+    let rate = look.rate_hz.map_or_else(|| "unknown rate".into(), |rate| format!("{rate} Hz"));
+    let long = seconds.map_or_else(|| format!("{} samples", look.length), |s| format!("{} s", rounded(s)));
+    let Whose { subject, session, run } = whose;
+    let mut text = format!(
+        "[[recording]]  # {} channels, {rate}, {long}\nfile = {}\nsubject = {subject}\nsession = {session}\nrun = {run}\n",
+        look.channels.len(),
+        quoted(file)
+    );
+    if let (Some(own), Some(common)) = (&look.mat, common)
+        && own != common
+    {
+        let all = settings(common);
+        let other = settings(own).into_iter().filter(|setting| !all.contains(setting));
+        let other: Vec<String> = other.map(|(key, value)| format!("{key} = {value}")).collect();
+        let _ = writeln!(text, "mat = {{ {} }}", other.join(", "));
+    }
+    text + "\n"
+}
+
+/// What is said, as keys and values of TOML.
+fn settings(mat: &Variables) -> Vec<(&'static str, String)> {
+    let words = |words: &Words| match words {
+        Words::One(word) => quoted(word),
+        Words::Many(words) => {
+            format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let rows = mat.rows.map(|rows| if rows == Rows::Samples { "\"samples\"" } else { "\"channels\"" });
+    let all = [
+        ("samples", mat.samples.as_deref().map(quoted)),
+        ("rows", rows.map(str::to_string)),
+        ("triggers", mat.triggers.as_deref().map(quoted)),
+        ("rate", mat.rate.as_ref().map(words)),
+        ("channels", mat.channels.as_ref().map(words)),
+        ("unit", mat.unit.as_deref().map(quoted)),
+    ];
+    all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+fn rounded(seconds: f64) -> f64 {
+    (100.0 * seconds).round() / 100.0
+}
+
+/// A text as TOML writes it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+/// A key as TOML writes it.
+fn key(text: &str) -> String {
+    let bare = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if bare { text.to_string() } else { quoted(text) }
+}
+
+/// A text for a remark, which ends with its line.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,119 @@
+//! `channels.tsv`: what each signal is.
+
+use std::collections::BTreeSet;
+
+use ptsm_io::Kind;
+use ptsm_signal::normalise;
+
+use super::super::sheet::{Column, microvolts};
+use super::table::{Row, Table};
+
+/// Corrects what a file says of its signals. Rows are found by name, whatever their order. Where names differ the file's are
+/// kept, unless `rename` says that rows are in the file's order. Gives what the user should know.
+pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<String> {
+    if !table.has("name") {
+        return vec!["its `channels.tsv` has no column `name` and is not used".into()];
+    }
+    let rows: Vec<Row<'_>> = table.rows().collect();
+    let listed: BTreeSet<String> = rows.iter().filter_map(|row| row.get("name")).map(normalise).collect();
+    let own: BTreeSet<String> = columns.iter().map(|column| normalise(&column.name)).collect();
+    if rename && listed != own && rows.len() == columns.len() {
+        for (column, row) in columns.iter_mut().zip(&rows) {
+            if let Some(name) = row.get("name") {
+                column.name = name.to_string();
+            }
+            correct(column, *row);
+        }
+        return vec!["its signals are renamed by their order in `channels.tsv`".into()];
+    }
+    for column in columns.iter_mut() {
+        if let Some(row) = rows.iter().find(|row| row.get("name").is_some_and(|name| column.is(name))) {
+            correct(column, *row);
+        }
+    }
+    match listed == own {
+        true => vec![],
+        false if rows.len() == columns.len() => vec![
+            "its `channels.tsv` names other channels than the recording, whose names are kept; `--with mismatch=rename` takes the table's".into(),
+        ],
+        false => vec![format!(
+            "its `channels.tsv` lists {} channels, the recording has {}; they are matched by name",
+            rows.len(),
+            columns.len()
+        )],
+    }
+}
+
+fn correct(column: &mut Column, row: Row<'_>) {
+    if let Some(kind) = row.get("type") {
+        column.kind = kind_of(kind);
+    }
+    if let Some(status) = row.get("status") {
+        column.bad = status.eq_ignore_ascii_case("bad");
+    }
+    if column.unit.is_empty()
+        && !column.microvolts
+        && row.get("units").is_some_and(|unit| microvolts(unit).is_some())
+    {
+        column.in_unit(row.get("units").unwrap_or_default());
+    }
+}
+
+fn kind_of(text: &str) -> Kind {
+    match &*text.to_uppercase() {
+        "EEG" => Kind::Eeg,
+        "EOG" | "VEOG" | "HEOG" => Kind::Eog,
+        "ECG" | "EKG" => Kind::Ecg,
+        "EMG" => Kind::Emg,
+        "TRIG" | "STIM" => Kind::Stimulus,
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(names: &[&str]) -> Vec<Column> {
+        names
+            .iter()
+            .map(|name| Column { unit: "uV".into(), microvolts: true, ..Column::new(*name) })
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_found_by_name() {
+        let mut signals = columns(&["C3..", "EXG1", "Cz"]);
+        let table = Table::parse(
+            "name\ttype\tunits\tstatus\nCz\teeg\tuV\tBAD\nEXG1\tveog\tuV\tgood\nC3\tEEG\tV\tn/a\n",
+        );
+        assert!(apply(&mut signals, &table, true).is_empty());
+        assert_eq!(
+            signals.iter().map(|s| (s.kind, s.bad)).collect::<Vec<_>>(),
+            [(Kind::Eeg, false), (Kind::Eog, false), (Kind::Eeg, true)]
+        );
+        // The file names a unit, so the table's is not needed.
+        assert_eq!(signals[0].factor, 1.0);
+    }
+
+    #[test]
+    fn other_names_are_taken_only_when_asked_for() {
+        let table = Table::parse("name\ttype\nC3\tEEG\nC4\tMISC\n");
+        let mut signals = columns(&["A1x", "A2x"]);
+        assert!(apply(&mut signals, &table, false)[0].contains("mismatch=rename"));
+        assert_eq!((&*signals[0].name, signals[1].kind), ("A1x", Kind::Eeg));
+        assert!(apply(&mut signals, &table, true)[0].contains("renamed"));
+        assert_eq!((&*signals[0].name, signals[1].kind), ("C3", Kind::Other));
+        let mut signals = columns(&["C4", "Cz", "C3"]);
+        assert!(apply(&mut signals, &table, true)[0].contains("lists 2 channels, the recording has 3"));
+        assert_eq!((&*signals[0].name, signals[0].kind), ("C4", Kind::Other));
+        assert!(apply(&mut signals, &Table::parse("channel\nC3\n"), true)[0].contains("no column `name`"));
+    }
+
+    #[test]
+    fn units_the_file_does_not_name_come_from_the_table() {
+        let mut signals = vec![Column::new("C3"), Column::new("Cz")];
+        apply(&mut signals, &Table::parse("name\tunits\nC3\tmV\nCz\tn/a\n"), false);
+        assert_eq!((signals[0].factor, signals[0].microvolts, signals[1].microvolts), (1e3, true, false));
+    }
+}

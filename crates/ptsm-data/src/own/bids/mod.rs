@@ -1,0 +1,171 @@
+//! `bids:DIR`: a folder in the Brain Imaging Data Structure (versions 1.9 and 1.10), read leniently.
+//!
+//! Recordings are `sub-*/**/eeg/*_eeg.{edf,bdf,vhdr,set}`. Tables beside and above them say what events, channels and electrodes
+//! are. Folders of derivatives are passed over. People are numbered; their labels stay here.
+
+mod channels;
+mod choose;
+mod description;
+mod electrodes;
+mod entities;
+mod events;
+mod list;
+mod table;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ptsm_signal::{Pipeline, SubjectId};
+use serde_json::{Map, Value};
+
+use super::sheet::Sheet;
+use super::survey::{Kept, PIPELINE, Survey};
+use super::walk::name;
+use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::error::{Error, Result};
+use entities::Entities;
+use table::Table;
+
+/// A BIDS folder.
+#[derive(Debug)]
+pub(crate) struct Bids {
+    id: String,
+    root: PathBuf,
+    /// What the folder says of itself.
+    about: Map<String, Value>,
+    kept: Kept,
+}
+
+impl Bids {
+    /// A folder that is there.
+    pub(crate) fn open(root: &Path, typed: &str) -> Result<Bids> {
+        if !root.is_dir() {
+            return Err(Error::Source {
+                id: typed.to_string(),
+                message: format!("there is no folder {}", root.display()),
+                hint: Some("give the folder that holds `dataset_description.json` and `sub-..`; without `--root` it starts at the working folder".into()),
+            });
+        }
+        let whole = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+        let description = root.join("dataset_description.json");
+        Ok(Bids {
+            id: format!("bids:{}", name(&whole)),
+            about: description::merged([description.as_path()]),
+            root: root.to_path_buf(),
+            kept: Kept::default(),
+        })
+    }
+
+    fn survey(&self, options: &Options) -> Result<Arc<Survey>> {
+        match self.kept.get(options) {
+            Some(survey) => Ok(survey),
+            None => {
+                let listed = list::list(&self.root, &self.id, options)?;
+                let survey = Survey::new(&listed.items, |item| sheet(item, options));
+                Ok(self.kept.put(options, survey))
+            }
+        }
+    }
+
+    fn says(&self, key: &str) -> String {
+        match self.about.get(key) {
+            Some(Value::String(text)) => text.trim().to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl DataSet for Bids {
+    fn about(&self) -> About {
+        let title = self.says("Name");
+        About {
+            id: self.id.clone(),
+            title: if title.is_empty() { "a BIDS folder".into() } else { title },
+            licence: self.says("License"),
+            citation: self.says("HowToAcknowledge"),
+            home: self.says("DatasetDOI"),
+            pipeline: PIPELINE.into(),
+            ..About::default()
+        }
+    }
+
+    fn choices(&self) -> &'static [Choice] {
+        choose::CHOICES
+    }
+
+    fn pipeline(&self, options: &Options) -> Result<Pipeline> {
+        Ok(self.survey(options)?.pipeline())
+    }
+
+    fn find(&self, _root: &Path, options: &Options) -> Result<Found> {
+        let listed = list::list(&self.root, &self.id, options)?;
+        let given = choose::given(&self.id, options)?;
+        let survey = self.survey(options)?;
+        let mut items = listed.items;
+        items.iter_mut().zip(&survey.memory).for_each(|(item, &memory)| item.memory = memory);
+        let mut notes = listed.notes;
+        notes.extend(survey.notes.iter().cloned());
+        Ok(Found {
+            items,
+            classes: choose::names(&self.id, given.as_ref(), &survey)?,
+            excluded: vec![],
+            missing: listed.missing,
+            notes,
+        })
+    }
+
+    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+        let survey = self.survey(options)?;
+        let sheet = sheet(item, options)?;
+        if options.get("bad") == "refuse" {
+            let bad = |&at: &usize| Some(&sheet.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
+            let bad: Vec<String> = sheet.chosen(pipeline, &survey.common).iter().filter_map(bad).collect();
+            if !bad.is_empty() {
+                return Err(Error::Content {
+                    path: item.files.first().cloned().unwrap_or_default(),
+                    message: format!("channels are marked as bad: {}", bad.join(", ")),
+                    hint: Some("pick other channels in `[pipeline]`, or give `--with bad=keep`".into()),
+                });
+            }
+        }
+        let classes = choose::given(&self.id, options)?;
+        survey.part(sheet, item, pipeline, classes.as_ref()).map(|part| vec![part])
+    }
+
+    fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
+        Ok(vec![])
+    }
+
+    fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        Ok(list::labels(&self.root))
+    }
+}
+
+/// A recording with what its tables say over it.
+fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
+    let (first, others) = item.files.split_first().expect("a recording is a file");
+    let beside = |suffix: &str, extension: &str| -> Vec<&Path> {
+        let fits = |path: &&PathBuf| {
+            let entities = Entities::parse(&name(path));
+            entities.suffix == suffix && entities.extension == extension
+        };
+        others.iter().filter(fits).map(PathBuf::as_path).collect()
+    };
+    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
+    let mut sheet = Sheet::of(ptsm_io::open(first)?);
+    let mut notes = description::apply(&mut sheet, &description::merged(beside("eeg", "json")));
+    if let Some(table) = table("channels")? {
+        notes.extend(channels::apply(&mut sheet.columns, &table, options.get("mismatch") == "rename"));
+    }
+    if let Some(table) = table("electrodes")? {
+        let system = description::merged(beside("coordsystem", "json"));
+        let system = system.get("EEGCoordinateSystem").and_then(Value::as_str).unwrap_or_default();
+        notes.extend(electrodes::apply(&mut sheet.columns, &table, system));
+    }
+    if let Some(table) = table("events")? {
+        notes.extend(events::replace(&mut sheet, &table));
+    }
+    sheet.notes.extend(notes);
+    Ok(sheet)
+}

@@ -1,0 +1,91 @@
+//! Tables of text, columns separated by tabs.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// A table with named columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Reads a file.
+    pub(super) fn read(path: &Path) -> Result<Table> {
+        let bytes = std::fs::read(path).map_err(|error| Error::Content {
+            path: path.to_path_buf(),
+            message: format!("cannot read: {error}"),
+            hint: Some("check who may read it".into()),
+        })?;
+        Ok(Table::parse(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Text with a line of column names first. Blank lines, blanks around cells, a byte order mark and either kind of line end do
+    /// no harm; rows that are too short have no value in the last columns.
+    pub(super) fn parse(text: &str) -> Table {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let cells = |line: &str| line.split('\t').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+        let columns = lines.next().map(cells).unwrap_or_default();
+        Table { columns, rows: lines.map(cells).collect() }
+    }
+
+    /// Whether there is a column of this name.
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|name| name == column)
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|cells| Row { columns: &self.columns, cells })
+    }
+}
+
+/// A row of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<'a> {
+    columns: &'a [String],
+    cells: &'a [String],
+}
+
+impl<'a> Row<'a> {
+    /// The value of a column; none where it is missing, `n/a` or blank.
+    pub(super) fn get(self, column: &str) -> Option<&'a str> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        let cell = self.cells.get(at)?;
+        (!cell.is_empty() && !cell.eq_ignore_ascii_case("n/a")).then_some(cell)
+    }
+
+    /// The same as a finite number.
+    pub(super) fn number(self, column: &str) -> Option<f64> {
+        self.get(column)?.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn tables_of_any_editor_are_read() {
+        let table =
+            Table::parse("\u{feff}onset\tduration\ttrial_type\r\n0.5 \t n/a\tleft hand\r\n\r\n-1\t2\r\n");
+        assert!(table.has("onset") && !table.has("value"));
+        let rows: Vec<Row<'_>> = table.rows().collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].number("onset"), rows[0].get("duration")), (Some(0.5), None));
+        assert_eq!(rows[0].get("trial_type"), Some("left hand"));
+        assert_eq!((rows[1].number("onset"), rows[1].get("trial_type")), (Some(-1.0), None));
+        assert_eq!(Table::parse(""), Table::default());
+        assert_eq!(Table::parse("a\nNaN\ninf\n").rows().filter_map(|row| row.number("a")).count(), 0);
+    }
+
+    #[test]
+    fn a_table_that_is_not_there_is_named() {
+        let error = Table::read(Path::new("absent/events.tsv")).unwrap_err();
+        assert!(error.to_string().contains("events.tsv: cannot read"), "{error}");
+    }
+}

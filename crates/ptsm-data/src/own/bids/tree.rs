@@ -1,0 +1,176 @@
+//! What is in a BIDS folder: recordings, and the tables that are about them.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::super::walk::{companions, name, walk};
+use super::entities::Entities;
+
+/// Endings of recordings, in lower case.
+const RECORDINGS: [&str; 4] = ["edf", "bdf", "vhdr", "set"];
+/// What belongs to recordings of these endings, or describes them.
+const BESIDE: [&str; 6] = ["eeg", "vmrk", "dat", "fdt", "json", "tsv"];
+/// Folders whose files are not as they were recorded.
+const NOT_RAW: [&str; 3] = ["derivatives", "sourcedata", "code"];
+/// How deep recordings lie below a subject's folder at most.
+const DEEP: usize = 4;
+/// Pointers of git-annex are no longer than this.
+const POINTER: u64 = 32 << 10;
+
+/// A file with its name taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub(super) path: PathBuf,
+    /// The label of the person in whose folder it is; empty above all of them.
+    pub(super) person: String,
+    pub(super) entities: Entities,
+}
+
+/// A folder that was looked through.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Recordings whose content is there.
+    pub(super) recordings: Vec<Named>,
+    /// Recordings that git-annex knows of and whose content is not there.
+    pub(super) not_fetched: Vec<PathBuf>,
+    /// Files called like recordings, of a kind that is not read.
+    pub(super) unsupported: Vec<PathBuf>,
+    /// Recordings a `scans.tsv` lists and nobody has.
+    pub(super) listed: Vec<PathBuf>,
+    /// Folders that cannot be looked into.
+    pub(super) closed: Vec<PathBuf>,
+    /// Labels of people, as their folders have them.
+    pub(super) people: Vec<String>,
+    root: PathBuf,
+    /// Tables and descriptions.
+    sidecars: Vec<Named>,
+}
+
+impl Tree {
+    /// Looks through a folder.
+    pub(super) fn new(root: &Path) -> Tree {
+        let mut tree = Tree { root: root.to_path_buf(), ..Tree::default() };
+        let top = walk(root, 0).files;
+        tree.sort(top, "");
+        for folder in folders(root) {
+            let Some(label) = name(&folder).strip_prefix("sub-").map(str::to_string) else { continue };
+            let walked = walk(&folder, DEEP);
+            tree.closed.extend(walked.closed.into_iter().map(|(path, _)| path));
+            let raw = |path: &PathBuf| {
+                path.strip_prefix(root)
+                    .is_ok_and(|inner| !inner.iter().any(|part| NOT_RAW.iter().any(|not| part == *not)))
+            };
+            tree.sort(walked.files.into_iter().filter(raw).collect(), &label);
+            tree.people.push(label);
+        }
+        tree.listed = tree.absent();
+        tree
+    }
+
+    fn sort(&mut self, files: Vec<PathBuf>, person: &str) {
+        for path in files {
+            let (entities, person) = (Entities::parse(&name(&path)), person.to_string());
+            let recording = RECORDINGS.contains(&&*entities.extension);
+            let in_place = path.parent().is_some_and(|folder| name(folder) == "eeg");
+            if entities.suffix == "eeg" && in_place && recording {
+                match fetched(&path) && companions(&path).iter().all(|path| fetched(path)) && !hollow(&path) {
+                    true => self.recordings.push(Named { path, person, entities }),
+                    false => self.not_fetched.push(path),
+                }
+            } else if ["tsv", "json"].contains(&&*entities.extension) {
+                if fetched(&path) {
+                    self.sidecars.push(Named { path, person, entities });
+                }
+            } else if entities.suffix == "eeg" && in_place && !BESIDE.contains(&&*entities.extension) {
+                self.unsupported.push(path);
+            }
+        }
+    }
+
+    /// Every description of this suffix that applies to a recording, from the root down.
+    pub(super) fn descriptions(&self, recording: &Named, suffix: &str) -> Vec<&Path> {
+        self.applicable(recording, suffix, "json")
+            .into_iter()
+            .map(|(_, named)| named.path.as_path())
+            .collect()
+    }
+
+    /// The deepest table of this suffix that applies to a recording; of several in one folder the one that says most.
+    pub(super) fn table(&self, recording: &Named, suffix: &str) -> Option<&Path> {
+        let all = self.applicable(recording, suffix, "tsv");
+        let best = all.into_iter().max_by_key(|(depth, named)| (*depth, named.entities.len()));
+        best.map(|(_, named)| named.path.as_path())
+    }
+
+    /// With how deep each lies, the deepest last.
+    fn applicable(&self, recording: &Named, suffix: &str, extension: &str) -> Vec<(usize, &Named)> {
+        let above = |named: &Named| {
+            let folder = named.path.parent()?;
+            recording.path.starts_with(folder).then(|| folder.components().count())
+        };
+        let fits = |named: &&Named| {
+            named.entities.suffix == suffix
+                && named.entities.extension == extension
+                && named.entities.applies_to(&recording.entities)
+        };
+        let mut all: Vec<(usize, &Named)> =
+            self.sidecars.iter().filter(fits).filter_map(|named| Some((above(named)?, named))).collect();
+        all.sort_by_key(|(depth, named)| (*depth, named.entities.len()));
+        all
+    }
+
+    /// Recordings that lists of scans name and that are not there under any of their endings.
+    fn absent(&self) -> Vec<PathBuf> {
+        let stem = |path: &Path| {
+            let name = name(path);
+            path.with_file_name(name.split('.').next().unwrap_or_default())
+        };
+        let known =
+            self.recordings.iter().map(|named| &named.path).chain(&self.not_fetched).chain(&self.unsupported);
+        let known: std::collections::BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
+        let mut absent = vec![];
+        for list in self.sidecars.iter().filter(|named| named.entities.suffix == "scans") {
+            let Ok(table) = super::table::Table::read(&list.path) else { continue };
+            let folder = list.path.parent().unwrap_or(&self.root);
+            for path in table.rows().filter_map(|row| row.get("filename")).map(|file| folder.join(file)) {
+                let of_eeg = Entities::parse(&name(&path)).suffix == "eeg";
+                if of_eeg && !known.contains(&stem(&path)) {
+                    absent.push(path);
+                }
+            }
+        }
+        absent
+    }
+}
+
+/// The folders in a folder, in the order of their names.
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).map(|all| all.filter_map(|entry| Some(entry.ok()?.path())).collect());
+    let mut folders: Vec<PathBuf> = entries.unwrap_or_default();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    folders
+}
+
+/// Whether a file's content is there: git-annex leaves links that lead nowhere, or short texts in the place of the content.
+fn fetched(path: &Path) -> bool {
+    let Ok(about) = fs::metadata(path) else { return false };
+    if about.len() == 0 || about.len() > POINTER {
+        return true;
+    }
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(1024).read_to_end(&mut start));
+    let text = String::from_utf8_lossy(&start);
+    read.is_err()
+        || !(text.starts_with("/annex/objects/")
+            || (text.starts_with("../") && text.contains(".git/annex/objects/")))
+}
+
+/// Whether the file of samples beside a header is a link that leads nowhere.
+fn hollow(path: &Path) -> bool {
+    ["eeg", "fdt"]
+        .map(|ending| path.with_extension(ending))
+        .iter()
+        .any(|path| path.is_symlink() && !path.exists())
+}

@@ -1,0 +1,315 @@
+//! A manifest as a person writes it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::super::classes::Classes;
+use super::super::matrix::{Variables, Words};
+use super::super::sheet::microvolts;
+use crate::error::{Error, Result};
+
+/// What a manifest says. All in it fits together.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Manifest {
+    pub(super) title: String,
+    pub(super) licence: String,
+    pub(super) citation: String,
+    pub(super) classes: Classes,
+    pub(super) pipeline: toml::Table,
+    /// Other names for channels, for all recordings.
+    pub(super) rename: BTreeMap<String, String>,
+    /// In the order of people, sessions and runs.
+    pub(super) recordings: Vec<Entry>,
+}
+
+/// One recording.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) path: PathBuf,
+    pub(super) subject: u32,
+    pub(super) session: u32,
+    pub(super) run: u32,
+    pub(super) rate_hz: Option<f64>,
+    pub(super) unit: Option<String>,
+    /// Other names for its channels.
+    pub(super) rename: BTreeMap<String, String>,
+    /// Where it is a MATLAB file.
+    pub(super) mat: Option<Variables>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    licence: String,
+    #[serde(default)]
+    citation: String,
+    #[serde(default)]
+    events: BTreeMap<String, Spanned<Words>>,
+    #[serde(default)]
+    pipeline: toml::Table,
+    #[serde(default)]
+    rename: BTreeMap<String, String>,
+    #[serde(default)]
+    mat: Variables,
+    #[serde(default)]
+    recording: Vec<Spanned<Lines>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lines {
+    file: String,
+    subject: u32,
+    session: Option<u32>,
+    run: Option<u32>,
+    rate_hz: Option<f64>,
+    unit: Option<String>,
+    #[serde(default)]
+    rename: BTreeMap<String, String>,
+    #[serde(default)]
+    mat: Variables,
+}
+
+/// Reads a manifest.
+pub(super) fn read(path: &Path) -> Result<Manifest> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::Content {
+        path: path.to_path_buf(),
+        message: format!("cannot read: {error}"),
+        hint: Some("`ptsm data add DIR` writes a manifest for a folder of recordings".into()),
+    })?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Manifest> {
+    let refuse = |message: String, hint: &str| Error::Content {
+        path: path.to_path_buf(),
+        message,
+        hint: Some(hint.into()),
+    };
+    let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+    let read: Text = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or_else(String::new, |span| format!("line {}: ", line(span.start)));
+        let (message, hint) = plain(error.message());
+        refuse(format!("{place}{message}"), &hint)
+    })?;
+
+    // Classes are numbered in the order they are written in.
+    let mut events: Vec<(String, Spanned<Words>)> = read.events.into_iter().collect();
+    events.sort_by_key(|(_, codes)| codes.span().start);
+    let classes = events.into_iter().map(|(class, codes)| (class, codes.into_inner().list()));
+    let classes = Classes::new(classes).map_err(|message| {
+        refuse(format!("`[events]`: {message}"), "write `left_hand = [\"T1\"]`, each code in one class")
+    })?;
+    if classes.names().is_empty() {
+        return Err(refuse(
+            "`[events]` names no class".into(),
+            "write `left_hand = [\"T1\"]` below `[events]` for each class",
+        ));
+    }
+    if read.recording.is_empty() {
+        return Err(refuse("lists no recording".into(), "add `[[recording]]` with `file` and `subject`"));
+    }
+    let numbered =
+        read.recording.into_iter().map(|lines| (line(lines.span().start), lines.into_inner())).collect();
+    let recordings = entries(path.parent().unwrap_or(Path::new("")), numbered, &read.mat)
+        .map_err(|(at, message, hint)| refuse(format!("line {at}: {message}"), &hint))?;
+    Ok(Manifest {
+        title: read.title,
+        licence: read.licence,
+        citation: read.citation,
+        classes,
+        pipeline: read.pipeline,
+        rename: read.rename,
+        recordings,
+    })
+}
+
+/// Recordings with the lines they are in. What does not fit is told with its line and what to do.
+fn entries(
+    folder: &Path,
+    lines: Vec<(usize, Lines)>,
+    mat: &Variables,
+) -> Result<Vec<Entry>, (usize, String, String)> {
+    let mut entries: Vec<Entry> = vec![];
+    let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut runs: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
+    // Runs that are said go before runs that are counted.
+    let (said, counted): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, lines)| lines.run.is_some());
+    for (at, lines) in said.into_iter().chain(counted) {
+        let wrong = |message: String, hint: &str| Err((at, message, hint.to_string()));
+        let file = &lines.file;
+        if file.is_empty() {
+            return wrong("`file` is empty".into(), "give the path of a recording, from the manifest on");
+        }
+        if let Some(rate) = lines.rate_hz.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+            return wrong(
+                format!("`rate_hz = {rate}` is not possible"),
+                "give samples per second, or leave it out",
+            );
+        }
+        let mat = lines.mat.or(mat);
+        if let Some(unit) = lines.unit.iter().chain(&mat.unit).find(|unit| microvolts(unit).is_none()) {
+            return wrong(format!("unit `{unit}` is not known"), "give `V`, `mV`, `uV` or `nV`");
+        }
+        let (subject, session) = (lines.subject, lines.session.unwrap_or(1));
+        let free = |run: &u32| !runs.contains_key(&(subject, session, *run));
+        let run = lines.run.unwrap_or_else(|| (1..).find(free).unwrap_or(u32::MAX));
+        if let Some(other) = runs.insert((subject, session, run), at) {
+            return wrong(
+                format!("subject {subject}, session {session}, run {run} is in line {other} already"),
+                "give it another `run`, or leave `run` out to count on",
+            );
+        }
+        let path = folder.join(file);
+        if let Some(other) = files.insert(path.clone(), at) {
+            return wrong(
+                format!("`{file}` is in line {other} already"),
+                "list each file once: nobody can be two people",
+            );
+        }
+        let matlab = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"));
+        if !matlab && ptsm_io::format_of(&path).is_none() {
+            let known: Vec<&str> =
+                ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+            let hint = format!("names of recordings end in .{}, .mat", known.join(", ."));
+            return wrong(format!("`{file}` is no recording"), &hint);
+        }
+        let Lines { rate_hz, unit, rename, .. } = lines;
+        entries.push(Entry {
+            path,
+            subject,
+            session,
+            run,
+            rate_hz,
+            unit,
+            rename,
+            mat: matlab.then_some(mat),
+        });
+    }
+    entries.sort_by_key(|entry| (entry.subject, entry.session, entry.run));
+    Ok(entries)
+}
+
+/// What a parser says, in words of manifests, and what to do about it.
+fn plain(message: &str) -> (String, String) {
+    let quoted =
+        |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(String::from).collect() };
+    if let Some(rest) = message.strip_prefix("unknown field ") {
+        let names = quoted(rest);
+        if let Some((wrong, known)) = names.split_first() {
+            return (format!("there is no key `{wrong}`"), meant(wrong, known));
+        }
+    }
+    if message.starts_with("missing field") {
+        let name = quoted(message).join("");
+        let hint = format!("every `[[recording]]` needs `file` and `subject`; add `{name}`");
+        return (format!("`{name}` is missing"), hint);
+    }
+    (
+        message.replace('\n', " "),
+        "mend the line; `ptsm data add DIR` writes a manifest to compare with".into(),
+    )
+}
+
+/// The key that was most likely meant, and all there are.
+pub(super) fn meant(wrong: &str, known: &[String]) -> String {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::normalized_damerau_levenshtein(name, wrong), name))
+        .filter(|(likeness, _)| *likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let meant = nearest.map_or_else(String::new, |(_, name)| format!("is `{name}` meant? "));
+    format!("{meant}known here are {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const HEAD: &str = "[events]\nright = [\"T2\"]\nleft = \"T1\"\n";
+
+    fn read(text: &str) -> Result<Manifest> {
+        parse(Path::new("folder/m.toml"), text)
+    }
+
+    #[test]
+    fn a_manifest_says_what_is_where() {
+        let manifest = read(&format!(
+            "title = \"mine\"\n{HEAD}[mat]\nsamples = \"y\"\n[[recording]]\nfile = \"b.edf\"\nsubject = 2\nsession = 3\nrun = 2\n\
+             unit = \"V\"\nrename = {{ x = \"C3\" }}\n[[recording]]\nfile = \"a.mat\"\nsubject = 1\nrate_hz = 250\n[[recording]]\n\
+             file = \"c.EDF\"\nsubject = 1\n[[recording]]\nfile = \"d.edf\"\nsubject = 1\nrun = 1\n"
+        ))
+        .unwrap();
+        // Classes keep the order they are written in.
+        assert_eq!(manifest.classes.names(), ["right", "left"]);
+        let who: Vec<_> = manifest.recordings.iter().map(|e| (e.subject, e.session, e.run)).collect();
+        assert_eq!(who, [(1, 1, 1), (1, 1, 2), (1, 1, 3), (2, 3, 2)]);
+        let [d, a, c, b] = &manifest.recordings[..] else { panic!("not four") };
+        assert_eq!((d.path.as_path(), a.rate_hz), (Path::new("folder/d.edf"), Some(250.0)));
+        assert_eq!(a.mat.as_ref().unwrap().samples.as_deref(), Some("y"));
+        assert_eq!((&c.mat, b.unit.as_deref(), &*b.rename["x"]), (&None, Some("V"), "C3"));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line_and_a_remedy() {
+        let one = |lines: &str| format!("{HEAD}[[recording]]\nfile = \"a.edf\"\nsubject = 1\n{lines}");
+        for (text, says, hint) in [
+            ("titel = \"x\"\n".into(), "line 1: there is no key `titel`", "is `title` meant?"),
+            (one("sesion = 2\n"), "line 7: there is no key `sesion`", "is `session` meant?"),
+            (one("subject = 2\n"), "line 7: duplicate key", "mend the line"),
+            (one("[mat]\nsample = 1\n"), "line 8: there is no key `sample`", "is `samples` meant?"),
+            (
+                format!("{HEAD}[[recording]]\nfile = \"a.edf\"\n"),
+                "line 4: `subject` is missing",
+                "add `subject`",
+            ),
+            (one("session = \"x\"\n"), "line 7: invalid type: string \"x\"", "mend the line"),
+            (one("session = -1\n"), "line 7: invalid value", "mend the line"),
+            (one("rate_hz = 0\n"), "line 4: `rate_hz = 0` is not possible", "samples per second"),
+            (one("rate_hz = nan\n"), "line 4: `rate_hz = NaN` is not possible", "samples per second"),
+            (one("unit = \"volts?\"\n"), "line 4: unit `volts?` is not known", "`uV`"),
+            (
+                one("[[recording]]\nfile = \"a.edf\"\nsubject = 2\n"),
+                "line 7: `a.edf` is in line 4 already",
+                "once",
+            ),
+            (
+                one("run = 1\n[[recording]]\nfile = \"b.edf\"\nsubject = 1\nrun = 1\n"),
+                "line 8: subject 1, session 1, run 1 is in line 4 already",
+                "another `run`",
+            ),
+            (
+                one("[[recording]]\nfile = \"b.txt\"\nsubject = 1\n"),
+                "line 7: `b.txt` is no recording",
+                ".edf",
+            ),
+            (one("[[recording]]\nfile = \"\"\nsubject = 1\n"), "line 7: `file` is empty", "path"),
+            (HEAD.into(), "lists no recording", "[[recording]]"),
+            (
+                "[[recording]]\nfile = \"a.edf\"\nsubject = 1\n".into(),
+                "`[events]` names no class",
+                "left_hand",
+            ),
+            (
+                "[events]\na = [\"T1\"]\nb = [\"T1\"]\n".into(),
+                "`T1` stands for both `a` and `b`",
+                "one class",
+            ),
+            ("[events]\na = []\n".into(), "class `a` has no event code", "left_hand"),
+            ("[events]\na = true\n".into(), "line 2: invalid type: boolean", "mend the line"),
+            ("events\n".into(), "line 1: ", "mend the line"),
+        ] {
+            let error = read(&text).unwrap_err();
+            let said = error.to_string();
+            assert!(said.starts_with("folder/m.toml: ") && said.contains(says), "{text}\n{error}");
+            assert!(error.hint().unwrap().contains(hint), "{text}\n{:?}", error.hint());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Recordings of the user's own: a BIDS folder, or files listed in a manifest.
+
+mod add;
+pub(crate) mod bids;
+mod classes;
+mod common;
+pub(crate) mod files;
+mod matrix;
+mod notes;
+mod numbers;
+mod sheet;
+mod survey;
+mod walk;
+
+pub use add::{Added, EventCode, Unreadable, add_folder};

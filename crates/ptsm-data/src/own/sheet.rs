@@ -1,0 +1,310 @@
+//! A recording about to be read: its header, which tables beside it may correct, and the samples that are asked for.
+
+use ptsm_io::{Epochs, Kind, Opened, Stretch};
+use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
+
+use super::common::Common;
+use crate::catalogue::Signal;
+use crate::error::{Error, Result};
+
+/// One signal of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    /// Its name in the file, or the name it was given since.
+    pub(super) name: String,
+    /// What it is of.
+    pub(super) kind: Kind,
+    /// The unit the file names.
+    pub(super) unit: String,
+    /// What samples are multiplied by.
+    pub(super) factor: f32,
+    /// Whether they are microvolts then.
+    pub(super) microvolts: bool,
+    /// Where it is.
+    pub(super) position: Option<Position>,
+    /// Whether it is marked as bad.
+    pub(super) bad: bool,
+    /// Whether it has the rate most electrodes have; others cannot be read with them.
+    pub(super) main: bool,
+}
+
+impl Column {
+    /// A signal nobody says anything of but its name.
+    pub(super) fn new(name: impl Into<String>) -> Column {
+        Column {
+            name: name.into(),
+            kind: Kind::Eeg,
+            unit: String::new(),
+            factor: 1.0,
+            microvolts: false,
+            position: None,
+            bad: false,
+            main: true,
+        }
+    }
+
+    /// Whether it is called so, in any spelling.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name == name.trim() || normalise(&self.name) == normalise(name)
+    }
+
+    /// Takes the numbers in the file to be of this unit, whatever the file says.
+    pub(super) fn in_unit(&mut self, unit: &str) {
+        let Some(wanted) = microvolts(unit) else { return };
+        let read = if self.microvolts { microvolts(&self.unit).unwrap_or(1.0) } else { 1.0 };
+        self.factor = (wanted / read) as f32;
+        self.microvolts = true;
+    }
+
+    fn channel(&self) -> Channel {
+        let named = Channel::named(&self.name);
+        let unit = if self.microvolts { Unit::Microvolts } else { Unit::Arbitrary };
+        let position = named.position.or(self.position).filter(|_| self.kind == Kind::Eeg);
+        Channel { unit, position, ..named }
+    }
+}
+
+/// How many microvolts one of a unit is; none for what is no voltage.
+pub(super) fn microvolts(unit: &str) -> Option<f64> {
+    match unit.trim() {
+        "V" | "v" | "volt" | "volts" => Some(1e6),
+        "mV" => Some(1e3),
+        // The micro sign, the Greek letter, and either of them read in the wrong code page.
+        "uV" | "µV" | "μV" | "ÂµV" | "microV" | "microvolt" | "microvolts" => Some(1.0),
+        "nV" => Some(1e-3),
+        _ => None,
+    }
+}
+
+/// Where the samples are.
+#[derive(Debug)]
+enum Samples {
+    File(Box<Opened>),
+    /// `[columns, N]`
+    Memory(Vec<f32>),
+}
+
+/// A recording about to be read.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    pub(super) rate_hz: f64,
+    /// Samples at that rate.
+    pub(super) length: usize,
+    pub(super) columns: Vec<Column>,
+    /// In time order.
+    pub(super) events: Vec<Event>,
+    /// At least one.
+    pub(super) stretches: Vec<Stretch>,
+    /// Where the file holds trials.
+    pub(super) epochs: Option<Epochs>,
+    /// What the user should know of the file.
+    pub(super) notes: Vec<String>,
+    samples: Samples,
+}
+
+impl Sheet {
+    /// What a file's header says.
+    pub(super) fn of(opened: Opened) -> Sheet {
+        let rate_hz = opened.rate_hz();
+        let main = opened.main();
+        let columns = opened.signals().iter().enumerate().map(|(at, signal)| Column {
+            name: signal.name.clone(),
+            kind: signal.kind,
+            unit: signal.unit.clone(),
+            factor: 1.0,
+            microvolts: signal.microvolts,
+            position: signal.position,
+            bad: signal.bad,
+            main: main.contains(&at),
+        });
+        let events = opened.marks().iter().filter_map(|mark| {
+            let samples = (mark.duration_s * rate_hz).round().max(0.0) as usize;
+            Some(Event { sample: mark.sample?, code: mark.text.clone(), samples })
+        });
+        Sheet {
+            rate_hz,
+            length: opened.length(),
+            columns: columns.collect(),
+            events: events.collect(),
+            stretches: opened.stretches().to_vec(),
+            epochs: opened.epochs().cloned(),
+            notes: opened.notes().to_vec(),
+            samples: Samples::File(Box::new(opened)),
+        }
+    }
+
+    /// Samples that are in memory already.
+    ///
+    /// # Shapes
+    /// `samples` is `[columns, N]`.
+    pub(super) fn in_memory(
+        rate_hz: f64,
+        columns: Vec<Column>,
+        samples: Vec<f32>,
+        events: Vec<Event>,
+    ) -> Sheet {
+        let length = samples.len() / columns.len().max(1);
+        Sheet {
+            rate_hz,
+            length,
+            columns,
+            events,
+            stretches: vec![Stretch { start_s: 0.0, first: 0, samples: length }],
+            epochs: None,
+            notes: vec![],
+            samples: Samples::Memory(samples),
+        }
+    }
+
+    /// The sample at a time, in seconds after the first one; none outside and in gaps.
+    pub(super) fn sample(&self, seconds: f64) -> Option<usize> {
+        let within = |stretch: &&Stretch| {
+            let at = ((seconds - stretch.start_s) * self.rate_hz).round();
+            at >= 0.0 && at < stretch.samples as f64
+        };
+        let stretch = self.stretches.iter().find(within)?;
+        Some(stretch.first + ((seconds - stretch.start_s) * self.rate_hz).round() as usize)
+    }
+
+    /// Electrodes that can be read together; where there is none, all such signals.
+    pub(super) fn electrodes(&self) -> Vec<usize> {
+        let main = |kind: Option<Kind>| -> Vec<usize> {
+            let fits = |column: &Column| column.main && kind.is_none_or(|kind| column.kind == kind);
+            (0..self.columns.len()).filter(|&at| fits(&self.columns[at])).collect()
+        };
+        let electrodes = main(Some(Kind::Eeg));
+        if electrodes.is_empty() { main(None) } else { electrodes }
+    }
+
+    /// Their names, normalised.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.electrodes().into_iter().map(|at| normalise(&self.columns[at].name)).collect()
+    }
+
+    /// The signals a pipeline needs. Where it picks all, those that every recording has, in the order of the first.
+    pub(super) fn chosen(&self, pipeline: &Pipeline, common: &Common) -> Vec<usize> {
+        let electrodes = self.electrodes();
+        let Pick::Names(picked) = &pipeline.pick else {
+            let Some(shared) = common.shared() else { return electrodes };
+            let place = |name: &String| {
+                electrodes.iter().copied().find(|&at| normalise(&self.columns[at].name) == *name)
+            };
+            return shared.iter().filter_map(place).collect();
+        };
+        let reference: &[String] = match &pipeline.reference {
+            Reference::Channels(names) => names,
+            Reference::AsRecorded | Reference::Average => &[],
+        };
+        let all: Vec<usize> = (0..self.columns.len()).filter(|&at| self.columns[at].main).collect();
+        let wanted: Vec<String> = picked.iter().chain(reference).map(|name| normalise(name)).collect();
+        let own = |at: usize| normalise(&self.columns[at].name);
+        // Where a name is not there the pipeline says so, beside all that are.
+        if wanted.iter().any(|name| !all.iter().any(|&at| own(at) == *name)) {
+            return all;
+        }
+        all.into_iter().filter(|&at| wanted.contains(&own(at))).collect()
+    }
+
+    /// Reads some signals.
+    pub(super) fn signal(self, chosen: &[usize], place: &str) -> Result<Signal> {
+        let refuse = |error| Error::Signal { place: place.to_string(), error };
+        let mut samples = match &self.samples {
+            Samples::File(opened) => {
+                let mut samples = vec![0.0; self.length.saturating_mul(chosen.len())];
+                if !chosen.is_empty() {
+                    opened.read(chosen, 0, &mut samples)?;
+                }
+                samples
+            }
+            Samples::Memory(all) => {
+                chosen.iter().flat_map(|&at| &all[at * self.length..][..self.length]).copied().collect()
+            }
+        };
+        for (&at, samples) in chosen.iter().zip(samples.chunks_exact_mut(self.length.max(1))) {
+            let factor = self.columns[at].factor;
+            if factor != 1.0 {
+                samples.iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+        let channels: Vec<Channel> = chosen.iter().map(|&at| self.columns[at].channel()).collect();
+        if let Some(Epochs { samples: each, start_s, codes }) = self.epochs {
+            let x = by_trial(&samples, self.length, each);
+            return Ok(Signal::Epochs { channels, rate_hz: self.rate_hz, start_s, samples: each, x, codes });
+        }
+        let breaks = self.stretches.iter().skip(1).map(|stretch| stretch.first).collect();
+        let recording = Recording::new(self.rate_hz, channels, samples, self.events).map_err(refuse)?;
+        Ok(Signal::Recording(recording.with_breaks(breaks).map_err(refuse)?))
+    }
+}
+
+/// `[C, n * each]` to `[n, C, each]`.
+fn by_trial(samples: &[f32], length: usize, each: usize) -> Vec<f32> {
+    let trials = length.checked_div(each).unwrap_or(0);
+    let channels = || samples.chunks_exact(length.max(1));
+    (0..trials).flat_map(|trial| channels().flat_map(move |c| &c[trial * each..][..each])).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn sheet(names: &[&str], length: usize) -> Sheet {
+        let samples = (0..names.len() * length).map(|x| x as f32).collect();
+        Sheet::in_memory(10.0, names.iter().map(|name| Column::new(*name)).collect(), samples, vec![])
+    }
+
+    #[test]
+    fn only_what_is_needed_is_chosen() {
+        let mut sheet = sheet(&["C3..", "EOG", "Cz", "M1"], 4);
+        sheet.columns[1].kind = Kind::Eog;
+        let choose = |pick, reference| {
+            let pipeline = Pipeline { pick, reference, ..Pipeline::default() };
+            sheet.chosen(&pipeline, &Common::default())
+        };
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!(choose(Pick::All, Reference::AsRecorded), [0, 2, 3]);
+        assert_eq!(choose(Pick::Names(names(&["c3"])), Reference::Channels(names(&["M1"]))), [0, 3]);
+        assert_eq!(choose(Pick::Names(names(&["EOG"])), Reference::Average), [1]);
+        assert_eq!(choose(Pick::Names(names(&["Oz"])), Reference::AsRecorded), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn units_that_lie_are_corrected() {
+        let mut column = Column::new("C3");
+        column.in_unit("mV");
+        assert_eq!((column.factor, column.microvolts), (1e3, true));
+        // The file says millivolts, so samples came as microvolts, but the numbers were volts.
+        let mut column = Column { unit: "mV".into(), microvolts: true, ..Column::new("C3") };
+        column.in_unit("V");
+        assert_eq!(column.factor, 1e3);
+        assert_eq!((microvolts("µV"), microvolts("Ohm")), (Some(1.0), None));
+    }
+
+    #[test]
+    fn times_in_gaps_have_no_sample() {
+        let mut sheet = sheet(&["C3"], 20);
+        sheet.stretches = vec![
+            Stretch { start_s: 0.0, first: 0, samples: 10 },
+            Stretch { start_s: 5.0, first: 10, samples: 10 },
+        ];
+        for (seconds, sample) in
+            [(0.0, Some(0)), (0.93, Some(9)), (1.2, None), (5.1, Some(11)), (6.0, None), (-1.0, None)]
+        {
+            assert_eq!(sheet.sample(seconds), sample, "{seconds}");
+        }
+        assert_eq!(sheet.sample(f64::NAN), None);
+    }
+
+    #[test]
+    fn trials_of_a_file_are_taken_as_they_are() {
+        let mut sheet = sheet(&["C3", "C4"], 4);
+        sheet.epochs = Some(Epochs { samples: 2, start_s: -0.1, codes: vec!["a".into(), "b".into()] });
+        sheet.columns[1].factor = 10.0;
+        let Signal::Epochs { x, start_s, samples, codes, .. } = sheet.signal(&[0, 1], "a").unwrap() else {
+            panic!("not epochs");
+        };
+        assert_eq!(x, [0.0, 1.0, 40.0, 50.0, 2.0, 3.0, 60.0, 70.0]);
+        assert_eq!((start_s, samples, codes.len()), (-0.1, 2, 2));
+    }
+}

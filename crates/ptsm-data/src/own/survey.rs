@@ -1,0 +1,292 @@
+//! What the headers of all recordings say together: channels everybody has, events, rates.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptsm_signal::{Band, FilterKind, Pick, Pipeline, Who};
+use rayon::prelude::*;
+
+use super::classes::{Classes, technical};
+use super::common::Common;
+use super::notes::Notes;
+use super::numbers::natural;
+use super::sheet::Sheet;
+use crate::catalogue::{Item, Options, Part};
+use crate::error::{Error, Result};
+
+/// How many event codes a message lists.
+const MOST_LISTED: usize = 60;
+
+/// Where the pipeline of one's own recordings comes from.
+pub(super) const PIPELINE: &str = "broadband on purpose, since nothing is known of the task: 0.5-45 Hz without delay, 100 Hz, 0-4 s after \
+    the event, the reference as recorded. Recordings slower than 100 Hz keep the rate of the slowest and nine tenths of its \
+    band; trials that are cut already are only scaled. `[pipeline]` in a manifest or a configuration changes it";
+
+/// An event code over all recordings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// How often it occurs.
+    pub(super) events: usize,
+    /// In how many recordings.
+    pub(super) recordings: usize,
+}
+
+/// What is known of all recordings before any is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Survey {
+    /// Channels they share.
+    pub(super) common: Common,
+    /// How many of them could be opened.
+    pub(super) opened: usize,
+    /// Every event code.
+    pub(super) codes: BTreeMap<String, Tally>,
+    /// About how many bytes each takes in memory.
+    pub(super) memory: Vec<u64>,
+    /// What the user should know.
+    pub(super) notes: Vec<String>,
+    /// Which channels are left out, and who has the fewest.
+    dropped: Option<String>,
+    /// The slowest of the rates.
+    slowest_hz: Option<f64>,
+    /// From when to when trials reach that are cut already, where all recordings hold such.
+    epochs_s: Option<[f64; 2]>,
+}
+
+/// One recording as the survey sees it.
+struct Facts {
+    names: Vec<String>,
+    bad: Vec<String>,
+    rate_hz: f64,
+    length: usize,
+    codes: BTreeMap<String, usize>,
+    epochs_s: Option<[f64; 2]>,
+    notes: Vec<String>,
+}
+
+impl From<Sheet> for Facts {
+    fn from(sheet: Sheet) -> Facts {
+        let electrodes = sheet.electrodes();
+        let bad = electrodes.iter().filter(|&&at| sheet.columns[at].bad);
+        let mut codes = BTreeMap::new();
+        let epochs = sheet.epochs.iter().flat_map(|epochs| &epochs.codes);
+        let events = sheet.events.iter().map(|event| &event.code).filter(|_| sheet.epochs.is_none());
+        epochs.chain(events).for_each(|code| *codes.entry(code.clone()).or_default() += 1);
+        let window = |epochs: &ptsm_io::Epochs| {
+            [epochs.start_s, epochs.start_s + epochs.samples as f64 / sheet.rate_hz]
+        };
+        Facts {
+            bad: bad.map(|&at| sheet.columns[at].name.clone()).collect(),
+            names: sheet.names(),
+            rate_hz: sheet.rate_hz,
+            length: sheet.length,
+            codes,
+            epochs_s: sheet.epochs.as_ref().map(window),
+            notes: sheet.notes,
+        }
+    }
+}
+
+/// Whose recording it is, without the name of a file: that may name a person.
+pub(super) fn whose(item: &Item) -> String {
+    format!("{} session {} run {}", item.subject, item.session, item.run)
+}
+
+impl Survey {
+    /// Opens every recording. One that cannot be opened is passed over: reading it says why.
+    pub(super) fn new(items: &[Item], open: impl Fn(&Item) -> Result<Sheet> + Sync) -> Survey {
+        let facts: Vec<Option<Facts>> =
+            items.par_iter().map(|item| open(item).ok().map(Facts::from)).collect();
+        let opened: Vec<(&Item, &Facts)> =
+            items.iter().zip(&facts).filter_map(|(item, facts)| Some((item, facts.as_ref()?))).collect();
+
+        let (mut codes, mut notes) = (BTreeMap::<String, Tally>::new(), Notes::default());
+        let mut bad: BTreeMap<&str, usize> = BTreeMap::new();
+        for (item, facts) in &opened {
+            for (code, count) in &facts.codes {
+                let tally = codes.entry(code.clone()).or_default();
+                tally.events += count;
+                tally.recordings += 1;
+            }
+            facts.notes.iter().for_each(|note| notes.add(note, &whose(item)));
+            facts.bad.iter().for_each(|name| *bad.entry(name).or_default() += 1);
+        }
+        let mut notes = notes.lines();
+        if !bad.is_empty() {
+            let each: Vec<String> = bad.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+            notes
+                .push(format!("channels marked as bad are kept, in so many recordings: {}", each.join(", ")));
+        }
+        let lists: Vec<&[String]> = opened.iter().map(|(_, facts)| facts.names.as_slice()).collect();
+        let common = Common::new(&lists);
+        let dropped = common.poorest().map(|at| {
+            let (item, facts) = opened[at];
+            format!(
+                "only channels that every recording has are used; left out: {} ({} has the fewest, {})",
+                common.dropped().join(", "),
+                whose(item),
+                facts.names.len()
+            )
+        });
+        let bytes = |facts: &Facts| (facts.length as u64).saturating_mul(4 * facts.names.len() as u64);
+        let same = |a: &[f64; 2], b: &[f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
+        let first = opened.first().and_then(|(_, facts)| facts.epochs_s);
+        let all_epochs = |window: &[f64; 2]| {
+            opened.iter().all(|(_, facts)| facts.epochs_s.is_some_and(|own| same(&own, window)))
+        };
+        Survey {
+            dropped,
+            opened: opened.len(),
+            codes,
+            memory: facts.iter().map(|facts| facts.as_ref().map_or(0, bytes)).collect(),
+            notes,
+            slowest_hz: opened.iter().map(|(_, facts)| facts.rate_hz).min_by(f64::total_cmp),
+            epochs_s: first.filter(all_epochs),
+            common,
+        }
+    }
+
+    /// The pipeline that suits recordings of which nothing is known.
+    pub(super) fn pipeline(&self) -> Pipeline {
+        if let Some(window_s) = self.epochs_s {
+            return Pipeline { window_s, ..Pipeline::default() };
+        }
+        let rate = self.slowest_hz.map_or(100.0, |slowest| slowest.min(100.0));
+        let kind = FilterKind::ZeroPhase { order: 4 };
+        let (low, high) = ((0.01 * rate).min(0.5), 0.45 * rate);
+        let band = Band { low_hz: Some(low), high_hz: Some(high), kind };
+        Pipeline { band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
+    }
+
+    /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
+    pub(super) fn part(
+        &self,
+        mut sheet: Sheet,
+        item: &Item,
+        pipeline: &Pipeline,
+        classes: Option<&Classes>,
+    ) -> Result<Part> {
+        let chosen = sheet.chosen(pipeline, &self.common);
+        if chosen.is_empty() {
+            return Err(Error::Content {
+                path: item.files.first().cloned().unwrap_or_default(),
+                message: "has no channel that every recording has".into(),
+                hint: Some("pick channels in `[pipeline]`, or leave recordings of another kind out".into()),
+            });
+        }
+        if let Some(classes) = classes {
+            classes.rename(&mut sheet.events);
+            sheet.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
+        }
+        let signal = sheet.signal(&chosen, &item.place())?;
+        let notes = self.dropped(pipeline).cloned().into_iter().collect();
+        let who = Who { subject: item.subject, session: item.session, run: item.run };
+        Ok(Part { who, signal, notes })
+    }
+
+    /// Event codes that may begin trials, with how often they occur.
+    pub(super) fn listed(&self) -> String {
+        let mut usable: Vec<(&String, &Tally)> =
+            self.codes.iter().filter(|(code, _)| !technical(code)).collect();
+        usable.sort_by(|a, b| natural(a.0, b.0));
+        let each = usable.iter().take(MOST_LISTED).map(|(code, tally)| format!("{code} ({})", tally.events));
+        let more = usable.len().saturating_sub(MOST_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", each.collect::<Vec<_>>().join(", "))
+    }
+
+    /// What the user should know of channels that are left out.
+    fn dropped(&self, pipeline: &Pipeline) -> Option<&String> {
+        self.dropped.as_ref().filter(|_| pipeline.pick == Pick::All)
+    }
+}
+
+/// The last survey, kept for as long as nothing else is chosen.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<Option<(Options, Arc<Survey>)>>);
+
+impl Kept {
+    pub(super) fn get(&self, options: &Options) -> Option<Arc<Survey>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(chosen, _)| chosen == options).map(|(_, survey)| survey.clone())
+    }
+
+    pub(super) fn put(&self, options: &Options, survey: Survey) -> Arc<Survey> {
+        let survey = Arc::new(survey);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((options.clone(), survey.clone()));
+        survey
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use ptsm_io::Epochs;
+    use ptsm_signal::{Event, SubjectId};
+
+    use super::super::sheet::Column;
+    use super::*;
+
+    fn items(n: u32) -> Vec<Item> {
+        let item = |subject| Item {
+            subject: SubjectId(subject),
+            session: 1,
+            run: 1,
+            files: vec![],
+            part: String::new(),
+            memory: 0,
+        };
+        (1..=n).map(item).collect()
+    }
+
+    fn sheet(rate_hz: f64, names: &[&str], codes: &[&str]) -> Sheet {
+        let columns = names.iter().map(|name| Column::new(*name)).collect();
+        let event = |(sample, code): (usize, &&str)| Event { sample, code: code.to_string(), samples: 0 };
+        let events = codes.iter().enumerate().map(event).collect();
+        Sheet::in_memory(rate_hz, columns, vec![0.0; 10 * names.len()], events)
+    }
+
+    #[test]
+    fn all_headers_are_put_together() {
+        let survey = Survey::new(&items(3), |item| match item.subject.0 {
+            1 => Ok(sheet(250.0, &["C3", "Cz"], &["a", "b", "a"])),
+            2 => {
+                let mut sheet = sheet(160.0, &["Cz", "Oz", "C4"], &["a"]);
+                sheet.columns[1].bad = true;
+                Ok(sheet)
+            }
+            _ => Err(Error::Cohort { message: "no".into(), hint: None }),
+        });
+        assert_eq!(survey.common.shared(), Some(&["Cz".to_string()][..]));
+        assert_eq!(survey.codes["a"], Tally { events: 3, recordings: 2 });
+        assert_eq!(survey.memory, [80, 120, 0]);
+        assert_eq!(survey.notes, ["channels marked as bad are kept, in so many recordings: Oz (1)"]);
+        let all = Pipeline::default();
+        let note = survey.dropped(&all).unwrap();
+        assert!(
+            note.contains("C3, Oz, C4") && note.contains("S01 session 1 run 1 has the fewest, 2"),
+            "{note}"
+        );
+        let picked = Pipeline { pick: Pick::Names(vec!["Cz".into()]), ..all };
+        assert_eq!(survey.dropped(&picked), None);
+        let pipeline = survey.pipeline();
+        assert_eq!((pipeline.rate_hz, pipeline.window_s), (Some(100.0), [0.0, 4.0]));
+        let band = pipeline.band.unwrap();
+        assert_eq!((band.low_hz, band.high_hz), (Some(0.5), Some(45.0)));
+        pipeline.check().unwrap();
+    }
+
+    #[test]
+    fn slow_recordings_keep_their_rate_and_trials_their_window() {
+        let slow = Survey::new(&items(1), |_| Ok(sheet(50.0, &["C3"], &[])));
+        let pipeline = slow.pipeline();
+        let edges = pipeline.band.map(|band| (band.low_hz, band.high_hz));
+        assert_eq!((pipeline.rate_hz, edges), (Some(50.0), Some((Some(0.5), Some(22.5)))));
+        let epochs = Survey::new(&items(2), |_| {
+            let mut sheet = sheet(10.0, &["C3"], &["boundary"]);
+            sheet.epochs = Some(Epochs { samples: 5, start_s: -0.2, codes: vec!["x".into(), "y".into()] });
+            Ok(sheet)
+        });
+        assert_eq!(epochs.pipeline(), Pipeline { window_s: [-0.2, 0.3], ..Pipeline::default() });
+        assert_eq!(epochs.codes.keys().collect::<Vec<_>>(), ["x", "y"]);
+    }
+}

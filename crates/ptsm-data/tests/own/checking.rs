@@ -1,0 +1,235 @@
+//! Faults that are planted in recordings are found, and nothing in good ones.
+
+use std::f32::consts::TAU;
+
+use ptsm_data::check::{Problem, ProblemKind, Report, check};
+use ptsm_data::{Source, SubjectList};
+use ptsm_signal::SubjectId;
+
+use crate::common::{Place, noise};
+
+const NAMES: [&str; 3] = ["C3", "Cz", "C4"];
+const LENGTH: usize = 4000;
+const EVENTS: &str =
+    "[events]\nleft = [\"Stimulus/S  1\"]\nright = [\"Stimulus/S  2\"]\n[pipeline]\nwindow_s = [0.0, 2.0]\n";
+
+/// Something like an EEG.
+fn good(seed: u64) -> Vec<f32> {
+    let mut samples = noise(NAMES.len(), LENGTH, seed);
+    for (t, x) in samples.iter_mut().enumerate() {
+        *x += 10.0 * (TAU * 10.0 * t as f32 / 100.0).sin();
+    }
+    samples
+}
+
+/// Four good people, of whom the second was changed, and perhaps more of the manifest.
+fn people(change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
+    let place = Place::new();
+    let mut manifest = EVENTS.to_string();
+    for person in 1..=4 {
+        let mut samples = good(person);
+        if person == 2 {
+            change(&mut samples);
+        }
+        let events: Vec<(usize, &str)> = (0..8).map(|i| (100 + 450 * i, ["S  1", "S  2"][i % 2])).collect();
+        place.signal(&format!("p{person}"), &NAMES, &events, 100.0, &samples);
+        manifest += &format!("[[recording]]\nfile = \"p{person}.vhdr\"\nsubject = {person}\n");
+    }
+    place.write("m.toml", format!("{manifest}{more}"));
+    place
+}
+
+fn checked(place: &Place) -> Report {
+    checked_as(place, "files:m.toml", None, false)
+}
+
+fn checked_as(place: &Place, id: &str, subjects: Option<&str>, labels: bool) -> Report {
+    let Source::Recordings(recordings) = place.source(id, &[]).unwrap() else { panic!("no recordings") };
+    let subjects: Option<SubjectList> = subjects.map(|list| list.parse().unwrap());
+    check(&recordings, subjects.as_ref(), labels, &|_, _| ()).unwrap()
+}
+
+/// The one thing that is wrong, which is of the second person.
+fn only(place: &Place, kind: ProblemKind) -> Problem {
+    let report = checked(place);
+    assert_eq!(report.problems.len(), 1, "{:#?}", report.problems);
+    let problem = report.problems[0].clone();
+    assert_eq!((problem.kind, problem.cases.len()), (kind, 1), "{problem:#?}");
+    assert_eq!(problem.cases[0].subject, Some(SubjectId(2)));
+    assert!(!problem.what.is_empty() && !problem.advice.is_empty());
+    assert_eq!(report.people.iter().map(|p| p.problems).collect::<Vec<_>>(), [0, 1, 0, 0]);
+    assert_eq!(report.damaged(), problem.damage);
+    problem
+}
+
+#[test]
+fn good_recordings_have_no_problem() {
+    let place = people(|_| (), "");
+    let report = checked(&place);
+    assert_eq!((report.problems.len(), report.damaged(), report.notes.len()), (0, false, 0), "{report:#?}");
+    assert_eq!(
+        (report.name.as_str(), &report.classes[..]),
+        ("files:m.toml", &["left".to_string(), "right".into()][..])
+    );
+    let first = &report.people[0];
+    assert_eq!((first.subject, first.recordings, first.sessions, first.channels), (SubjectId(1), 1, 1, 3));
+    assert_eq!((first.seconds, &first.rates_hz[..], &first.trials[..]), (40.0, &[100.0][..], &[4, 4][..]));
+    assert_eq!((first.label.as_ref(), first.unknown, first.short), (None, 0, 0));
+    let some = checked_as(&place, "files:m.toml", Some("3-4"), false);
+    assert_eq!(some.people.iter().map(|p| p.subject.0).collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn missing_and_unreadable_files_are_damage() {
+    let place = people(|_| (), "[[recording]]\nfile = \"gone.edf\"\nsubject = 9\n");
+    place.write("p2.vhdr", "nonsense");
+    let report = checked(&place);
+    let kinds: Vec<_> = report.problems.iter().map(|p| (p.kind, p.damage)).collect();
+    assert_eq!(kinds, [(ProblemKind::Missing, true), (ProblemKind::Unreadable, true)]);
+    assert_eq!(report.problems[0].cases[0].place, "gone.edf");
+    assert!(report.problems[1].cases[0].detail.contains("p2.vhdr"));
+    let second = &report.people[1];
+    assert_eq!((second.recordings, second.problems, second.trials.clone()), (0, 1, vec![0, 0]));
+    assert!(report.damaged());
+}
+
+#[test]
+fn samples_that_are_no_numbers_are_damage() {
+    let problem = only(&people(|x| x[LENGTH + 7] = f32::NAN, ""), ProblemKind::NotNumbers);
+    assert!(problem.damage && problem.cases[0].detail == "1 samples of Cz", "{problem:#?}");
+}
+
+#[test]
+fn the_same_samples_under_two_names_are_damage() {
+    let problem = only(&people(|x| *x = good(1), ""), ProblemKind::Doubled);
+    assert!(problem.damage);
+    assert_eq!(problem.cases[0].place, "S02 session 1 run 1");
+    assert_eq!(problem.cases[0].detail, "the same as S01 session 1 run 1");
+}
+
+#[test]
+fn odd_scales_are_told() {
+    for (factor, says) in [
+        (1e-6, "right for volts"),
+        (1e-2, "too small for microvolts"),
+        (1e3, "counts of the amplifier"),
+        (30.0, "uV, others"),
+        (1.0 / 15.0, "uV, others"),
+    ] {
+        let problem = only(&people(|x| x.iter_mut().for_each(|x| *x *= factor), ""), ProblemKind::Scale);
+        assert!(!problem.damage && problem.cases[0].detail.contains(says), "{factor} {problem:#?}");
+    }
+    // A manifest that says the unit mends it.
+    let place = people(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
+    let text = std::fs::read_to_string(place.at("m.toml")).unwrap();
+    place.write("m.toml", text.replace("subject = 2\n", "subject = 2\nunit = \"V\"\n"));
+    assert!(checked(&place).problems.is_empty());
+}
+
+#[test]
+fn odd_rates_are_told() {
+    let place = people(|_| (), "");
+    let text = std::fs::read_to_string(place.at("m.toml")).unwrap();
+    place.write("m.toml", text.replace("subject = 2\n", "subject = 2\nrate_hz = 128\n"));
+    let problem = only(&place, ProblemKind::Rate);
+    assert_eq!(problem.cases[0].detail, "128 Hz, 3 of 4 have 100 Hz");
+}
+
+#[test]
+fn flat_channels_are_told_with_their_share_of_trial_time() {
+    let problem = only(&people(|x| x[2 * LENGTH..].fill(3.0), ""), ProblemKind::Flat);
+    assert_eq!(problem.cases[0].detail, "C4 (100 %)");
+    // One of eight trials.
+    let problem = only(&people(|x| x[95..310].fill(3.0), ""), ProblemKind::Flat);
+    assert_eq!(problem.cases[0].detail, "C3 (12 %)");
+}
+
+#[test]
+fn stillness_between_trials_is_nobodys_fault() {
+    // Trials last from 100 to 300, 550 to 750 and so on.
+    let report = checked(&people(|x| x[310..540].fill(3.0), ""));
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
+}
+
+#[test]
+fn clipped_channels_are_told() {
+    let clip = |x: &mut Vec<f32>| {
+        // A slow wave that is cut off at both ends.
+        for (t, x) in x[LENGTH..2 * LENGTH].iter_mut().enumerate() {
+            *x = (*x * 0.1 + 60.0 * (TAU * 0.5 * t as f32 / 100.0).sin()).clamp(-50.0, 50.0);
+        }
+    };
+    let report = checked(&people(clip, ""));
+    let clipped = report.problems.iter().find(|p| p.kind == ProblemKind::Clipped).unwrap();
+    assert!(clipped.cases.len() == 1 && clipped.cases[0].detail.starts_with("Cz ("), "{clipped:#?}");
+    assert!(!report.damaged());
+}
+
+#[test]
+fn lost_signal_is_told() {
+    let lose = |x: &mut Vec<f32>| (0..3).for_each(|c| x[c * LENGTH + 310..c * LENGTH + 410].fill(0.0));
+    let problem = only(&people(lose, ""), ProblemKind::Zeros);
+    assert_eq!(problem.cases[0].detail, "1.0 s, from 3.1 s on");
+}
+
+#[test]
+fn gaps_and_trials_that_do_not_fit_are_told() {
+    let place = people(|_| (), "");
+    let marks = std::fs::read_to_string(place.at("p2.vmrk")).unwrap();
+    place.write("p2.vmrk", format!("{marks}Mk20=New Segment,,1,1,0,20200101000000000000\nMk21=New Segment,,201,1,0,20200101010000000000\n"));
+    let report = checked(&place);
+    let told: Vec<_> =
+        report.problems.iter().map(|p| (p.kind, &*p.cases[0].detail, p.cases[0].subject)).collect();
+    let second = Some(SubjectId(2));
+    assert_eq!(told, [(ProblemKind::Gaps, "1 gap", second), (ProblemKind::Short, "1 of 8 trials", second)]);
+    assert_eq!((report.people[1].short, report.people[1].trials.clone()), (1, vec![3, 4]));
+}
+
+#[test]
+fn events_and_classes_are_counted() {
+    let place = people(|_| (), "");
+    place.write(
+        "p2.vmrk",
+        "Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\nMk1=Stimulus,S  1,100,1,0\nMk2=Response,R  7,150,1,0\n",
+    );
+    let problem = only(&place, ProblemKind::NoTrial);
+    assert_eq!(problem.cases[0].detail, "no trial of `right`");
+    let report = checked(&place);
+    let others: Vec<_> = report.other_events.iter().map(|o| (&*o.code, o.events, o.recordings)).collect();
+    assert_eq!(others, [("Response/R  7", 1, 1)]);
+    let text = std::fs::read_to_string(place.at("m.toml")).unwrap();
+    place.write("m.toml", text.replace("[0.0, 2.0]", "[0.0, 20.0]"));
+    assert!(checked(&place).problems.iter().any(|p| p.kind == ProblemKind::Overlap && p.cases.len() == 3));
+}
+
+#[test]
+fn labels_and_files_are_told_only_on_request() {
+    let place = Place::new();
+    for (person, seed) in [("mueller", 1), ("schmidt", 2), ("weber", 1)] {
+        let name = format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg");
+        place.signal(&name, &NAMES, &[(100, "S  1"), (900, "S  2")], 100.0, &good(seed));
+    }
+    let quiet = checked_as(&place, "bids:d", None, false);
+    assert_eq!(quiet.problems[0].kind, ProblemKind::Doubled);
+    let text = format!("{quiet:?}");
+    assert!(!text.contains("mueller") && !text.contains("weber"), "{text}");
+    let told = checked_as(&place, "bids:d", None, true);
+    assert_eq!(
+        told.people.iter().filter_map(|p| p.label.as_deref()).collect::<Vec<_>>(),
+        ["mueller", "schmidt", "weber"]
+    );
+    assert!(told.problems[0].cases[0].place.contains("sub-weber_task-x_eeg.vhdr"));
+}
+
+#[test]
+fn progress_counts_recordings() {
+    let place = people(|_| (), "");
+    let Source::Recordings(recordings) = place.source("files:m.toml", &[]).unwrap() else {
+        panic!("no recordings")
+    };
+    let heard = std::sync::Mutex::new(vec![]);
+    check(&recordings, None, false, &|done, all| heard.lock().unwrap().push((done, all))).unwrap();
+    let mut heard = heard.into_inner().unwrap();
+    heard.sort();
+    assert_eq!(heard, [(1, 4), (2, 4), (3, 4), (4, 4)]);
+}

@@ -1,0 +1,8 @@
+//! Recordings of the user's own, from folders and manifests to trials.
+#![allow(clippy::unwrap_used)]
+
+mod adding;
+mod bids;
+mod checking;
+mod common;
+mod manifest;

@@ -1,0 +1,142 @@
+//! `ptsm data check`
+
+use std::fmt::Write;
+
+use ptsm_data::check::{Problem, Report, check};
+use ptsm_data::{Recordings, Source};
+use ptsm_report::{Column, Table};
+use serde_json::json;
+
+use crate::args::CheckArgs;
+use crate::commands::Session;
+use crate::exit::told;
+use crate::input::pairs;
+use crate::progress::counting;
+use crate::words::{count, people};
+
+/// How many places of a problem, and how many event codes, are told one by one.
+const TOLD: usize = 10;
+
+pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
+    match Source::parse_with(&args.id, args.root.as_deref(), &pairs(&args.with)?)? {
+        Source::Recordings(recordings) => recorded(&recordings, args, session),
+        source => trials(&source, args, session),
+    }
+}
+
+fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
+    let bar = counting(session.output, "checking", 1);
+    let report = check(recordings, args.subjects.as_ref(), args.labels, &|done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    for note in &report.notes {
+        session.output.note(format!("note: {note}"));
+    }
+    session.output.result(text(&report), &report)?;
+    if !report.damaged() {
+        return Ok(());
+    }
+    let damage = report.problems.iter().filter(|problem| problem.damage);
+    let what: Vec<String> = damage.clone().map(|p| format!("{} ({})", p.what, p.cases.len())).collect();
+    let advice = damage.map(|p| &*p.advice).next().unwrap_or_default();
+    Err(told(format!("{}: {}", report.name, what.join(", ")), advice))
+}
+
+/// Trials are whole when they can be loaded.
+fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
+    let loaded = source.load(None, args.subjects.as_ref())?;
+    for note in &loaded.notes {
+        session.output.note(format!("note: {note}"));
+    }
+    let subjects = loaded.trials.subjects().len();
+    session.output.result(
+        format!(
+            "{}: {} of {}; they load, and trials have no recording to check\n",
+            loaded.name,
+            count(loaded.trials.len(), "trial"),
+            people(subjects)
+        ),
+        &json!({ "name": loaded.name, "trials": loaded.trials.len(), "subjects": subjects, "notes": loaded.notes }),
+    )
+}
+
+fn text(report: &Report) -> String {
+    let mut text = format!("{}{}", table(report), events(report));
+    for (subject, why) in &report.excluded {
+        let _ = writeln!(text, "left out: {subject}, {why}");
+    }
+    for problem in &report.problems {
+        text += &told_of(problem);
+    }
+    if report.problems.is_empty() {
+        text += "\nnothing is wrong\n";
+    }
+    text
+}
+
+fn table(report: &Report) -> Table {
+    let labels = report.people.iter().any(|person| person.label.is_some());
+    let mut columns = vec![Column::text("subject")];
+    if labels {
+        columns.push(Column::text("label"));
+    }
+    columns.extend(["sessions", "recordings", "minutes", "Hz", "channels"].map(Column::number));
+    columns.extend(report.classes.iter().map(Column::number));
+    columns.push(Column::number("problems"));
+    let rows = report.people.iter().map(|person| {
+        let mut row = vec![person.subject.to_string()];
+        if labels {
+            row.push(person.label.clone().unwrap_or_default());
+        }
+        let rates: Vec<String> = person.rates_hz.iter().map(ToString::to_string).collect();
+        row.extend([
+            person.sessions.to_string(),
+            person.recordings.to_string(),
+            format!("{:.1}", person.seconds / 60.0),
+            rates.join(" "),
+            person.channels.to_string(),
+        ]);
+        row.extend(person.trials.iter().map(ToString::to_string));
+        row.push(person.problems.to_string());
+        row
+    });
+    let rows = rows.collect();
+    let trials: usize = report.people.iter().flat_map(|person| &person.trials).sum();
+    let recordings: usize = report.people.iter().map(|person| person.recordings).sum();
+    let note = format!(
+        "{}: {}, {}, {}",
+        report.name,
+        people(report.people.len()),
+        count(recordings, "recording"),
+        count(trials, "trial")
+    );
+    Table { columns, rows, note }
+}
+
+/// Events that begin no trial.
+fn events(report: &Report) -> String {
+    if report.other_events.is_empty() {
+        return String::new();
+    }
+    let each =
+        report.other_events.iter().take(TOLD).map(|other| format!("{} ({})", other.code, other.events));
+    let more = report.other_events.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("events that begin no trial: {}{more}\n", each.collect::<Vec<_>>().join(", "))
+}
+
+fn told_of(problem: &Problem) -> String {
+    let mut text = format!("\n{}: {}\n", if problem.damage { "wrong" } else { "look" }, problem.what);
+    for case in problem.cases.iter().take(TOLD) {
+        let detail = if case.detail.is_empty() { String::new() } else { format!(": {}", case.detail) };
+        let _ = writeln!(text, "  {}{detail}", case.place);
+    }
+    if problem.cases.len() > TOLD {
+        let _ = writeln!(text, "  and {} more; `--json` has all", problem.cases.len() - TOLD);
+    }
+    let _ = writeln!(text, "  to do: {}", problem.advice);
+    text
+}

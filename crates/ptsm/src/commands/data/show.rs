@@ -1,0 +1,124 @@
+//! `ptsm data show`
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ptsm_data::arrays::Wanted;
+use ptsm_data::catalogue::{DATA_SETS, DataSet, Options};
+use ptsm_data::{Loaded, Source};
+use ptsm_report::{Column, Table};
+use serde_json::{Value, json};
+
+use crate::commands::Session;
+use crate::input::pairs;
+use crate::load::load;
+use crate::words::count;
+
+pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Session) -> anyhow::Result<()> {
+    let with = pairs(with)?;
+    // What is known of a data set by its name needs no recording.
+    if let (Some(set), None) = (DATA_SETS.iter().find(|set| set.about().id == id), root) {
+        let options = Options::new(id, set.choices(), &with)?;
+        let (text, json) = described(*set, &options)?;
+        return session.output.result(format!("{text}\n`--root DIR` shows the people in a folder.\n"), &json);
+    }
+    let source = Source::parse_with(id, root, &with)?;
+    let loaded = load(&source, None, None, Wanted::Own, session)?;
+    let (mut text, mut json) = (String::new(), json!({}));
+    if let Source::Recordings(recordings) = &source {
+        (text, json) = described(recordings.set(), recordings.options())?;
+        text.push('\n');
+    }
+    let (table, people) = people(&loaded);
+    text += &table;
+    let own = json!({
+        "name": loaded.name,
+        "subjects": people,
+        "layout": loaded.trials.layout(),
+        "pipeline": loaded.pipeline,
+        "fingerprint": loaded.fingerprint,
+        "notes": loaded.notes,
+    });
+    if let (Value::Object(json), Value::Object(own)) = (&mut json, own) {
+        json.extend(own);
+    }
+    session.output.result(text, &json)
+}
+
+/// What should be known of a data set and what can be chosen about it.
+fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Value)> {
+    let about = set.about();
+    let mut text = format!("{}: {}\n", about.id, about.title);
+    let mut say = |what: &str, words: &str| {
+        if !words.is_empty() {
+            text += &format!("  {what:<9} {words}\n");
+        }
+    };
+    if about.people > 0 {
+        say("people", &about.people.to_string());
+    }
+    say("licence", &about.licence);
+    say("cite", &about.citation);
+    say("home", &about.home);
+    for (i, (code, meaning)) in about.events.iter().enumerate() {
+        say(if i == 0 { "events" } else { "" }, &format!("{code}  {meaning}"));
+    }
+    say("pipeline", &about.pipeline);
+    for (i, caution) in about.cautions.iter().enumerate() {
+        say(if i == 0 { "beware" } else { "" }, caution);
+    }
+    if !set.choices().is_empty() {
+        let row = |c: &ptsm_data::catalogue::Choice| {
+            let now = Some(options.get(c.name)).filter(|value| !value.is_empty()).unwrap_or("-");
+            [c.name, now, c.values, c.about].map(String::from).to_vec()
+        };
+        let columns = ["--with", "now", "values", "what it means"].map(Column::text).to_vec();
+        text += &format!(
+            "\n{}",
+            Table { columns, rows: set.choices().iter().map(row).collect(), note: String::new() }
+        );
+    }
+    let choices: Vec<_> = set
+        .choices()
+        .iter()
+        .map(|c| json!({ "name": c.name, "default": c.default, "values": c.values, "about": c.about, "now": options.get(c.name) }))
+        .collect();
+    // What suits a folder shows only when it is looked at.
+    let pipeline = set.pipeline(options).ok();
+    Ok((text, json!({ "about": about, "choices": choices, "pipeline": pipeline })))
+}
+
+/// A line per person, and what their trials are like.
+fn people(loaded: &Loaded) -> (String, Vec<Value>) {
+    let layout = loaded.trials.layout();
+    let subjects = loaded.trials.subjects();
+    let mut columns = vec![Column::text("subject"), Column::number("sessions"), Column::number("trials")];
+    columns.extend(layout.classes.iter().map(Column::number));
+    let (mut rows, mut people) = (vec![], vec![]);
+    for &subject in &subjects {
+        let own = loaded.trials.of(&[subject].into());
+        let sessions: BTreeSet<u32> = own.info().map(|t| t.session).collect();
+        let counts = own.class_counts();
+        people.push(
+            json!({ "subject": subject, "sessions": sessions.len(), "trials": own.len(), "classes": counts }),
+        );
+        let mut row = vec![subject.to_string(), sessions.len().to_string(), own.len().to_string()];
+        row.extend(counts.iter().map(ToString::to_string));
+        rows.push(row);
+    }
+    let names: Vec<&str> = layout.channels.iter().map(|c| c.name.as_str()).collect();
+    let end_s = layout.start_s + layout.samples as f64 / layout.rate_hz;
+    let note = format!(
+        "{}: {}, {}, {} x {} samples, {} to {} s at {} Hz\nchannels: {}",
+        loaded.name,
+        count(subjects.len(), "subject"),
+        count(loaded.trials.len(), "trial"),
+        names.len(),
+        layout.samples,
+        layout.start_s,
+        end_s,
+        layout.rate_hz,
+        names.join(" ")
+    );
+    (format!("{}{note}\n", Table { columns, rows, note: String::new() }), people)
+}

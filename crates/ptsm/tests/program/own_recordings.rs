@@ -1,0 +1,172 @@
+//! Recordings of one's own: listed, checked, learnt from.
+
+use ptsm_io::edf;
+use ptsm_signal::{Channel, Event, Recording};
+
+use crate::common::{Case, Place, check, random};
+
+/// Writes a minute of three electrodes with eight cues: rhythms over one hand area are weaker, one way for each class.
+fn recording(place: &Place, name: &str, seed: u64) {
+    let mut random = random(seed);
+    let (rate, length) = (100.0, 6000);
+    let events: Vec<Event> = (0..10)
+        .map(|i| Event { sample: 300 + 550 * i, code: ["T1", "T2"][i % 2].into(), samples: 400 })
+        .collect();
+    let class = |t: usize| events.iter().rev().find(|e| e.sample <= t).map(|e| &*e.code);
+    let mut samples = vec![];
+    for channel in 0..3 {
+        for t in 0..length {
+            let weak = matches!((channel, class(t)), (0, Some("T2")) | (2, Some("T1")));
+            let rhythm = if weak { 3.0 } else { 20.0 } * (0.7 * t as f64 + seed as f64).sin();
+            samples.push((rhythm + 20.0 * (random() - 0.5)) as f32);
+        }
+    }
+    let recording =
+        Recording::new(rate, ["C3", "Cz", "C4"].map(Channel::named).to_vec(), samples, events).unwrap();
+    edf::write(&place.path(name), &recording).unwrap();
+}
+
+/// A folder `rec` with two runs of six people.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::create_dir(place.path("rec")).unwrap();
+    for person in 1..=6 {
+        for run in 1..=2 {
+            recording(&place, &format!("rec/S0{person}R0{run}.edf"), 10 * person + run);
+        }
+    }
+    place
+}
+
+#[test]
+fn a_folder_is_added_checked_and_learnt_from() {
+    let place = place();
+    let added = place.ptsm("data add rec").succeed();
+    assert!(
+        added.stdout.starts_with("rec/rec.toml: 12 recordings of 6 people, 2 event codes for classes\n"),
+        "{}",
+        added.stdout
+    );
+    for line in ["ptsm data check files:rec/rec.toml", "ptsm train --data files:rec/rec.toml --out run"] {
+        assert!(added.stdout.contains(line), "{}", added.stdout);
+    }
+    let text = String::from_utf8(place.read("rec/rec.toml")).unwrap();
+    place.write("rec/rec.toml", text.replace("\nT1 = ", "\nleft = ").replace("\nT2 = ", "\nright = "));
+
+    let checked = place.ptsm("data check files:rec/rec.toml").succeed();
+    assert!(
+        checked.stdout.contains("files:rec.toml: 6 people, 12 recordings, 120 trials\n"),
+        "{}",
+        checked.stdout
+    );
+    assert!(checked.stdout.ends_with("\nnothing is wrong\n"), "{}", checked.stdout);
+    let shown = place.ptsm("data show files:rec/rec.toml --json").succeed().json();
+    assert_eq!(shown["layout"]["classes"], serde_json::json!(["left", "right"]));
+    let train = "train --json --data files:rec/rec.toml --model csp-lda --subjects 1-5 --out run";
+    place.ptsm(train).succeed();
+    let scored = place.ptsm("evaluate run --json --data files:rec/rec.toml").succeed().json();
+    let scored = serde_json::to_string(&scored).unwrap();
+    assert!(scored.contains("\"accuracy\":1.0"), "{scored}");
+}
+
+#[test]
+fn results_are_json_too() {
+    let place = place();
+    place.write("rec/broken.edf", "nonsense");
+    let added = place.ptsm("data add rec --to m.toml --json").succeed();
+    let json = added.json();
+    assert_eq!(
+        (&json["recordings"], &json["subjects"], &json["manifest"]),
+        (&12.into(), &6.into(), &"m.toml".into())
+    );
+    assert_eq!(json["unreadable"][0]["file"], "rec/broken.edf");
+    assert_eq!(json["events"][0]["code"], "T1");
+    assert!(added.stderr.contains("note: not read: rec/broken.edf: "), "{}", added.stderr);
+    let json = place.ptsm("data check files:m.toml --json --subjects 2-3").succeed().json();
+    assert_eq!(json["people"][1]["trials"], serde_json::json!([10, 10]));
+    assert_eq!(json["problems"], serde_json::json!([]));
+    // The second time only by force.
+    let again = place.ptsm("data add rec --to m.toml").run();
+    assert_eq!(again.code, Some(1));
+    place.ptsm("data add rec --to m.toml --force").succeed();
+}
+
+#[test]
+fn damage_is_told_and_ends_with_one() {
+    let place = place();
+    place.ptsm("data add rec --to m.toml").succeed();
+    std::fs::copy(place.path("rec/S01R01.edf"), place.path("rec/S02R01.edf")).unwrap();
+    std::fs::remove_file(place.path("rec/S03R02.edf")).unwrap();
+    place.write("rec/S04R01.edf", "nonsense");
+    let outcome = place.ptsm("data check files:m.toml").run();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    for part in [
+        "wrong: files are not there\n  rec/S03R02.edf\n",
+        "wrong: recordings cannot be read\n  S04 session 1 run 1: ",
+        "wrong: recordings have the same samples\n  S02 session 1 run 1: the same as S01 session 1 run 1\n",
+        "  to do: ",
+    ] {
+        assert!(outcome.stdout.contains(part), "{part}\n{}", outcome.stdout);
+    }
+    let error = "error: files:m.toml: files are not there (1), recordings cannot be read (1), recordings have the same samples (1)\nhint: ";
+    assert!(outcome.stderr.contains(error), "{}", outcome.stderr);
+    let json = place.ptsm("data check files:m.toml --json").run();
+    assert_eq!(json.code, Some(1));
+    assert_eq!(json.json()["problems"][0]["kind"], "missing");
+}
+
+#[test]
+fn trials_have_nothing_to_check() {
+    let place = Place::with_data();
+    let checked = place.ptsm("data check a.npz").succeed();
+    assert_eq!(
+        checked.stdout,
+        "a.npz: 128 trials of 8 people; they load, and trials have no recording to check\n"
+    );
+    assert_eq!(place.ptsm("data check a.npz --json").succeed().json()["trials"], 128);
+}
+
+#[test]
+fn what_cannot_be_added_or_checked() {
+    let place = place();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    std::fs::create_dir_all(place.path("full")).unwrap();
+    std::fs::copy(place.path("rec/S01R01.edf"), place.path("full/a.edf")).unwrap();
+    place.write("full/full.toml", "mine");
+    place.ptsm("data add rec --to m.toml").succeed();
+    let text = String::from_utf8(place.read("m.toml")).unwrap();
+    place.write("typo.toml", text.replacen("subject = 3", "subjet = 3", 1));
+    place.write("events.toml", text.replace("[\"T1\"]", "[\"T9\"]"));
+    place.write("key.toml", text.replace("window_s", "window"));
+    place.write("gone.toml", text.replace("rec/", "elsewhere/"));
+    check(
+        &place,
+        &[
+            Case::new("data add nowhere", &["nowhere", "no such folder"], &["folder of recordings"]),
+            Case::new("data add m.toml", &["m.toml", "no such folder"], &["folder of recordings"]),
+            Case::new("data add empty", &["empty", "no recording in it"], &[".edf", ".mat"]),
+            Case::new("data add full", &["full/full.toml", "there already"], &["--to", "--force"]),
+            Case::new("data add rec --to no/m.toml", &["no", "cannot write there"], &["--to"]),
+            Case::new("data add rec --to empty", &["empty", "is a folder"], &["name of a file"]),
+            Case::line("data add", &["<FOLDER>"]),
+            Case::new("data check files:absent.toml", &["absent.toml", "cannot read"], &["data add DIR"]),
+            Case::new("data check files:typo.toml", &["typo.toml", "line", "`subjet`"], &["`subject` meant"]),
+            Case::new("data check files:events.toml", &["events.toml", "class `T1`"], &["T1 (60), T2 (60)"]),
+            Case::new("data check files:key.toml", &["`pipeline.window`"], &["`window_s`"]),
+            Case::new("data check files:gone.toml", &["none of its 12", "elsewhere"], &["data add"]),
+            Case::new("data check files:m.toml --with x=1", &["no choice `x`"], &["nothing to choose"]),
+            Case::new("data check files:m.toml --subjects 9", &["no subject 9"], &["choose among"]),
+            Case::new("data check bids:nowhere", &["no folder nowhere"], &["dataset_description.json"]),
+            Case::new("data check bids:rec", &["rec", "`sub-..`"], &["dataset_description.json"]),
+            Case::new("data check nothing", &["`nothing`"], &["known are"]),
+            Case::new("train --out x --data files:typo.toml", &["line", "`subjet`"], &["`subject` meant"]),
+            Case::new("train --out x --data bids:rec", &["`sub-..`"], &["dataset_description.json"]),
+        ],
+    );
+    assert_eq!(place.read("full/full.toml"), b"mine");
+    #[cfg(target_os = "linux")]
+    check(
+        &place,
+        &[Case::new("data add rec --to /proc/x.toml", &["/proc/x.toml", "cannot write"], &["path"])],
+    );
+}
