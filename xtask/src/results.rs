@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::Value;
 
-use crate::shell::{cargo, relative, root, stream, target};
+use crate::shell::{cargo, relative, root, stream, target, unpacked};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -80,7 +80,9 @@ fn sections(seeds: usize) -> Vec<Section> {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let data = match &options.data {
         Some(data) => data.clone(),
-        None => unpacked()?,
+        None => unpacked()?.context(
+            "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat",
+        )?,
     };
     fs::copy(root().join("docs/p300-8ch.toml"), data.join("p300-8ch/p300-8ch.toml"))
         .context("docs/p300-8ch.toml cannot be copied beside the recordings")?;
@@ -106,19 +108,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         page += "```\n";
     }
     write(&page)
-}
-
-/// The recordings under `target`, unpacked where needed.
-fn unpacked() -> Result<PathBuf> {
-    let to = target().join("data");
-    let unpack = root().join("../shared/data/unpack");
-    if !unpack.exists() {
-        bail!(
-            "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat"
-        );
-    }
-    stream(Command::new(unpack).arg(&to))?;
-    Ok(to)
 }
 
 /// The folder of a run: what tells it from the others.

@@ -68,6 +68,17 @@ pub(crate) fn stream(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// The real recordings under `target`, unpacked where needed; none where they are not beside the workspace.
+pub(crate) fn unpacked() -> Result<Option<PathBuf>> {
+    let unpack = root().join("../shared/data/unpack");
+    if !unpack.exists() {
+        return Ok(None);
+    }
+    let to = target().join("data");
+    stream(Command::new(unpack).arg(&to))?;
+    Ok(Some(to))
+}
+
 /// Runs a command and returns what it wrote; its complaints are part of the error.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let done = command

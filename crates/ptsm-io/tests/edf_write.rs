@@ -132,6 +132,34 @@ fn events_come_back_with_their_durations() {
     assert_eq!(opened.recording(None).unwrap().events, recording.events);
 }
 
+/// EDFlib, on which many programs stand, reads times to 100 ns and refuses records that begin earlier than the one before ends.
+#[test]
+fn times_are_short_and_those_of_records_exact() {
+    for (rate_hz, length, second) in [(100.0 / 3.0, 900, "+0.9"), (512.8, 5128, "+1.25"), (99.9, 9990, "+10")] {
+        let mut recording = made(rate_hz, 2, length);
+        recording.events = (0..length).step_by(7).map(|i| event(i, "T1", i % 50)).collect();
+        let (written, opened, bytes) = round(&recording);
+        assert_eq!(opened.recording(None).unwrap().events, recording.events);
+        // Starts of records are what stands in front of two ends of text.
+        let starts: Vec<&str> = bytes
+            .windows(3)
+            .enumerate()
+            .filter(|(_, end)| end == b"\x14\x14\0")
+            .map(|(at, _)| {
+                let begin = bytes[..at].iter().rposition(|&byte| byte == b'+').unwrap();
+                std::str::from_utf8(&bytes[begin..at]).unwrap()
+            })
+            .collect();
+        assert_eq!((starts[0], starts[1]), ("+0", second));
+        for (record, start) in starts.iter().enumerate() {
+            let decimals = start.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            assert!(decimals <= 7, "{start}");
+            let ticks = |seconds: f64| (seconds * 1e7).round() as i64;
+            assert_eq!(ticks(start.parse().unwrap()), record as i64 * ticks(written.record_s), "{start}");
+        }
+    }
+}
+
 #[test]
 fn breaks_are_kept() {
     for (rate_hz, breaks, length) in [

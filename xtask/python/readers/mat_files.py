@@ -13,6 +13,7 @@ def fixed(random):
     """One variable for every class and shape."""
     found = {f"n_{kind.replace('?', 'b1')}_{i}": numbers(random, kind, shape) for kind in NUMBERS for i, shape in enumerate(SHAPES)}
     found |= {f"text_{i}": text for i, text in enumerate(TEXTS)}
+    found["beyond"] = "a\U0001f600b"  # a character of two units
     found["rows"] = np.array(["Fp1 ", "Cz  ", "PO10"])
     found["large"] = numbers(random, "f8", (13, 170))
     found["none"] = np.empty((0, 0), object)

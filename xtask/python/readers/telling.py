@@ -38,14 +38,14 @@ def mark(onset_s, duration_s, text, rate_hz, stretches):
     return {"onset_s": float(onset_s), "duration_s": float(duration_s), "text": text, "sample": sample}
 
 
-def recording(title, path, signals, marks, stretches=None, epochs=None):
-    """Tells what a file holds. `marks` are (onset, duration, text) in seconds."""
+def recording(title, path, signals, marks, stretches=None, epochs=None, exact=False):
+    """Tells what a file holds. `marks` are (onset, duration, text) in seconds; `exact` is for samples of single precision."""
     rate_hz, samples = signals[0]["rate_hz"], len(signals[0]["values"])
     stretches = [[float(start), first, n] for start, first, n in stretches or [(0.0, 0, samples)]]
     marks = sorted((mark(*each, rate_hz, stretches) for each in marks), key=lambda m: (m["onset_s"], m["text"]))
     heads = [{k: v for k, v in s.items() if k != "values"} | {"samples": len(s["values"])} for s in signals]
     head = {"title": title, "file": str(path), "signals": heads, "marks": marks, "stretches": stretches, "epochs": epochs}
-    tell(head, *[s["values"] for s in signals])
+    tell(head | {"exact": exact}, *[s["values"] for s in signals])
 
 
 def annotations(path):

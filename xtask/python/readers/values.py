@@ -5,7 +5,7 @@ import scipy.sparse
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16", "?"]
 SHAPES = [(1, 1), (1, 5), (4, 1), (3, 4), (2, 3, 4), (2, 1, 3, 2), (0, 0), (0, 3), (1, 0)]
-TEXTS = ["C3", "", "with blanks ", "\u00b5V Gr\u00f6\u00dfe", "\u8133\u6ce2", "a\U0001f600b", "line\nfeed", "x" * 50]
+TEXTS = ["C3", "", "with blanks ", "\u00b5V Gr\u00f6\u00dfe", "\u8133\u6ce2", "line\nfeed", "x" * 50]
 
 
 def numbers(random, kind, shape):
@@ -81,7 +81,19 @@ def describe(value):
         return {"class": "struct", "dims": dims, "fields": list(value.dtype.names), "values": each}
     if value.dtype == object:
         return {"class": "cell", "dims": dims, "values": [describe(each) for each in flat]}
-    imaginary = [repr(float(v)) for v in flat.imag] if value.dtype.kind == "c" else None
+    # Of nothing nobody knows whether it is complex.
+    imaginary = [repr(float(v)) for v in flat.imag] if value.dtype.kind == "c" and value.size else None
     whole = value.dtype.kind in "iub"
     real = [str(int(v)) if whole else repr(float(v)) for v in flat.real]
     return {"class": "array", "dims": dims, "real": real, "imaginary": imaginary, "logical": value.dtype.kind == "b"}
+
+
+def difference(found, wanted, at=""):
+    """The first place where two descriptions differ, and how; none where they do not."""
+    if found == wanted:
+        return None
+    if isinstance(found, dict) and isinstance(wanted, dict) and found.keys() == wanted.keys():
+        return next(filter(None, (difference(found[key], wanted[key], f"{at}.{key}") for key in found)))
+    if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        return next(filter(None, (difference(a, b, f"{at}[{i}]") for i, (a, b) in enumerate(zip(found, wanted)))))
+    return f"{at} is {str(found)[:100]}, not {str(wanted)[:100]}"

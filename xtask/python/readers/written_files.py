@@ -37,9 +37,11 @@ def make(folder, random):
 
     recording(folder, random, "plain", 160.0, 3200)
     recording(folder, random, "short", 250.0, 1013)
-    recording(folder, random, "fraction", 512.820512, 5000)
+    recording(folder, random, "fraction", 512.8, 5000)
     recording(folder, random, "slow", 62.5, 1000)
     recording(folder, random, "third", 100 / 3, 900)
+    recording(folder, random, "tenth", 99.9, 4000)
+    recording(folder, random, "pi", 100 * np.pi, 100_000)
     recording(folder, random, "fast", 5000.0, 20000)
     recording(folder, random, "large", 160.0, 1600, scale=5e5)
     recording(folder, random, "small", 160.0, 1600, scale=1e-3)

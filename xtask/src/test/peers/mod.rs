@@ -3,11 +3,13 @@
 mod matlab;
 mod recordings;
 mod telling;
+mod trials;
 mod written;
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::python::{Python, READERS};
 use crate::shell;
@@ -15,10 +17,23 @@ use crate::shell;
 pub(super) fn check() -> Result<()> {
     let python = Python::ready(&READERS)?;
     let folder = shell::target().join("readers");
+    // What another version of the scripts has made is not compared.
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
+    }
     let mut held = Held::default();
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;
+    trials::made(&python, &folder, &mut held)?;
+    match shell::unpacked()? {
+        Some(data) => {
+            recordings::real(&python, &data, &mut held)?;
+            trials::real(&python, &data, &mut held)?;
+        }
+        None => println!("skipped: real recordings, which are not in ../shared/data beside the workspace"),
+    }
     held.end()
 }
 

@@ -1,6 +1,7 @@
 //! Recordings of every format, against what MNE and others read in them.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ptsm_io::{Opened, open};
@@ -26,6 +27,8 @@ struct Expected {
     /// Start in seconds, first sample, samples.
     stretches: Vec<(f64, usize, usize)>,
     epochs: Option<Epochs>,
+    /// Whether samples have single precision over there too.
+    exact: bool,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -54,13 +57,28 @@ struct Epochs {
 pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
     let mut script = python.script("make.py");
     script.arg(folder).args(FORMATS);
+    let right = hold(script, held)?;
+    println!("{right} recordings of {} are what others read", FORMATS.join(", "));
+    Ok(())
+}
+
+/// Real recordings, against pyedflib.
+pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> {
+    let mut script = python.script("real.py");
+    script.arg("samples").arg(data);
+    let right = hold(script, held)?;
+    println!("{right} real recordings are to the bit what pyedflib reads");
+    Ok(())
+}
+
+/// Compares all a script tells of, and counts what is as it should be.
+fn hold(script: Command, held: &mut Held) -> Result<usize> {
     let mut telling = Telling::start(script)?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
         held.add(&expected.title, &expected.file, compare(&expected, &values));
     }
-    println!("{} recordings of {} are what others read", held.right - before, FORMATS.join(", "));
-    Ok(())
+    Ok(held.right - before)
 }
 
 fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
@@ -70,7 +88,7 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     for (signal, expected) in signals.iter().zip(&expected.signals) {
         ensure!(signal.is(expected), "{signal:?} should be {expected:?}");
     }
-    samples(&opened, values)?;
+    samples(&opened, values, if expected.exact { 0.0 } else { PRECISION })?;
     let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
     let close = |a: &[(f64, usize, usize)], b: &[(f64, usize, usize)]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| near(a.0, b.0) && (a.1, a.2) == (b.1, b.2))
@@ -105,14 +123,14 @@ fn near(a_s: f64, b_s: f64) -> bool {
 }
 
 /// Compares all samples of all signals; of each also a window from its middle.
-fn samples(opened: &Opened, mut values: &[f64]) -> Result<()> {
+fn samples(opened: &Opened, mut values: &[f64], precision: f64) -> Result<()> {
     for (place, signal) in opened.signals().iter().enumerate() {
         let expected = values.split_off(..signal.samples).context("too few values were told")?;
         let mut read = vec![0.0; signal.samples];
         opened.read(&[place], 0, &mut read)?;
         let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
         for (at, (&read, &expected)) in read.iter().zip(expected).enumerate() {
-            let same = (f64::from(read) - expected).abs() <= PRECISION * largest
+            let same = (f64::from(read) - expected).abs() <= precision * largest
                 || read.is_nan() && expected.is_nan();
             ensure!(same, "sample {at} of `{}` is {read}, not {expected}", signal.name);
         }

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use ptsm_signal::Recording;
 
+use super::number::plain;
 use super::plan::Plan;
+
+/// Decimal places of a time. Some readers drop all that follow, and take records that begin 100 ns early for a gap.
+const PLACES: usize = 7;
 
 /// When records begin and what is said in them.
 pub(super) struct Schedule {
@@ -34,16 +38,16 @@ impl Schedule {
         for stretch in stretches {
             let before = starts.len();
             let time_s = |samples: usize| start_s + samples as f64 / rate_hz;
-            starts.extend(
-                (0..plan.records(stretch)).map(|k| format!("+{}\x14\x14\0", time_s(k * plan.samples))),
-            );
+            let begin = |record: usize| plain(start_s + record as f64 * plan.record_s, PLACES);
+            starts.extend((0..plan.records(stretch)).map(|record| format!("+{}\x14\x14\0", begin(record))));
             while let Some(event) = events.next_if(|event| event.sample < stretch.end) {
                 let offset = event.sample - stretch.start;
                 let duration = match event.samples {
                     0 => String::new(),
-                    samples => format!("\x15{}", samples as f64 / rate_hz),
+                    samples => format!("\x15{}", plain(samples as f64 / rate_hz, PLACES)),
                 };
-                let list = format!("+{}{duration}\x14{}\x14\0", time_s(offset), event.code);
+                let onset = plain(time_s(offset), PLACES);
+                let list = format!("+{onset}{duration}\x14{}\x14\0", event.code);
                 lists.push((before + offset / plan.samples, list));
             }
             // A gap is longer than a second and than a sample.

@@ -29,7 +29,7 @@ fn beside(value: f64, direction: f64, fits: impl Fn(f64) -> bool) -> Option<Stri
 }
 
 /// With some places behind the point, but no zeros at the end of them.
-fn plain(value: f64, places: usize) -> String {
+pub(super) fn plain(value: f64, places: usize) -> String {
     let mut text = format!("{value:.places$}");
     if text.contains('.') {
         text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
