@@ -93,7 +93,11 @@ fn manifest_text(cohort: &Cohort, plan: &[Who]) -> Result<String> {
         }
     }
     let events: toml::Table = events.iter().map(|(class, codes)| list(class, codes.clone())).collect();
-    let pipeline = toml::Table::try_from(cohort.pipeline()).map_err(failed)?;
+    let mut pipeline = toml::Table::try_from(cohort.pipeline()).map_err(failed)?;
+    // What is absent is said: a manifest has defaults of its own.
+    for key in ["notch_hz", "band", "rate_hz", "baseline_s"] {
+        pipeline.entry(key).or_insert("none".into());
+    }
     let recordings = plan.iter().map(|&who| {
         let mut entry = toml::Table::new();
         entry.insert("file".into(), recording_name(cohort, who).into());

@@ -7,7 +7,7 @@ use std::fs;
 
 use ptsm_data::arrays::{read_trials, write_trials};
 use ptsm_data::simulate::Cohort;
-use ptsm_data::{Loaded, Source, SubjectList, read_cohort, save_cohort};
+use ptsm_data::{Loaded, Source, SubjectList, read_cohort, save_cohort, save_recordings};
 use ptsm_signal::{Alignment, Pick, Pipeline, Scaling, SubjectId, Trial, Trials};
 
 /// A cohort that takes no time.
@@ -261,4 +261,26 @@ fn truth_follows_the_channels_and_samples_of_the_trials() {
     assert_eq!(truth.task_times(layout), vec![true; 64]);
     let outside = whole.task_times(load(&simulated(&cohort), "1").trials.layout());
     assert!(!outside[0] && outside[128] && !outside[255]);
+}
+
+#[test]
+fn a_cohort_written_as_recordings_gives_the_same_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let cohort = small();
+    let (manifest, files) = save_recordings(&cohort, folder.path()).unwrap();
+    assert_eq!(files.len() as u32, cohort.subjects * cohort.sessions * cohort.runs);
+    let source = Source::parse(&format!("files:{}", manifest.display()), None).unwrap();
+    let read = source.load(None, None).unwrap();
+    let made = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None).unwrap();
+    assert_eq!(read.pipeline, made.pipeline);
+    assert_eq!(read.trials.layout().classes, made.trials.layout().classes);
+    assert_eq!(read.trials.info(), made.trials.info());
+    // EDF has 16 bits: trials, scaled to a deviation of 1, agree to a few thousandths.
+    let (read, made) = (read.trials.to_vec(), made.trials.to_vec());
+    let worst = read.iter().zip(&made).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(worst < 0.02, "{worst}");
+    // Another cohort takes its place; one as trials too.
+    save_recordings(&Cohort { subjects: 2, ..cohort.clone() }, folder.path()).unwrap();
+    save_cohort(&cohort, folder.path()).unwrap();
+    assert!(!manifest.exists());
 }

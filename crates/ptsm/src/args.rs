@@ -417,6 +417,9 @@ pub(crate) struct SimulateArgs {
     /// The folder to write to
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
+    /// Trials, filtered and cut, or recordings with a manifest
+    #[arg(long, value_enum, default_value_t = Format::Npz)]
+    pub(crate) format: Format,
     /// Settings in a TOML file; the flags go over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -447,6 +450,15 @@ pub(crate) struct SimulateArgs {
     /// The seed of everything
     #[arg(long, env = "PTSM_SEED", value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+/// What simulated people are written as.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Trials: a `.npz` file per person
+    Npz,
+    /// Recordings: an EDF+ file per person, session and run, and `recordings.toml`
+    Edf,
 }
 
 #[cfg(test)]

@@ -85,11 +85,18 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
             }
         }
     }
-    all.ok_or_else(|| Error::Source {
-        id: id.to_string(),
-        message: "no recording has a trial of its classes".into(),
-        hint: Some(format!("`ptsm data check {id}` tells what is in them")),
-    })
+    let (message, hint) = match all {
+        Some(all) if !all.is_empty() => return Ok(all),
+        Some(_) => (
+            "no trial's window lies inside its recording".to_string(),
+            "choose another `window_s` or `baseline_s` in `[pipeline]`".to_string(),
+        ),
+        None => (
+            "no recording has a trial of its classes".into(),
+            format!("`ptsm data check {id} --root DIR` tells what is in them"),
+        ),
+    };
+    Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })
 }
 
 /// What the user should know, the same things together.
@@ -99,6 +106,10 @@ fn notes(found: &Found, items: &[&Item], prepared: &[Prepared]) -> Vec<String> {
         let each: Vec<String> =
             found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
         notes.push(format!("left out: {}", each.join(", ")));
+    }
+    if let Some(first) = found.missing.first() {
+        let (n, first) = (found.missing.len(), first.display());
+        notes.push(format!("{n} files of people who are there are missing; the first is {first}"));
     }
     let (short, unknown): (usize, usize) =
         prepared.iter().fold((0, 0), |(short, unknown), p| (short + p.short, unknown + p.unknown));

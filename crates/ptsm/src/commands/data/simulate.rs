@@ -1,10 +1,10 @@
 //! `ptsm data simulate`
 
 use ptsm_data::simulate::{Cohort, Task};
-use ptsm_data::{read_cohort, save_cohort};
+use ptsm_data::{read_cohort, save_cohort, save_recordings};
 use serde_json::json;
 
-use crate::args::SimulateArgs;
+use crate::args::{Format, SimulateArgs};
 use crate::commands::Session;
 use crate::exit::told;
 use crate::words::count;
@@ -32,14 +32,21 @@ pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> 
     cohort.rate_hz = args.rate.unwrap_or(cohort.rate_hz);
     cohort.strength = args.strength.unwrap_or(cohort.strength);
     cohort.seed = args.seed.unwrap_or(cohort.seed);
-    let files = save_cohort(&cohort, &args.to)?;
+    let (manifest, files) = match args.format {
+        Format::Npz => (None, save_cohort(&cohort, &args.to)?),
+        Format::Edf => save_recordings(&cohort, &args.to).map(|(manifest, files)| (Some(manifest), files))?,
+    };
+    let data = match &manifest {
+        Some(manifest) => format!("files:{}", manifest.display()),
+        None => args.to.display().to_string(),
+    };
     session.output.result(
         format!(
-            "{} in {}: {}\n",
+            "{} in {}: {}; read with `--data {data}`\n",
             count(cohort.subjects as usize, "subject"),
             args.to.display(),
             count(files.len(), "file")
         ),
-        &json!({ "folder": args.to, "cohort": cohort, "files": files }),
+        &json!({ "folder": args.to, "cohort": cohort, "files": files, "data": data }),
     )
 }
