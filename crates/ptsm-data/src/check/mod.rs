@@ -1,6 +1,6 @@
 //! Whether recordings are whole: what is missing, damaged, odd or doubled, and how many trials are in it for whom.
 //!
-//! Nothing here changes what is loaded. Thresholds stand beside the measures, in [`measure`] and [`scale`].
+//! Nothing here changes what is loaded. Thresholds stand beside the measures, in `measure` and `scale`.
 
 mod compare;
 mod measure;
