@@ -169,7 +169,7 @@ impl Windows {
             }
         }
         if windows.time.is_empty() {
-            windows.time = vec![0..recording.length()];
+            windows.time.push(0..recording.length());
         }
         windows.overlap = overlap(&cues, to - from, rate).filter(|_| each.is_none());
         windows

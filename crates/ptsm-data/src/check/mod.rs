@@ -1,6 +1,6 @@
 //! Whether recordings are whole: what is missing, damaged, odd or doubled, and how many trials are in it for whom.
 //!
-//! Nothing here changes what is loaded. Thresholds stand beside the measures, in [`measure`] and [`scale`].
+//! Nothing here changes what is loaded. Thresholds stand beside the measures, in `measure` and `scale`.
 
 mod compare;
 mod measure;
@@ -17,12 +17,9 @@ pub use report::{Case, OtherEvents, Person, Problem, ProblemKind, Report};
 
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
-use crate::recordings::Recordings;
+use crate::recordings::{Recordings, memory};
 use crate::subjects::SubjectList;
 use measure::{Measured, measure};
-
-/// Recordings are read side by side until they take so many bytes.
-const MOST_MEMORY: u64 = 4 << 30;
 
 /// What became of an item.
 struct Checked<'a> {
@@ -47,9 +44,10 @@ pub fn check(
     };
     let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
     let done = AtomicUsize::new(0);
+    let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
     let mut checked = vec![];
-    for batch in batches(&items) {
-        checked.par_extend(batch.par_iter().map(|&item| {
+    for part in memory::parts(&needs, memory::usual_bound()) {
+        checked.par_extend(items[part].par_iter().map(|&item| {
             let parts = read(recordings, item, &found, &pipeline);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, items.len());
             Checked { item, parts }
@@ -73,43 +71,4 @@ fn read(recordings: &Recordings, item: &Item, found: &Found, pipeline: &Pipeline
         .into_iter()
         .map(|part| measure(part, &found.classes, pipeline, opened.as_ref()).map_err(place))
         .collect()
-}
-
-/// Items in groups that fit into memory together.
-fn batches<'a, 'b>(items: &'b [&'a Item]) -> Vec<&'b [&'a Item]> {
-    let mut batches = vec![];
-    let mut start = 0;
-    let mut bytes = 0u64;
-    for (at, item) in items.iter().enumerate() {
-        if at > start && bytes.saturating_add(item.memory) > MOST_MEMORY {
-            batches.push(&items[start..at]);
-            (start, bytes) = (at, 0);
-        }
-        bytes = bytes.saturating_add(item.memory);
-    }
-    if start < items.len() {
-        batches.push(&items[start..]);
-    }
-    batches
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_fit_into_memory() {
-        let item = |memory| Item {
-            subject: SubjectId(1),
-            session: 1,
-            run: 1,
-            files: vec![],
-            part: String::new(),
-            memory,
-        };
-        let items: Vec<Item> = [3u64 << 30, 1 << 30, 1 << 30, u64::MAX, 0].map(item).into();
-        let items: Vec<&Item> = items.iter().collect();
-        assert_eq!(batches(&items).iter().map(|b| b.len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
-        assert!(batches(&[]).is_empty());
-    }
 }

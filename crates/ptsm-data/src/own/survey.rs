@@ -41,7 +41,7 @@ pub(super) struct Survey {
     /// Every event code.
     pub(super) codes: BTreeMap<String, Tally>,
     /// About how many bytes each takes in memory.
-    pub(super) memory: Vec<u64>,
+    memory: Vec<u64>,
     /// What the user should know.
     pub(super) notes: Vec<String>,
     /// Which channels are left out, and who has the fewest.
@@ -145,16 +145,18 @@ impl Survey {
         }
     }
 
-    /// The pipeline that suits recordings of which nothing is known.
+    /// The pipeline that suits recordings of which nothing is known. Where people have different channels it names those everybody
+    /// has, so that a decoder keeps them.
     pub(super) fn pipeline(&self) -> Pipeline {
+        let pick = self.everybody().unwrap_or_default();
         if let Some(window_s) = self.epochs_s {
-            return Pipeline { window_s, ..Pipeline::default() };
+            return Pipeline { pick, window_s, ..Pipeline::default() };
         }
         let rate = self.slowest_hz.map_or(100.0, |slowest| slowest.min(100.0));
         let kind = FilterKind::ZeroPhase { order: 4 };
         let (low, high) = ((0.01 * rate).min(0.5), 0.45 * rate);
         let band = Band { low_hz: Some(low), high_hz: Some(high), kind };
-        Pipeline { band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
+        Pipeline { pick, band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
     }
 
     /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
@@ -196,7 +198,26 @@ impl Survey {
 
     /// What the user should know of channels that are left out.
     fn dropped(&self, pipeline: &Pipeline) -> Option<&String> {
-        self.dropped.as_ref().filter(|_| pipeline.pick == Pick::All)
+        let unasked = pipeline.pick == Pick::All || self.everybody().as_ref() == Some(&pipeline.pick);
+        self.dropped.as_ref().filter(|_| unasked)
+    }
+
+    /// The channels everybody has, where people have different ones.
+    fn everybody(&self) -> Option<Pick> {
+        let shared = self.common.shared().filter(|shared| !shared.is_empty())?;
+        Some(Pick::Names(shared.to_vec()))
+    }
+
+    /// Completes items: how much memory each takes, and what reading it depends on besides its own files, which are the channels
+    /// others have.
+    pub(super) fn complete(&self, items: &mut [Item]) {
+        let part = self.common.shared().map_or_else(String::new, |shared| {
+            format!("shared channels {}", &blake3::hash(shared.join("\n").as_bytes()).to_hex()[..8])
+        });
+        for (item, &memory) in items.iter_mut().zip(&self.memory) {
+            item.memory = memory;
+            item.part.clone_from(&part);
+        }
     }
 }
 
@@ -258,7 +279,6 @@ mod tests {
         });
         assert_eq!(survey.common.shared(), Some(&["Cz".to_string()][..]));
         assert_eq!(survey.codes["a"], Tally { events: 3, recordings: 2 });
-        assert_eq!(survey.memory, [80, 120, 0]);
         assert_eq!(survey.notes, ["channels marked as bad are kept, in so many recordings: Oz (1)"]);
         let all = Pipeline::default();
         let note = survey.dropped(&all).unwrap();
@@ -266,10 +286,15 @@ mod tests {
             note.contains("C3, Oz, C4") && note.contains("S01 session 1 run 1 has the fewest, 2"),
             "{note}"
         );
-        let picked = Pipeline { pick: Pick::Names(vec!["Cz".into()]), ..all };
+        let picked = Pipeline { pick: Pick::Names(vec!["C3".into()]), ..all };
         assert_eq!(survey.dropped(&picked), None);
+        let mut items = items(3);
+        survey.complete(&mut items);
+        assert_eq!((items[1].memory, items[0].part.len()), (120, 24));
         let pipeline = survey.pipeline();
         assert_eq!((pipeline.rate_hz, pipeline.window_s), (Some(100.0), [0.0, 4.0]));
+        assert_eq!(pipeline.pick, Pick::Names(vec!["Cz".into()]));
+        assert!(survey.dropped(&pipeline).is_some());
         let band = pipeline.band.unwrap();
         assert_eq!((band.low_hz, band.high_hz), (Some(0.5), Some(45.0)));
         pipeline.check().unwrap();

@@ -65,7 +65,9 @@ impl Recordings {
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
         let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
-        let mut notes = notes(&found, &items, &prepared);
+        // Files may be called like the people whose they are.
+        let named = !self.set.labels(&self.options)?.is_empty();
+        let mut notes = notes(&found, &items, &prepared, named);
         notes.extend(lost);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
@@ -99,17 +101,18 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
     Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })
 }
 
-/// What the user should know, the same things together.
-fn notes(found: &Found, items: &[&Item], prepared: &[Prepared]) -> Vec<String> {
+/// What the user should know, the same things together; without names of files where people are `named` in them.
+fn notes(found: &Found, items: &[&Item], prepared: &[Prepared], named: bool) -> Vec<String> {
+    let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };
     let mut notes = found.notes.clone();
     if !found.excluded.is_empty() {
         let each: Vec<String> =
             found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
         notes.push(format!("left out: {}", each.join(", ")));
     }
-    if let Some(first) = found.missing.first() {
-        let (n, first) = (found.missing.len(), first.display());
-        notes.push(format!("{n} files of people who are there are missing; the first is {first}"));
+    if let Some(path) = found.missing.first() {
+        let (n, first) = (found.missing.len(), first(path.display().to_string()));
+        notes.push(format!("{n} files of people who are there are missing{first}"));
     }
     let (short, unknown): (usize, usize) =
         prepared.iter().fold((0, 0), |(short, unknown), p| (short + p.short, unknown + p.unknown));
@@ -121,14 +124,10 @@ fn notes(found: &Found, items: &[&Item], prepared: &[Prepared]) -> Vec<String> {
     if unknown > 0 {
         notes.push(format!("{unknown} trials have no known class and were left out"));
     }
-    let empty: Vec<String> = items
-        .iter()
-        .zip(prepared)
-        .filter(|(_, p)| p.trials.is_none())
-        .map(|(item, _)| item.place())
-        .collect();
-    if let Some(first) = empty.first() {
-        notes.push(format!("{} recordings have no trial; the first is {first}", empty.len()));
+    let empty: Vec<&&Item> =
+        items.iter().zip(prepared).filter(|(_, p)| p.trials.is_none()).map(|(item, _)| item).collect();
+    if let Some(item) = empty.first() {
+        notes.push(format!("{} recordings have no trial{}", empty.len(), first(item.place())));
     }
     for note in prepared.iter().flat_map(|p| &p.notes) {
         if !notes.contains(note) {

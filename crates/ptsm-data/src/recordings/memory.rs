@@ -7,13 +7,13 @@ use std::ops::Range;
 const UNKNOWN: u64 = 2 << 30;
 
 /// Half of what is free.
-pub(super) fn usual_bound() -> u64 {
+pub(crate) fn usual_bound() -> u64 {
     available().unwrap_or(UNKNOWN) / 2
 }
 
 /// Divides work into parts that follow one another; all of one part may be in memory at once. A part needs no more than `bound`
 /// bytes or is a single piece of work.
-pub(super) fn parts(needs: &[u64], bound: u64) -> Vec<Range<usize>> {
+pub(crate) fn parts(needs: &[u64], bound: u64) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = vec![];
     let mut taken = 0u64;
     for (i, &need) in needs.iter().enumerate() {

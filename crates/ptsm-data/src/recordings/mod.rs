@@ -2,7 +2,7 @@
 
 mod cache;
 mod load;
-mod memory;
+pub(crate) mod memory;
 mod options;
 mod prepare;
 mod work;

@@ -219,11 +219,9 @@ fn what_cannot_be_read_is_told() {
     let missing =
         ["sub-03/eeg/sub-03_task-mi_eeg.edf", "sub-02/eeg/sub-02_task-gone_eeg.edf"].map(PathBuf::from);
     assert_eq!(found.missing, missing);
-    for part in [
-        "2 recordings are of an unsupported kind: .EDF.gz, .cnt",
-        "content of 1 recordings is not fetched",
-        "1 recordings are listed",
-    ] {
+    for part in
+        ["2 recordings are of an unsupported kind: .EDF.gz, .cnt", "content of 1 recordings is not fetched"]
+    {
         assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
     }
     let second = &found.items[1];

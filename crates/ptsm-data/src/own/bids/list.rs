@@ -162,9 +162,6 @@ fn remarks(tree: &Tree, tasks: &BTreeSet<&str>) -> Vec<String> {
             first.display()
         ));
     }
-    if !tree.listed.is_empty() {
-        notes.push(format!("{} recordings are listed in `scans.tsv` and not there", tree.listed.len()));
-    }
     notes
 }
 

@@ -103,7 +103,7 @@ impl DataSet for Bids {
         let given = choose::given(&self.id, options)?;
         let survey = self.survey(options)?;
         let mut items = listed.items;
-        items.iter_mut().zip(&survey.memory).for_each(|(item, &memory)| item.memory = memory);
+        survey.complete(&mut items);
         let mut notes = listed.notes;
         notes.extend(survey.notes.iter().cloned());
         Ok(Found {

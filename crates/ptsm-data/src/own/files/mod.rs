@@ -160,8 +160,9 @@ impl DataSet for Files {
         let absent = self.manifest.recordings.iter().map(|entry| &entry.path).filter(|path| !path.is_file());
         let missing: Vec<PathBuf> =
             absent.map(|path| path.strip_prefix(folder).unwrap_or(path).to_path_buf()).collect();
-        let first = missing.first().map(|path| folder.join(path).display().to_string()).unwrap_or_default();
         if items.is_empty() {
+            let first =
+                missing.first().map(|path| folder.join(path).display().to_string()).unwrap_or_default();
             return Err(refuse(
                 &self.path,
                 format!("none of its {} recordings is there, {first} is the first", missing.len()),
@@ -169,12 +170,7 @@ impl DataSet for Files {
             ));
         }
         let survey = self.survey(options);
-        items.iter_mut().zip(&survey.memory).for_each(|(item, &memory)| item.memory = memory);
-        let mut notes = survey.notes.clone();
-        if !missing.is_empty() {
-            let count = missing.len();
-            notes.push(format!("{count} recordings of the manifest are not there, {first} is the first"));
-        }
+        survey.complete(&mut items);
         let classes = &self.manifest.classes;
         let without = classes.absent(survey.codes.keys().map(String::as_str));
         if let Some(class) = without.first().filter(|_| survey.opened > 0) {
@@ -184,7 +180,13 @@ impl DataSet for Files {
                 &format!("the events are {}", survey.listed()),
             ));
         }
-        Ok(Found { items, classes: classes.names().to_vec(), excluded: vec![], missing, notes })
+        Ok(Found {
+            items,
+            classes: classes.names().to_vec(),
+            excluded: vec![],
+            missing,
+            notes: survey.notes.clone(),
+        })
     }
 
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
