@@ -80,12 +80,11 @@ pub(super) fn flat(recording: &Recording, range: Range<usize>, longest: usize) -
     (0..recording.channels.len()).find_map(|c| {
         let samples = &recording.channel(c)[range.clone()];
         let mut start = 0;
-        for at in 1..=samples.len() {
-            if at == samples.len() || samples[at] != samples[start] {
-                if at - start > longest {
-                    return Some((c, range.start + start));
-                }
-                start = at;
+        while let Some(&last) = samples.get(start + longest) {
+            // From the far end back: mostly the first comparison decides, and all before it is skipped.
+            match samples[start..start + longest].iter().rposition(|&x| x != last) {
+                Some(at) => start += at + 1,
+                None => return Some((c, range.start + start)),
             }
         }
         None
