@@ -135,7 +135,8 @@ fn events_come_back_with_their_durations() {
 /// EDFlib, on which many programs stand, reads times to 100 ns and refuses records that begin earlier than the one before ends.
 #[test]
 fn times_are_short_and_those_of_records_exact() {
-    for (rate_hz, length, second) in [(100.0 / 3.0, 900, "+0.9"), (512.8, 5128, "+1.25"), (99.9, 9990, "+10")] {
+    for (rate_hz, length, second) in [(100.0 / 3.0, 900, "+0.9"), (512.8, 5128, "+1.25"), (99.9, 9990, "+10")]
+    {
         let mut recording = made(rate_hz, 2, length);
         recording.events = (0..length).step_by(7).map(|i| event(i, "T1", i % 50)).collect();
         let (written, opened, bytes) = round(&recording);
