@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine`, `cargo xtask golden`, `cargo xtask masks`,
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine|io`, `cargo xtask golden`, `cargo xtask masks`,
 //! `cargo xtask results`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
@@ -51,6 +51,9 @@ enum Command {
     /// One side of a benchmark, driven by JSON lines on standard input.
     #[command(hide = true)]
     Worker,
+    /// Our side of the comparison of readers.
+    #[command(hide = true)]
+    Reading,
     /// Measure this machine's multiply-add peak.
     #[command(hide = true)]
     Peak,
@@ -66,6 +69,7 @@ impl Command {
             Command::Results(options) => results::run(&options),
             Command::Draw => draw::run(),
             Command::Worker => worker::run(),
+            Command::Reading => worker::reading::run(),
             Command::Peak => peak::run(),
         }
     }

@@ -154,6 +154,15 @@ Mk6=SyncStatus,Sync On,800,1,0
             near(path, raw.get_data() * 1e6, numbers.T * np.array([[0.1], [0.5], [1.0]]), 1e-9)
         told(f"by hand: {name}", path, raw, ["µV"] * 3, stretches=[(0.0, 0, 500), (2.0, 500, 300)])
 
+    # An old code page.
+    path = folder / "ansi.vhdr"
+    head = base.format(base="ansi", form="BINARY", orientation="MULTIPLEXED", infos=binary.format("INT_16"))
+    head = head.replace("[Common Infos]", "[Common Infos]\nCodepage=ANSI").replace("C3,", "Größe\u2013,")
+    path.write_text(head, encoding="cp1252")
+    path.with_suffix(".vmrk").write_text(marks)
+    path.with_suffix(".eeg").write_bytes(numbers.astype("<i2").tobytes())
+    told("by hand: ANSI", path, read(path), ["µV"] * 3, stretches=[(0.0, 0, 500), (2.0, 500, 300)])
+
     # Renamed by hand, as in BIDS: the header still names the old files.
     path = folder / "renamed.vhdr"
     old = (folder / "int16.vhdr").read_text(encoding="utf-8")

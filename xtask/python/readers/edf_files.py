@@ -77,11 +77,13 @@ def by_mne(folder, random):
             info = mne.create_info(["Fp1", "C3", "Cz", "O2", "EOG left", "misc 1"], rate, types)
             raw = mne.io.RawArray(x * np.array([[1e-6]] * 5 + [[1.0]]), info, verbose=False)
             marks = some_marks(random, seconds - 1, 9)
-            raw.set_annotations(mne.Annotations(*zip(*marks)))
+            about = [("C3",) if i % 4 == 1 else ("C3", "Cz") if i % 4 == 3 else () for i in range(len(marks))]
+            raw.set_annotations(mne.Annotations(*zip(*marks), ch_names=about))
             path = folder / f"mne{rate:g}.{kind}"
             mne.export.export_raw(path, raw, overwrite=True, physical_range="channelwise", add_ch_type=False)
             again = read(path, preload=True)
             near(path, again.get_data()[:5, :n] * 1e6, x[:5], np.ptp(x[:5], axis=1) / 2**15)
+            # Those about a channel end in its name, which is no part of the text.
             marks = [(o, d, t.split("@@")[0]) for o, d, t in annotations(path)]
             from_mne(f"{kind.upper()} by MNE: {rate} Hz", path, again, other=["misc 1"], marks=marks)
 
@@ -99,17 +101,20 @@ def by_pyedflib(folder, random):
         names = ["C3", "Cz", "EEG C4", "Resp chest", "Temp"]
         units = ["uV", "uV", "mV", "uV", "degC"]
         x = [noise(random, 1, rate * 10)[0] for rate in rates]
+        halves = [half, half // 16, half, half, half // 2]
         path = folder / f"pyedflib.{ending}"
         writer = pyedflib.EdfWriter(str(path), 5, file_type=kind)
+        if "plus" in ending:
+            writer.set_number_of_annotation_signals(3)
         writer.setSignalHeaders([
             {
                 "label": name, "dimension": unit, "sample_frequency": rate, "physical_min": -1000.0, "physical_max": 1000.0,
-                "digital_min": -half, "digital_max": half - 1, "transducer": "", "prefilter": "HP:0.1Hz",
+                "digital_min": -least, "digital_max": least - 1, "transducer": "", "prefilter": "HP:0.1Hz",
             }
-            for name, unit, rate in zip(names, units, rates)
+            for name, unit, rate, least in zip(names, units, rates, halves)
         ])
         writer.writeSamples(x)
-        marks = some_marks(random, 10, 5) if "plus" in ending else []
+        marks = some_marks(random, 10, 25) if "plus" in ending else []
         for onset, duration, text in marks:
             writer.writeAnnotation(onset, duration if duration else -1, text)
         writer.close()
@@ -117,10 +122,10 @@ def by_pyedflib(folder, random):
             found = zip(*reader.readAnnotations())
             marks = [(o, max(d, 0.0), str(t)) for o, d, t in found]
             signals = []
-            for i, (name, unit, wrote) in enumerate(zip(names, units, x)):
+            for i, (name, unit, wrote, least) in enumerate(zip(names, units, x, halves)):
                 assert reader.getLabel(i) == name
                 read = reader.readSignal(i)
-                near(path, read[None], wrote[None], 2000 / (2 * half - 1))
+                near(path, read[None], wrote[None], 2000 / (2 * least - 1))
                 microvolts = read * MICROVOLTS.get(unit, 1.0)
                 signals.append(signal(name, reader.getSampleFrequency(i), microvolts, unit in MICROVOLTS))
         recording(f"{path.suffix[1:].upper()} by pyedflib: signals of several rates", path, signals, marks)

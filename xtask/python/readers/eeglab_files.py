@@ -25,6 +25,13 @@ def records(**fields):
     return array
 
 
+def cell(values):
+    array = np.empty((1, len(values)), object)
+    for i, each in enumerate(values):
+        array[0, i] = each
+    return array
+
+
 def dataset(x, rate, xmin=0.0, **more):
     """The struct as `pop_saveset` writes it, less what nobody reads. `x` is channels by samples, or by samples by trials."""
     whole = lambda n: np.array([[float(n)]])
@@ -99,6 +106,17 @@ def trials(folder, random):
     for way, path in ways(folder, "trials", dataset(cube, rate, xmin, event=events, epoch=epoch)):
         told(f"by hand: trials, {way}", path, xmin, kinds)
 
+    # Several events in a trial, types that are numbers: the one at the cue counts.
+    kinds = [[7, 1], [2, 9], [1], [8, 2], [2], [1, 7], [7, 2], [1]]
+    times = [[-300, 0], [0, 400], [0], [-450, 0], [0], [0, 900], [-10, 0], [0]]
+    rows = [(kind, k * points + 51.0 + ms / 10, k + 1) for k in range(count) for kind, ms in zip(kinds[k], times[k])]
+    events = records(type=[r[0] for r in rows], latency=[r[1] for r in rows], duration=[0] * len(rows), epoch=[r[2] for r in rows])
+    listed = lambda values: values[0] if len(values) == 1 else cell([np.array([[float(v)]]) for v in values])
+    epoch = records(event=range(1, count + 1), eventlatency=[listed(t) for t in times], eventtype=[listed(k) for k in kinds])
+    codes = [str(kind[time.index(0)]) for kind, time in zip(kinds, times)]
+    for way, path in ways(folder, "several", dataset(cube, rate, xmin, event=events, epoch=epoch)):
+        told(f"by hand: several events in a trial, {way}", path, xmin, codes)
+
 
 def told(title, path, xmin, codes):
     """Trials as MNE reads them."""
@@ -106,10 +124,13 @@ def told(title, path, xmin, codes):
     x, rate = epochs.get_data() * 1e6, epochs.info["sfreq"]
     samples = x.shape[2]
     names = {code: name for name, code in epochs.event_id.items()}
+    # MNE writes whole numbers as `1.0`.
+    names = {code: name.replace(".0", "") for code, name in names.items()}
     assert all(code in names[found].split("/") for code, found in zip(codes, epochs.events[:, 2], strict=True)), names
     signals = [signal(name, rate, np.ravel(x[:, i])) for i, name in enumerate(epochs.ch_names)]
     stretches = [(k * samples / rate, k * samples, samples) for k in range(len(x))]
-    recording(f"EEGLAB {title}", path, signals, annotations(path), stretches, {"samples": samples, "start_s": xmin, "codes": codes})
+    marks = [(o, d, t.removesuffix(".0")) for o, d, t in annotations(path)]
+    recording(f"EEGLAB {title}", path, signals, marks, stretches, {"samples": samples, "start_s": xmin, "codes": codes})
 
 
 def by_others(folder, random):

@@ -36,7 +36,7 @@ def make(folder, random):
             path = folder / f"{name}-{'packed' if compressed else 'plain'}.mat"
             scipy.io.savemat(path, variables, do_compression=compressed)
             told(f"level 5 by SciPy: {path.stem}", path, variables)
-        ways = [("plain", {}), ("packed", {"compression": 3, "chunks": True}), ("shuffled", {"compression": 6, "chunks": True, "shuffle": True})]
+        ways = [("plain", {}), ("packed", {"compression": 3, "chunks": True}), ("shuffled", {"compression": 6, "chunks": True, "shuffle": True}), ("new", {"libver": ("v110", "v110")})]
         for way, packed in ways:
             path = folder / f"{name}-v73-{way}.mat"
             mat73.save(path, variables, **packed)

@@ -24,9 +24,7 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn examine(python: &Python, progress: &dyn Fn(&str)) -> Result<Machine> {
         let mut versions = python.versions()?;
-        let rustc = shell::capture(&mut shell::rustc(["--version"]))?;
-        let rustc = rustc.split_whitespace().nth(1).unwrap_or("unknown").to_string();
-        versions.insert("rustc".into(), rustc);
+        versions.insert("rustc".into(), rustc()?);
         let peak = measured_peak(progress)?;
         Ok(Machine {
             cpu: cpu(),
@@ -38,7 +36,14 @@ impl Machine {
     }
 }
 
-fn cpu() -> String {
+/// The compiler's version.
+pub(crate) fn rustc() -> Result<String> {
+    let told = shell::capture(&mut shell::rustc(["--version"]))?;
+    Ok(told.split_whitespace().nth(1).unwrap_or("unknown").to_string())
+}
+
+/// The processor's name.
+pub(crate) fn cpu() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     name.map_or("unknown", |(_, name)| name.trim()).to_string()

@@ -33,6 +33,15 @@ impl Spent {
     }
 }
 
+impl Spent {
+    /// The same where the processes in question have ended, by the processor time they told.
+    pub(crate) fn others_beside(self, before: Spent, own_ms: f64) -> f64 {
+        // Ticks are hundredths of a second.
+        let own = Spent { own: before.own + (own_ms / 10.0) as u64, ..self };
+        own.others_since(before)
+    }
+}
+
 /// `cpu  user nice system idle iowait irq softirq steal ..`: busy and all; guests are part of user.
 fn machine(stat: &str) -> Option<(u64, u64)> {
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8).map(str::parse);

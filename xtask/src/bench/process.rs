@@ -43,9 +43,16 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Starts a worker and waits until its case is prepared.
-    pub(crate) fn start(mut command: Command, entrant: &Entrant) -> Result<(Worker, Ready)> {
+    pub(crate) fn start(command: Command, entrant: &Entrant) -> Result<(Worker, Ready)> {
         let request = &entrant.request;
         let who = format!("{} ({:?} {})", entrant.name, request.model, request.shape).to_lowercase();
+        let mut worker = Worker::spawn(command, who)?;
+        let ready = worker.ask(request)?;
+        Ok((worker, ready))
+    }
+
+    /// Starts a worker.
+    pub(crate) fn spawn(mut command: Command, who: String) -> Result<Worker> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().with_context(|| format!("`{}` cannot be started", shell::spelled(&command)))?;
@@ -61,9 +68,7 @@ impl Worker {
             String::from_utf8_lossy(&bytes).into_owned()
         });
         let answers = BufReader::new(answers);
-        let mut worker = Worker { who, child, questions, answers, complaints: Some(complaints) };
-        let ready = worker.ask(request)?;
-        Ok((worker, ready))
+        Ok(Worker { who, child, questions, answers, complaints: Some(complaints) })
     }
 
     /// Its process.
@@ -101,6 +106,11 @@ impl Worker {
     pub(crate) fn quit(mut self) -> Result<()> {
         let question = serde_json::to_string(&Question::Quit(true))?;
         writeln!(self.questions, "{question}").with_context(|| format!("worker {} is gone", self.who))?;
+        self.ended()
+    }
+
+    /// Waits for a worker that ends by itself.
+    pub(crate) fn ended(mut self) -> Result<()> {
         let status = self.child.wait()?;
         if !status.success() {
             bail!("worker {} ended with {status}", self.who);

@@ -12,6 +12,7 @@ use crate::protocol::{Framework, Memory, Mode, Question, Ready, Request, Times};
 
 mod data;
 mod inference;
+pub(crate) mod reading;
 mod training;
 
 /// Steps before the clock counts, as on the other side.
