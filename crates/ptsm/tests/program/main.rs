@@ -9,6 +9,7 @@ mod common;
 mod disk_full;
 mod downloading;
 mod honest;
+mod keeping;
 mod killing;
 mod own_arrays;
 mod own_recordings;

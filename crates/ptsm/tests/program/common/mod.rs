@@ -100,7 +100,7 @@ impl Test {
             }
         }
         // Tests run side by side; each keeps to one core.
-        command.env("PTSM_THREADS", "1").current_dir(folder).stdin(Stdio::null());
+        command.env("PTSM_THREADS", "1").env("PTSM_CACHE", "none").current_dir(folder).stdin(Stdio::null());
         Test(command)
     }
 
@@ -111,6 +111,11 @@ impl Test {
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Test {
         self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn without_env(mut self, name: &str) -> Test {
+        self.0.env_remove(name);
         self
     }
 
