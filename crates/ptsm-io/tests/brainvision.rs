@@ -231,7 +231,7 @@ fn files_are_found_under_other_names() {
     let opened = ptsm_io::open(&path).unwrap();
     assert_eq!(opened.notes().len(), 2, "{:?}", opened.notes());
     assert!(
-        opened.notes()[0].contains("`old.eeg`, which the header names")
+        opened.notes()[0].contains("`.eeg` file the header names is not there")
             && opened.notes()[1].contains("no events")
     );
 

@@ -251,6 +251,18 @@ fn boundaries_are_gaps_and_no_marks() {
 }
 
 #[test]
+fn boundaries_at_whole_samples_begin_there() {
+    let events = structs(vec![
+        ("type", vec![text("boundary"), text("boundary")]),
+        ("latency", vec![number(1.0), number(4.0)]),
+        ("duration", vec![number(0.0), number(0.0)]),
+    ]);
+    let opened = open(vec![("event", events)]).unwrap();
+    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.first, s.samples)).collect();
+    assert_eq!(stretches, [(0, 3), (3, 3)]);
+}
+
+#[test]
 fn trials_are_of_the_event_nearest_to_their_cue() {
     let sizes = || vec![("trials", number(3.0)), ("pnts", number(2.0)), ("xmin", number(-0.01))];
     let events = structs(vec![

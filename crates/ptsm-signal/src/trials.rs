@@ -31,7 +31,7 @@ pub struct Trial {
     pub session: u32,
     /// The run inside the session, counted from 1.
     pub run: u32,
-    /// When the trial's cue came, in seconds since the run began.
+    /// When the trial's cue came, in seconds since the run began, gaps not counted.
     pub cue_s: f64,
 }
 

@@ -94,8 +94,8 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s,
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
-environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_CACHE), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
+environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:
   ptsm predict run --data trials.npz --subjects 31-40 > predictions.csv
@@ -159,7 +159,8 @@ typical second below 0.5 or above 1000 uV, or ten times off the others), odd rat
 or are clipped in a thousandth of their samples, stretches of zeros, gaps, windows that do not fit, events of no class, and people who lack
 trials of a class.
 
-The exit code is 1 when something is missing or damaged (the first four), 0 when all else is only worth a look.";
+The exit code is 1 when files are missing or cannot be read, samples are not numbers or stand under two names; all else is worth a look,
+and the exit code is 0.";
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
@@ -329,10 +330,12 @@ pub(crate) struct BenchmarkArgs {
 pub(crate) enum DataCommand {
     /// List what `--data` understands
     List,
-    /// Show what a data set holds: people, trials, classes, channels, pipeline
-    #[command(after_help = "Example:\n  ptsm data show trials.npz")]
+    /// Show what is known of a data set and what it holds: licence, events, choices; people, trials, channels
+    #[command(
+        after_help = "Examples:\n  ptsm data show physionet-mi\n  ptsm data show physionet-mi --root eegmmidb\n  ptsm data show trials.npz"
+    )]
     Show {
-        /// `simulated`, a `.npz` file or a folder of them
+        /// A name of `ptsm data list`, a `.npz` file or a folder of them
         id: String,
         /// Where the data are
         #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]

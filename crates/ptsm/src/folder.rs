@@ -1,6 +1,6 @@
 //! A run's folder: what it is (`run.toml`), what it made, and that nobody else works in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,9 @@ pub(crate) struct AdaptedFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DataFile {
     pub(crate) name: String,
+    /// What was chosen about a data set of recordings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) with: BTreeMap<String, String>,
     /// Of the contents and the pipeline.
     pub(crate) fingerprint: String,
     pub(crate) align: Alignment,

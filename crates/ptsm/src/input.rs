@@ -11,6 +11,7 @@ use crate::args::{DataArgs, SourceArgs};
 use crate::commands::Session;
 use crate::config::Changes;
 use crate::exit::told;
+use crate::folder::DataFile;
 use crate::load::load;
 
 /// Trials ready to be learnt from or decoded.
@@ -22,6 +23,8 @@ pub(crate) struct Input {
     /// A hash of each person's trials.
     pub(crate) people: BTreeMap<SubjectId, String>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
+    /// What was chosen about the data set, every choice with its value.
+    pub(crate) with: BTreeMap<String, String>,
 }
 
 impl Input {
@@ -30,10 +33,10 @@ impl Input {
         self.pipeline.target_access()
     }
 
-    fn new(loaded: Loaded) -> anyhow::Result<Input> {
+    fn new(source: &Source, loaded: Loaded) -> anyhow::Result<Input> {
         let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
         pipeline.align(&mut trials)?;
-        Ok(Input { trials, pipeline, name, fingerprint, people, truth })
+        Ok(Input { trials, pipeline, name, fingerprint, people, truth, with: choices(source) })
     }
 }
 
@@ -48,31 +51,75 @@ pub(crate) fn to_learn(
         source: SourceArgs {
             data: data.source.data.clone().or(changes.outside("data")?),
             root: data.source.root.clone().or(changes.outside("root")?),
-            with: if data.source.with.is_empty() {
-                changes.outside("with")?.unwrap_or_default()
-            } else {
-                data.source.with.clone()
-            },
+            // The last one of a name counts.
+            with: [changes.outside("with")?.unwrap_or_default(), data.source.with.clone()].concat(),
         },
         subjects: data.subjects.clone().or(changes.outside("subjects")?),
     };
     let source = source(&data.source)?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&source.pipeline()?, align)?;
-    Input::new(load(&source, Some(&pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
+    Input::new(&source, load(&source, Some(&pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
 }
 
 /// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
 pub(crate) fn for_model(
     data: &DataArgs,
+    run: &DataFile,
     card: &Card,
     labelled: bool,
     session: &Session,
 ) -> anyhow::Result<Input> {
     let classes = &card.layout.classes;
     let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
-    let source = source(&data.source)?;
-    Input::new(load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, session)?)
+    let source = as_trained(&data.source, run, session)?;
+    let input =
+        Input::new(&source, load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, session)?)?;
+    let counts = input.trials.all().class_counts();
+    for (class, _) in classes.iter().zip(&counts).filter(|(_, n)| labelled && **n == 0) {
+        session.output.note(format!("note: these data have no trial of `{class}`, which the decoder knows"));
+    }
+    Ok(input)
+}
+
+/// The source, with the choices the decoder was trained with where it is the same data set and nothing else is chosen.
+fn as_trained(data: &SourceArgs, run: &DataFile, session: &Session) -> anyhow::Result<Source> {
+    let own = source(data)?;
+    let now = choices(&own);
+    if own.name() != run.name || now.is_empty() {
+        return Ok(own);
+    }
+    let given = pairs(&data.with)?;
+    let is_given = |name: &String| given.iter().any(|(given, _)| given == name);
+    let other: Vec<String> = run
+        .with
+        .iter()
+        .filter(|(name, value)| now.get(*name) != Some(*value))
+        .map(|(n, v)| format!("{n}={v}"))
+        .collect();
+    let kept: Vec<(String, String)> =
+        run.with.iter().filter(|(name, _)| !is_given(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let kept = SourceArgs {
+        with: kept.iter().chain(&given).map(|(name, value)| format!("{name}={value}")).collect(),
+        ..data.clone()
+    };
+    if !other.is_empty() {
+        let given: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let instead =
+            if given.is_empty() { String::new() } else { format!("; given here: {}", given.join(", ")) };
+        session.output.note(format!("note: the decoder was trained with {}{instead}", other.join(", ")));
+    }
+    source(&kept)
+}
+
+/// What was chosen about a data set; nothing where there is nothing to choose.
+fn choices(source: &Source) -> BTreeMap<String, String> {
+    match source {
+        Source::Recordings(recordings) => {
+            recordings.options().iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        }
+        _ => BTreeMap::new(),
+    }
 }
 
 fn source(data: &SourceArgs) -> anyhow::Result<Source> {

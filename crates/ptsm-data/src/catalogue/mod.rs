@@ -173,8 +173,8 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     /// The pipeline that suits it.
     fn pipeline(&self, options: &Options) -> Result<Pipeline>;
 
-    /// Looks for its files under a folder, in every layout users have; reads names, not contents. Options it cannot work with
-    /// are refused here.
+    /// Looks for its files under a folder, in every layout users have; reads names, and headers where only they tell classes or
+    /// channels, but no samples. Options it cannot work with are refused here.
     fn find(&self, root: &Path, options: &Options) -> Result<Found>;
 
     /// Reads an item. Channels the pipeline does not use may be left out.

@@ -1,11 +1,13 @@
 //! Whether recordings are whole: what is missing, damaged, odd or doubled, and how many trials are in it for whom.
 //!
-//! Nothing here changes what is loaded. Thresholds stand beside the measures, in `measure` and `scale`.
+//! Nothing here changes what is loaded. Thresholds stand beside the measures, in `faults`, `windows`, `compare` and `scale`.
 
 mod compare;
+mod faults;
 mod measure;
 mod report;
 pub(crate) mod scale;
+mod windows;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,14 +1,13 @@
 //! MATLAB files that hold a plain matrix of samples: which variable is what.
 
-use std::fmt;
 use std::path::Path;
 
 use ptsm_io::mat::{MatFile, Numbers, Value};
 use ptsm_signal::Event;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
 use super::sheet::{Column, Sheet};
+use super::words::Words;
 use crate::error::{Error, Result};
 
 /// Which variables of a file hold what; `a.b` is field `b` of the struct `a`.
@@ -35,13 +34,6 @@ pub(super) struct Variables {
 pub(super) enum Rows {
     Samples,
     Channels,
-}
-
-/// A word or a list of them; numbers are words too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Words {
-    One(String),
-    Many(Vec<String>),
 }
 
 impl Variables {
@@ -185,55 +177,6 @@ pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
         Value::Text(rows) => Some(rows.iter().map(|row| row.trim().to_string()).collect()),
         Value::Cell { values, .. } => values.iter().map(|value| value.text().map(str::to_string)).collect(),
         _ => None,
-    }
-}
-
-impl Words {
-    /// All of them.
-    pub(super) fn list(self) -> Vec<String> {
-        match self {
-            Words::One(word) => vec![word],
-            Words::Many(words) => words,
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Words, D::Error> {
-        struct Read;
-
-        impl<'de> Visitor<'de> for Read {
-            type Value = Words;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a list of texts")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Words, E> {
-                Ok(Words::One(text.to_string()))
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Words, E> {
-                Ok(Words::One(number.to_string()))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Words, E> {
-                Ok(Words::One(number.to_string()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
-                let mut words = vec![];
-                while let Some(word) = list.next_element::<Words>()? {
-                    match word {
-                        Words::One(word) => words.push(word),
-                        Words::Many(_) => return Err(de::Error::custom("a list in a list is no text")),
-                    }
-                }
-                Ok(Words::Many(words))
-            }
-        }
-
-        from.deserialize_any(Read)
     }
 }
 

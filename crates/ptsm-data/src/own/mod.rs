@@ -11,5 +11,6 @@ mod numbers;
 mod sheet;
 mod survey;
 mod walk;
+mod words;
 
 pub use add::{Added, EventCode, Unreadable, add_folder};

@@ -1,5 +1,8 @@
 //! What the user should know, the same things said once.
 
+/// More remarks than this nobody reads.
+const MOST: usize = 20;
+
 /// Remarks about recordings. Each is kept with how often it was made and where first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Notes(Vec<Note>);
@@ -27,7 +30,9 @@ impl Notes {
             1 => format!("{} ({})", note.text, note.first),
             count => format!("{} ({count} recordings, {} is the first)", note.text, note.first),
         };
-        self.0.into_iter().map(line).collect()
+        let more = self.0.len().saturating_sub(MOST);
+        let more = (more > 0).then(|| format!("and {more} other remarks about single recordings"));
+        self.0.into_iter().take(MOST).map(line).chain(more).collect()
     }
 }
 
@@ -42,6 +47,9 @@ mod tests {
             notes.add("is odd", place);
         }
         notes.add("is short", "S02");
-        assert_eq!(notes.lines(), ["is odd (3 recordings, S01 is the first)", "is short (S02)"]);
+        assert_eq!(notes.clone().lines(), ["is odd (3 recordings, S01 is the first)", "is short (S02)"]);
+        (0..30).for_each(|i| notes.add(format!("is number {i}"), "S04"));
+        let lines = notes.lines();
+        assert_eq!((lines.len(), &*lines[20]), (21, "and 12 other remarks about single recordings"));
     }
 }

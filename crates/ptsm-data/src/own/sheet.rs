@@ -1,5 +1,7 @@
 //! A recording about to be read: its header, which tables beside it may correct, and the samples that are asked for.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ptsm_io::{Epochs, Kind, Opened, Stretch};
 use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
 
@@ -183,26 +185,29 @@ impl Sheet {
 
     /// The signals a pipeline needs. Where it picks all, those that every recording has, in the order of the first.
     pub(super) fn chosen(&self, pipeline: &Pipeline, common: &Common) -> Vec<usize> {
-        let electrodes = self.electrodes();
         let Pick::Names(picked) = &pipeline.pick else {
+            let electrodes = self.electrodes();
             let Some(shared) = common.shared() else { return electrodes };
-            let place = |name: &String| {
-                electrodes.iter().copied().find(|&at| normalise(&self.columns[at].name) == *name)
-            };
-            return shared.iter().filter_map(place).collect();
+            let own = self.places(electrodes);
+            return shared.iter().filter_map(|name| own.get(name).copied()).collect();
         };
         let reference: &[String] = match &pipeline.reference {
             Reference::Channels(names) => names,
             Reference::AsRecorded | Reference::Average => &[],
         };
         let all: Vec<usize> = (0..self.columns.len()).filter(|&at| self.columns[at].main).collect();
-        let wanted: Vec<String> = picked.iter().chain(reference).map(|name| normalise(name)).collect();
-        let own = |at: usize| normalise(&self.columns[at].name);
-        // Where a name is not there the pipeline says so, beside all that are.
-        if wanted.iter().any(|name| !all.iter().any(|&at| own(at) == *name)) {
-            return all;
+        let own = self.places(all.clone());
+        let wanted = picked.iter().chain(reference).map(|name| own.get(&normalise(name)).copied());
+        // Where a name is not there, or is there twice, the pipeline says so, beside all that are.
+        match wanted.collect::<Option<BTreeSet<usize>>>().filter(|_| own.len() == all.len()) {
+            Some(wanted) => wanted.into_iter().collect(),
+            None => all,
         }
-        all.into_iter().filter(|&at| wanted.contains(&own(at))).collect()
+    }
+
+    /// Where each name is first among some signals.
+    fn places(&self, among: Vec<usize>) -> BTreeMap<String, usize> {
+        among.into_iter().rev().map(|at| (normalise(&self.columns[at].name), at)).collect()
     }
 
     /// Reads some signals.

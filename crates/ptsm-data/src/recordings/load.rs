@@ -95,7 +95,7 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
         ),
         None => (
             "no recording has a trial of its classes".into(),
-            format!("`ptsm data check {id} --root DIR` tells what is in them"),
+            "`ptsm data check` with the same data tells what is in them".into(),
         ),
     };
     Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })

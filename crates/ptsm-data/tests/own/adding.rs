@@ -158,10 +158,7 @@ fn plain_matrices_are_found_in_matlab_files() {
             ("srate", &Value::row(vec![200.0])),
             ("chans", &names),
         ];
-        if let Err(error) = mat::write(&place.at(&format!("m/{person}.mat")), &variables) {
-            eprintln!("skipped: {error}");
-            return;
-        }
+        mat::write(&place.at(&format!("m/{person}.mat")), &variables).unwrap();
     }
     let added = add(&place, "m", None).unwrap();
     assert_eq!((added.recordings, added.subjects, added.unreadable.len()), (2, 2, 0));

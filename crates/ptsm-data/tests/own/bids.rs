@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::common::{Place, channels, labels, plain};
-use ptsm_data::{Source, SubjectList};
+use ptsm_data::arrays::Wanted;
+use ptsm_data::{Cache, LoadOptions, Source, SubjectList};
 use ptsm_signal::{Pick, Pipeline, SubjectId};
 
 const EVENTS: &str = "onset\tduration\ttrial_type\n1\t1\tleft\n4\t1\tright\n";
@@ -203,6 +204,7 @@ fn what_cannot_be_read_is_told() {
     let place = two();
     place.write("data/sub-01/eeg/sub-01_task-x_eeg.cnt", "x");
     place.write("data/sub-01/eeg/sub-01_task-y_eeg.EDF.gz", "x");
+    place.write("data/sub-01/eeg/sub-01_task-z_eeg.eeg", "samples without a header");
     place.write("data/sub-03/eeg/sub-03_task-mi_eeg.edf", "/annex/objects/MD5E-s1--abc.edf\n");
     place.write(
         "data/sub-02/sub-02_scans.tsv",
@@ -219,9 +221,10 @@ fn what_cannot_be_read_is_told() {
     let missing =
         ["sub-03/eeg/sub-03_task-mi_eeg.edf", "sub-02/eeg/sub-02_task-gone_eeg.edf"].map(PathBuf::from);
     assert_eq!(found.missing, missing);
-    for part in
-        ["2 recordings are of an unsupported kind: .EDF.gz, .cnt", "content of 1 recordings is not fetched"]
-    {
+    for part in [
+        "3 recordings are of an unsupported kind or have no header: .EDF.gz, .cnt, .eeg",
+        "content of 1 recordings is not fetched",
+    ] {
         assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
     }
     let second = &found.items[1];
@@ -294,4 +297,64 @@ fn a_damaged_recording_is_named_when_it_is_read() {
     let one: SubjectList = "1".parse().unwrap();
     let loaded = place.source("bids:data", &[]).unwrap().load(Some(&plain()), Some(&one)).unwrap();
     assert_eq!(loaded.trials.len(), 2);
+}
+
+#[test]
+fn trials_that_are_cut_already_are_taken_as_they_are() {
+    let fixture = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/datasets/fixtures/eeglab/epoched.set");
+    if !fixture.is_file() {
+        eprintln!("skipped: {} is not there", fixture.display());
+        return;
+    }
+    let place = Place::new();
+    for person in ["01", "02"] {
+        place.write(
+            &format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg.set"),
+            std::fs::read(&fixture).unwrap(),
+        );
+    }
+    let loaded = place.source("bids:d", &[]).unwrap().load(None, None).unwrap();
+    assert_eq!((loaded.trials.len(), channels(&loaded)), (4, vec!["C3", "Cz", "C4"]));
+    let layout = loaded.trials.layout();
+    assert_eq!((layout.start_s, layout.samples, layout.rate_hz), (-0.25, 200, 200.0));
+    assert_eq!((loaded.pipeline.window_s, loaded.pipeline.band), ([-0.25, 0.75], None));
+    // The last sample of the first trial's last channel, before scaling.
+    let plain = place.load("bids:d", &[]).unwrap();
+    assert_eq!(plain.trials.signal(0)[2 * 200 + 199], 11.0);
+    let Source::Recordings(recordings) = place.source("bids:d", &[]).unwrap() else {
+        panic!("no recordings")
+    };
+    let report = ptsm_data::check::check(&recordings, None, false, &|_, _| ()).unwrap();
+    assert_eq!(report.people[0].trials.iter().sum::<usize>(), 2);
+    assert_eq!(report.problems[0].kind, ptsm_data::check::ProblemKind::Doubled);
+}
+
+#[test]
+fn what_is_kept_follows_the_channels_of_the_others() {
+    let place = two();
+    let cache = Cache::open(&place.at("cache")).unwrap();
+    let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
+    let load = || {
+        let source = place.source("bids:data", &[]).unwrap();
+        source.load_with(Some(&plain()), None, Wanted::Own, &options).unwrap()
+    };
+    assert_eq!((channels(&load()), load().trials.len()), (vec!["C3", "C4"], 4));
+    // Somebody comes who lacks a channel: the trials that are kept have too many.
+    place.recording("data/sub-03/eeg/sub-03_task-mi_eeg", &["Oz", "C4"], &[]);
+    place.write("data/sub-03/eeg/sub-03_task-mi_events.tsv", EVENTS);
+    assert_eq!((channels(&load()), load().trials.len()), (vec!["C4"], 6));
+}
+
+#[test]
+fn a_decoder_keeps_the_channels_everybody_had() {
+    let place = two();
+    place.recording("data/sub-03/eeg/sub-03_task-mi_eeg", &["Oz", "C4"], &[]);
+    place.write("data/sub-03/eeg/sub-03_task-mi_events.tsv", EVENTS);
+    let own = place.source("bids:data", &[]).unwrap().load(None, None).unwrap();
+    assert_eq!(own.pipeline.pick, Pick::Names(vec!["C4".into()]));
+    assert!(own.notes.iter().any(|note| note.contains("left out: C3, Oz")), "{:?}", own.notes);
+    std::fs::remove_dir_all(place.at("data/sub-03")).unwrap();
+    let later = place.source("bids:data", &[]).unwrap().load(Some(&own.pipeline), None).unwrap();
+    assert_eq!(channels(&later), ["C4"]);
 }

@@ -19,8 +19,9 @@ pub(super) fn samples(header: &Path, named: Option<&str>, notes: &mut Vec<String
 pub(super) fn markers(header: &Path, named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
     let ending = if is_ahdr(header) { "amrk" } else { "vmrk" };
     let found = find(&candidates(header, named, &[ending]), named, notes);
-    if let (None, Some(named)) = (&found, named) {
-        notes.push(format!("the marker file `{named}` is not there: the recording has no events"));
+    // What the header calls it may name a person.
+    if let (None, Some(_)) = (&found, named) {
+        notes.push("the marker file the header names is not there: the recording has no events".into());
     }
     found
 }
@@ -33,9 +34,9 @@ pub(super) fn is_ahdr(header: &Path) -> bool {
 /// The first file that is there.
 fn find(tried: &[PathBuf], named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
     let (i, path) = tried.iter().enumerate().find(|(_, path)| path.is_file())?;
-    if let (1.., Some(named)) = (i, named) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        notes.push(format!("`{named}`, which the header names, is not there; `{name}` is read"));
+    if let (1.., Some(_)) = (i, named) {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        notes.push(format!("the `.{ending}` file the header names is not there; the one beside it is read"));
     }
     Some(path.clone())
 }

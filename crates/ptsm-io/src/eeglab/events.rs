@@ -92,7 +92,8 @@ fn trials(sizes: &Sizes) -> Vec<Stretch> {
 /// A gap's duration is the number of samples that were taken out there.
 fn between_gaps(events: &[Event], sizes: &Sizes) -> Vec<Stretch> {
     let length = sizes.samples();
-    let first = |event: &Event| (event.latency - 0.5).round();
+    // Between samples 2 and 3 stands 2.5; imported segments stand at their first sample. Both count from 1.
+    let first = |event: &Event| (event.latency - 1.0).ceil();
     let mut gaps: Vec<(usize, f64)> = events
         .iter()
         .filter(|event| event.is_gap() && (1.0..length as f64).contains(&first(event)))

@@ -19,7 +19,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let trained = Trained::load(&args.run, &session.cpu)?;
     let subjects: SubjectList = args.subject.to_string().parse()?;
     let data = DataArgs { source: args.data.clone(), subjects: Some(subjects) };
-    let input = for_model(&data, &trained.card, true, session)?;
+    let input = for_model(&data, &run.data, &trained.card, true, session)?;
     let person = input.trials.all();
     if args.shots == 0 {
         return Err(told("`--shots 0` leaves nothing to adapt to", "give at least 1"));

@@ -42,6 +42,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
         protocol: args.protocol.to_string(),
         data: DataFile {
             name: input.name.clone(),
+            with: input.with.clone(),
             fingerprint: input.fingerprint.clone(),
             align: input.pipeline.alignment,
             subjects,

@@ -4,12 +4,14 @@ use serde_json::json;
 
 use super::{Session, Trained};
 use crate::args::PredictArgs;
+use crate::folder;
 use crate::input::for_model;
 use crate::output;
 
 pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
     let trained = Trained::load(&args.run, &session.cpu)?;
-    let input = for_model(&args.data, &trained.card, false, session)?;
+    let run = folder::read(&args.run)?;
+    let input = for_model(&args.data, &run.data, &trained.card, false, session)?;
     let trials = input.trials.all();
     let classes = &trained.card.layout.classes;
     let mut mean = vec![0.0; trials.len() * classes.len()];

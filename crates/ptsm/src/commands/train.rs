@@ -44,6 +44,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         protocol: "train".into(),
         data: DataFile {
             name: input.name.clone(),
+            with: input.with.clone(),
             fingerprint: input.fingerprint.clone(),
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),

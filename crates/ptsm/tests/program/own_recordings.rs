@@ -170,3 +170,36 @@ fn what_cannot_be_added_or_checked() {
         &[Case::new("data add rec --to /proc/x.toml", &["/proc/x.toml", "cannot write"], &["path"])],
     );
 }
+
+#[test]
+fn what_was_chosen_for_training_is_kept_for_scoring() {
+    let place = Place::new();
+    for person in 1..=6 {
+        let folder = format!("study/sub-0{person}/eeg");
+        std::fs::create_dir_all(place.path(&folder)).unwrap();
+        recording(&place, &format!("{folder}/sub-0{person}_task-mi_eeg.edf"), 10 * person);
+    }
+    place.write("study/dataset_description.json", "{\"Name\": \"hands\", \"BIDSVersion\": \"1.9.0\"}");
+    let train =
+        "train --data bids:study --with classes=right:T2,left:T1 --model csp-lda --subjects 1-5 --out run";
+    place.ptsm(train).succeed();
+    let run = String::from_utf8(place.read("run/run.toml")).unwrap();
+    assert!(run.contains("classes = \"right:T2,left:T1\""), "{run}");
+    // Without a word the choices of the run are taken, and told.
+    for line in ["evaluate run --data bids:study", "predict run --data bids:study --subjects 6"] {
+        let done = place.ptsm(line).succeed();
+        assert!(done.stderr.contains("trained with classes=right:T2,left:T1"), "{}", done.stderr);
+        assert!(!done.stderr.contains("no trial of"), "{}", done.stderr);
+    }
+    // Others are told, and what is missing with them.
+    let done = place.ptsm("evaluate run --data bids:study --with classes=left:T1").succeed();
+    assert!(done.stderr.contains("given here: classes=left:T1"), "{}", done.stderr);
+    assert!(done.stderr.contains("no trial of `right`"), "{}", done.stderr);
+    // A file's choices and a flag's go together.
+    place.write("my.toml", "with = [\"classes=right:T2,left:T1\"]");
+    let both =
+        place.ptsm("train --config my.toml --data bids:study --with task=mi --model csp-lda --out both");
+    both.succeed();
+    let run = String::from_utf8(place.read("both/run.toml")).unwrap();
+    assert!(run.contains("classes = \"right:T2,left:T1\"") && run.contains("task = \"mi\""), "{run}");
+}

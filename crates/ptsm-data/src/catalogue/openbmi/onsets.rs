@@ -37,7 +37,7 @@ fn base(smt: Option<&Value>, x: Samples<'_>, places: &[usize]) -> (usize, String
     let &[samples, trials, channels] = &dims[..] else {
         return (1, format!("`t` is taken to count samples from 1: `smt` has {} sizes, not 3", dims.len()));
     };
-    let fits = samples > 0 && trials == places.len() && channels == x.columns;
+    let fits = samples > 0 && channels > 0 && trials == places.len() && channels == x.columns;
     if !fits || samples.saturating_mul(trials).saturating_mul(channels) != real.len() {
         return (
             1,

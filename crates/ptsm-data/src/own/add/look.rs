@@ -5,8 +5,9 @@ use std::path::Path;
 use ptsm_io::mat::{MatFile, Value};
 use ptsm_signal::Event;
 
-use super::super::matrix::{Rows, Variables, Words, matrix, texts, triggers};
+use super::super::matrix::{Rows, Variables, matrix, texts, triggers};
 use super::super::sheet::Sheet;
+use super::super::words::Words;
 use crate::check::scale::{Scale, scale, spread};
 use crate::error::{Error, Result};
 

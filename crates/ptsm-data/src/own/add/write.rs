@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::super::matrix::{Rows, Variables, Words};
+use super::super::matrix::{Rows, Variables};
+use super::super::words::Words;
 use super::codes::EventCode;
 use super::guess::{How, Whose};
 use super::look::Look;

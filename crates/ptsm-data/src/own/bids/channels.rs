@@ -1,6 +1,6 @@
 //! `channels.tsv`: what each signal is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_io::Kind;
 use ptsm_signal::normalise;
@@ -26,8 +26,11 @@ pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<
         }
         return vec!["its signals are renamed by their order in `channels.tsv`".into()];
     }
+    // Of rows of one name the first counts.
+    let named = rows.iter().rev().filter_map(|&row| Some((normalise(row.get("name")?), row)));
+    let by_name: BTreeMap<String, Row<'_>> = named.collect();
     for column in columns.iter_mut() {
-        if let Some(row) = rows.iter().find(|row| row.get("name").is_some_and(|name| column.is(name))) {
+        if let Some(row) = by_name.get(&normalise(&column.name)) {
             correct(column, *row);
         }
     }

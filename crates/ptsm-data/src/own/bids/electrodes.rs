@@ -4,8 +4,10 @@
 //! `coordsystem.json` is often missing or wrong. So a sphere is laid through them, and names that the 10-05 system knows decide about
 //! the orientation.
 
+use std::collections::BTreeMap;
+
 use nalgebra::{Matrix4, Vector4};
-use ptsm_signal::{Position, position};
+use ptsm_signal::{Position, normalise, position};
 
 use super::super::sheet::Column;
 use super::table::Table;
@@ -32,8 +34,10 @@ pub(super) fn apply(columns: &mut [Column], table: &Table, system: &str) -> Vec<
             "its `electrodes.tsv` puts known electrodes elsewhere ({far:.1} radii on average) and is not used"
         )];
     }
+    let by_name: BTreeMap<String, [f64; 3]> =
+        places.iter().map(|(name, place)| (normalise(name), *place)).collect();
     for column in columns.iter_mut().filter(|column| unknown(column)) {
-        if let Some((_, place)) = places.iter().find(|(name, _)| column.is(name)) {
+        if let Some(place) = by_name.get(&normalise(&column.name)) {
             column.position = Some(turn(*place, turned));
         }
     }

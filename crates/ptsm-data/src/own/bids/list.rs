@@ -144,7 +144,7 @@ fn remarks(tree: &Tree, tasks: &BTreeSet<&str>) -> Vec<String> {
             .collect();
         let endings: Vec<String> = endings.into_iter().collect();
         notes.push(format!(
-            "{} recordings are of an unsupported kind: {}",
+            "{} recordings are of an unsupported kind or have no header: {}",
             tree.unsupported.len(),
             endings.join(", ")
         ));

@@ -1,5 +1,6 @@
 //! What is in a BIDS folder: recordings, and the tables that are about them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use super::entities::Entities;
 
 /// Endings of recordings, in lower case.
 const RECORDINGS: [&str; 4] = ["edf", "bdf", "vhdr", "set"];
-/// What belongs to recordings of these endings, or describes them.
-const BESIDE: [&str; 6] = ["eeg", "vmrk", "dat", "fdt", "json", "tsv"];
+/// What belongs to recordings of these endings.
+const BESIDE: [&str; 4] = ["eeg", "vmrk", "dat", "fdt"];
 /// Folders whose files are not as they were recorded.
 const NOT_RAW: [&str; 3] = ["derivatives", "sourcedata", "code"];
 /// How deep recordings lie below a subject's folder at most.
@@ -43,6 +44,8 @@ pub(super) struct Tree {
     /// Labels of people, as their folders have them.
     pub(super) people: Vec<String>,
     root: PathBuf,
+    /// What belongs to recordings.
+    beside: Vec<PathBuf>,
     /// Tables and descriptions.
     sidecars: Vec<Named>,
 }
@@ -64,6 +67,7 @@ impl Tree {
             tree.sort(walked.files.into_iter().filter(raw).collect(), &label);
             tree.people.push(label);
         }
+        tree.unsupported.extend(tree.headless());
         tree.listed = tree.absent();
         tree
     }
@@ -82,8 +86,11 @@ impl Tree {
                 if fetched(&path) {
                     self.sidecars.push(Named { path, person, entities });
                 }
-            } else if entities.suffix == "eeg" && in_place && !BESIDE.contains(&&*entities.extension) {
-                self.unsupported.push(path);
+            } else if entities.suffix == "eeg" && in_place {
+                match BESIDE.contains(&&*entities.extension) {
+                    true => self.beside.push(path),
+                    false => self.unsupported.push(path),
+                }
             }
         }
     }
@@ -120,15 +127,20 @@ impl Tree {
         all
     }
 
+    /// Samples without a header.
+    fn headless(&self) -> Vec<PathBuf> {
+        let known = self.recordings.iter().map(|named| &named.path).chain(&self.not_fetched);
+        let known: BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
+        let samples =
+            |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "eeg" || ending == "fdt");
+        self.beside.iter().filter(samples).filter(|path| !known.contains(&stem(path))).cloned().collect()
+    }
+
     /// Recordings that lists of scans name and that are not there under any of their endings.
     fn absent(&self) -> Vec<PathBuf> {
-        let stem = |path: &Path| {
-            let name = name(path);
-            path.with_file_name(name.split('.').next().unwrap_or_default())
-        };
         let known =
             self.recordings.iter().map(|named| &named.path).chain(&self.not_fetched).chain(&self.unsupported);
-        let known: std::collections::BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
+        let known: BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
         let mut absent = vec![];
         for list in self.sidecars.iter().filter(|named| named.entities.suffix == "scans") {
             let Ok(table) = super::table::Table::read(&list.path) else { continue };
@@ -142,6 +154,11 @@ impl Tree {
         }
         absent
     }
+}
+
+/// A path without what follows the first dot of its name.
+fn stem(path: &Path) -> PathBuf {
+    path.with_file_name(name(path).split('.').next().unwrap_or_default())
 }
 
 /// The folders in a folder, in the order of their names.

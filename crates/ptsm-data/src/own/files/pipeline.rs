@@ -43,6 +43,8 @@ fn over(place: &str, known: &Value, given: &Value) -> Result<Value, (String, Str
             }
             Ok(Value::Object(merged))
         }
+        // The only thing in TOML that JSON has no word for.
+        (_, Value::Null) => Err((format!("`{place}` is no finite number"), "give a number".into())),
         // TOML has no null. Where the setting is a text of its own, `none` is one of its values.
         (Value::String(_), _) => Ok(given.clone()),
         (_, Value::String(text)) if text == "none" => Ok(Value::Null),
@@ -84,6 +86,7 @@ mod tests {
             ("windw_s = [0, 1]", "there is no key `pipeline.windw_s`", "is `window_s` meant?"),
             ("band = { hi_hz = 20 }", "there is no key `pipeline.band.hi_hz`", "high_hz"),
             ("window_s = [1, 0]", "is not a window", "before its end"),
+            ("rate_hz = nan", "`pipeline.rate_hz` is no finite number", "a number"),
             ("window_s = 3", "`[pipeline]`", "configuration file"),
         ] {
             let error = change(text).unwrap_err();

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::super::classes::Classes;
-use super::super::matrix::{Variables, Words};
+use super::super::matrix::Variables;
 use super::super::sheet::microvolts;
+use super::super::words::Words;
 use crate::error::{Error, Result};
 
 /// What a manifest says. All in it fits together.
