@@ -96,7 +96,7 @@ start, cpu_start = time.perf_counter(), cpu_s()
 found = run()
 ms = 1e3 * (time.perf_counter() - start)
 peak = status("VmHWM")
-if by_file:
+if jobs:
     # Their time counts once they have ended.
     joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
     peak += jobs * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
