@@ -80,30 +80,44 @@ fn sections(seeds: usize) -> Vec<Section> {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let data = match &options.data {
         Some(data) => data.clone(),
-        None => unpacked()?.context(
-            "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat",
-        )?,
+        None => {
+            let data = unpacked()?.context(
+                "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat",
+            )?;
+            fs::copy(root().join("docs/p300-8ch.toml"), data.join("p300-8ch/p300-8ch.toml"))
+                .context("docs/p300-8ch.toml cannot be copied beside the recordings")?;
+            data
+        }
     };
-    fs::copy(root().join("docs/p300-8ch.toml"), data.join("p300-8ch/p300-8ch.toml"))
-        .context("docs/p300-8ch.toml cannot be copied beside the recordings")?;
+    if !data.join("p300-8ch/p300-8ch.toml").is_file() {
+        bail!("{}: copy docs/p300-8ch.toml there", data.join("p300-8ch").display());
+    }
     stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     let mut page = String::new();
     for section in sections(options.seeds) {
+        let results: Vec<(&Row, Value)> = section
+            .rows
+            .iter()
+            .map(|row| Ok((row, measured(row, &data, options.seeds)?)))
+            .collect::<Result<_>>()?;
         page += &format!("\n## {}\n\n", section.title);
+        if let Some((_, json)) = results.first() {
+            page += &format!("{}\n\n", protocol(json)?);
+        }
         let heads: Vec<&str> = section.columns.iter().copied().chain(["model"]).collect();
         let numbers =
             section.metrics.iter().flat_map(|(_, name)| [*name, "SD people", "SD seeds", "95 % interval"]);
         let heads: Vec<&str> =
             heads.into_iter().chain(numbers).chain(["people above chance", "seen of the person"]).collect();
         page += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
-        for row in &section.rows {
-            for summary in measured(row, &data)? {
-                page += &line(row, &summary, section.metrics)?;
+        for (row, json) in &results {
+            for summary in json["summary"].as_array().context("a result without a summary")? {
+                page += &line(row, summary, section.metrics)?;
             }
         }
         page += "\n```\n";
         for row in &section.rows {
-            page += &format!("ptsm benchmark {} --out {}\n", row.arguments, folder_name(row));
+            page += &format!("ptsm benchmark {} --out {}\n", row.arguments, folder_name(row, options.seeds));
         }
         page += "```\n";
     }
@@ -111,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The folder of a run: what tells it from the others.
-fn folder_name(row: &Row) -> String {
+fn folder_name(row: &Row, seeds: usize) -> String {
     let data = if row.arguments.contains("p300") { "p300-8ch" } else { "physionet-mi" };
     let cells: Vec<String> = row
         .cells
@@ -122,12 +136,12 @@ fn folder_name(row: &Row) -> String {
             other => other.to_string(),
         })
         .collect();
-    format!("{data}-{}", cells.join("-"))
+    format!("{data}-{}-seeds-{seeds}", cells.join("-"))
 }
 
-/// Runs a row, or continues it, and gives its summaries.
-fn measured(row: &Row, data: &Path) -> Result<Vec<Value>> {
-    let folder = target().join("results").join(folder_name(row));
+/// Runs a row, or continues it, and gives what `--json` tells.
+fn measured(row: &Row, data: &Path, seeds: usize) -> Result<Value> {
+    let folder = target().join("results").join(folder_name(row, seeds));
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", relative(&folder)))?;
     let data = data.to_str().context("the folder of recordings has no name in UTF-8")?;
     println!("{}", relative(&folder));
@@ -142,8 +156,22 @@ fn measured(row: &Row, data: &Path) -> Result<Vec<Value>> {
     if !out.status.success() {
         bail!("{}: {}", relative(&folder), String::from_utf8_lossy(&out.stderr));
     }
-    let json: Value = serde_json::from_slice(&out.stdout).context("ptsm's result is no JSON")?;
-    Ok(json["summary"].as_array().cloned().unwrap_or_default())
+    serde_json::from_slice(&out.stdout).context("ptsm's result is no JSON")
+}
+
+/// Who was scored and what guessing reaches.
+fn protocol(json: &Value) -> Result<String> {
+    let summary = &json["summary"][0];
+    let people = summary["subjects"].as_array().map_or(0, Vec::len);
+    let chance = &summary["chance"];
+    let [level, threshold] = ["level", "pooled_threshold"].map(|key| chance[key].as_f64().map(|x| 100.0 * x));
+    let (Some(name), Some(level), Some(threshold)) = (summary["protocol"].as_str(), level, threshold) else {
+        bail!("a summary without protocol or chance: {summary}");
+    };
+    Ok(format!(
+        "`{name}`, {people} people, {} trials, {} seeds. Guessing: {level:.1} % accuracy; {threshold:.1} % on all trials together at p < 0.001.",
+        chance["pooled_n"], summary["seeds"]
+    ))
 }
 
 fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)]) -> Result<String> {

@@ -20,7 +20,6 @@ macro_rules! number {
     };
 }
 
-#[allow(dead_code)] // each format uses some of them
 impl<'a> Cursor<'a> {
     /// From the first byte.
     pub(crate) fn new(bytes: &'a [u8], place: &'a Place) -> Cursor<'a> {
@@ -71,15 +70,11 @@ impl<'a> Cursor<'a> {
     number!(u8, u8, from_le_bytes);
     number!(u16, u16, from_le_bytes);
     number!(u32, u32, from_le_bytes);
-    number!(u64, u64, from_le_bytes);
-    number!(i16, i16, from_le_bytes);
-    number!(i32, i32, from_le_bytes);
     number!(i64, i64, from_le_bytes);
     number!(f32, f32, from_le_bytes);
     number!(f64, f64, from_le_bytes);
     number!(i32_be, i32, from_be_bytes);
     number!(f32_be, f32, from_be_bytes);
-    number!(f64_be, f64, from_be_bytes);
 
     /// Something that does not fit here.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {

@@ -17,12 +17,14 @@ mod error;
 pub mod fif;
 mod formats;
 pub mod gdf;
+mod kind;
 pub mod mat;
 pub mod npy;
 pub mod npz;
 mod opened;
 mod records;
 mod stored;
+mod unit;
 
 pub use bytes::Bytes;
 pub use error::{Error, Place, Result};

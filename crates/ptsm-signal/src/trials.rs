@@ -122,6 +122,15 @@ impl Samples {
             Samples::Lent(lent) => (**lent).as_ref(),
         }
     }
+
+    /// To change them: a copy where they are lent or shared.
+    fn own(&mut self) -> &mut Vec<f32> {
+        if let Samples::Lent(lent) = self {
+            *self = Samples::Own(Arc::new((**lent).as_ref().to_vec()));
+        }
+        let Samples::Own(own) = self else { unreachable!("lent samples were copied just now") };
+        Arc::make_mut(own)
+    }
 }
 
 impl Trials {
@@ -187,13 +196,7 @@ impl Trials {
         let one = self.layout.channels.len() * self.layout.samples;
         let at = self.block(trial);
         let block = &mut self.blocks[at];
-        if let Samples::Lent(lent) = &block.samples {
-            block.samples = Samples::Own(Arc::new((**lent).as_ref().to_vec()));
-        }
-        match &mut block.samples {
-            Samples::Own(own) => &mut Arc::make_mut(own)[(trial - block.first) * one..][..one],
-            Samples::Lent(_) => &mut [],
-        }
+        &mut block.samples.own()[(trial - block.first) * one..][..one]
     }
 
     /// Which block a trial is in.

@@ -11,7 +11,7 @@ use crate::arrays::Wanted;
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::source::{Loaded, people};
+use crate::source::{Loaded, choose, people};
 use crate::subjects::SubjectList;
 
 impl Recordings {
@@ -49,10 +49,7 @@ impl Recordings {
             None => self.set.pipeline(&self.options)?,
         };
         let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
-        let chosen = match subjects {
-            Some(list) => list.choose(&present)?,
-            None => present,
-        };
+        let chosen = choose(present, subjects)?;
         let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
         let labels = Labels::new(&found.classes, wanted, &about.id)?;
         let work = Work::new(self, &found.classes, &labels, &pipeline, options)?;

@@ -165,7 +165,11 @@ fn window_s(trials: &Trials) -> [f64; 2] {
     [layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz]
 }
 
-fn choose(present: BTreeSet<SubjectId>, subjects: Option<&SubjectList>) -> Result<BTreeSet<SubjectId>> {
+/// The people asked for, or everybody.
+pub(crate) fn choose(
+    present: BTreeSet<SubjectId>,
+    subjects: Option<&SubjectList>,
+) -> Result<BTreeSet<SubjectId>> {
     match subjects {
         Some(list) => list.choose(&present),
         None => Ok(present),

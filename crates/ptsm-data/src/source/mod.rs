@@ -6,6 +6,7 @@ mod people;
 use std::path::{Path, PathBuf};
 
 pub use load::Loaded;
+pub(crate) use load::choose;
 pub(crate) use people::{people, places};
 
 use crate::catalogue::DATA_SETS;

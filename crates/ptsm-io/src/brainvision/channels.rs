@@ -7,7 +7,9 @@ use ptsm_signal::Position;
 use super::header::Written;
 use super::text::{Entries, Entry, unescape};
 use crate::error::{Place, Result};
-use crate::opened::{Kind, Signal};
+use crate::kind::kind_of;
+use crate::opened::Signal;
+use crate::unit::voltage;
 
 /// A signal and what its numbers are multiplied by.
 #[derive(Debug)]
@@ -71,44 +73,20 @@ fn scaled(place: &Place, info: &Entry, written: &Written, rate_hz: f64) -> Resul
             info.error(place, format!("the resolution `{text}` is no number other than zero"))
         })?,
     };
-    // UTF-8 read as Latin-1 and written again has this letter in front of the micro sign.
-    let unit = unit.replace('Â', "");
-    let (unit, factor) = match voltage(&unit) {
-        Some((unit, factor)) => (unit.to_string(), Some(factor)),
+    // Without a unit it is microvolts.
+    let (unit, factor) = match voltage(if unit.is_empty() { "uV" } else { unit }) {
+        Some((unit, factor)) => (unit, Some(factor)),
         None => (unit, None),
     };
     let mut signal = Signal::new(unescape(name), rate_hz, 0);
-    signal.kind = if factor.is_some() { kind(&signal.name) } else { Kind::Other };
-    signal.unit = unit;
+    signal.kind = kind_of(&signal.name, unit);
+    signal.unit = unit.to_string();
     signal.microvolts = factor.is_some();
     let gain = resolution * factor.unwrap_or(1.0);
     if let Written::Binary(encoding) = written {
         signal.range = encoding.range(gain);
     }
     Ok(Scaled { signal, gain })
-}
-
-/// A voltage spelled plainly, and how many microvolts it is.
-fn voltage(unit: &str) -> Option<(&'static str, f64)> {
-    match unit {
-        "" | "µV" | "μV" | "uV" | "UV" => Some(("uV", 1.0)),
-        "mV" => Some(("mV", 1e3)),
-        "V" => Some(("V", 1e6)),
-        "nV" => Some(("nV", 1e-3)),
-        _ => None,
-    }
-}
-
-/// What a voltage is of. The format has no field for it; only names tell.
-fn kind(name: &str) -> Kind {
-    let name = name.to_uppercase();
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    match () {
-        _ if has(&["EOG"]) => Kind::Eog,
-        _ if has(&["EMG"]) => Kind::Emg,
-        _ if has(&["ECG", "EKG"]) => Kind::Ecg,
-        _ => Kind::Eeg,
-    }
 }
 
 /// `radius,theta,phi`: degrees from the top and from the right ear. Radius 0 is a place nobody knows; others are in millimetres
@@ -124,6 +102,7 @@ fn position(text: &str) -> Option<Position> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opened::Kind;
     use crate::stored::{Encoding, Number};
 
     const INT_16: Written = Written::Binary(Encoding { number: Number::I16, big_endian: false });

@@ -3,6 +3,7 @@
 use ptsm_signal::Position;
 
 use super::sizes::Sizes;
+use crate::kind::kind_of;
 use crate::mat::Value;
 use crate::opened::{Kind, Signal};
 
@@ -28,7 +29,7 @@ fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> Signal {
     let text = |name: &str| field(name).and_then(Value::label).unwrap_or_default();
     let name =
         Some(text("labels")).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("EEG{:03}", i + 1));
-    let kind = kind(&text("type"));
+    let kind = kind(&text("type"), &name);
     let microvolts = !matches!(kind, Kind::Stimulus | Kind::Other);
     let number = |name: &str| field(name).and_then(Value::number);
     Signal {
@@ -40,9 +41,11 @@ fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> Signal {
     }
 }
 
-fn kind(name: &str) -> Kind {
-    match name.to_uppercase().as_str() {
-        "" | "EEG" => Kind::Eeg,
+/// What the type says; where it says nothing, what the name does.
+fn kind(of: &str, name: &str) -> Kind {
+    match of.to_uppercase().as_str() {
+        "" => kind_of(name, "uV"),
+        "EEG" => Kind::Eeg,
         "EOG" | "HEOG" | "VEOG" => Kind::Eog,
         "EMG" => Kind::Emg,
         "ECG" | "EKG" => Kind::Ecg,

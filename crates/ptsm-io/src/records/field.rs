@@ -1,7 +1,9 @@
 //! What a header says about one signal.
 
-use super::{Lane, Ranges, Scale, Value, kind_of, voltage};
+use super::{Lane, Ranges, Scale, Value};
+use crate::kind::kind_of;
 use crate::opened::{Kind, Signal};
+use crate::unit::voltage;
 
 /// One signal of a file of records.
 #[derive(Debug)]

@@ -2,9 +2,7 @@
 //! then of the second, and so on.
 
 mod field;
-mod kind;
 mod scale;
-mod unit;
 mod value;
 
 use std::ops::Range;
@@ -13,9 +11,7 @@ use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::opened::Samples;
 
-use kind::kind_of;
 use scale::Scale;
-use unit::voltage;
 
 pub(crate) use field::{Field, rate_hz, sort_out};
 pub(crate) use scale::Ranges;

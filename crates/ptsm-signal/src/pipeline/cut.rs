@@ -54,7 +54,6 @@ impl Pipeline {
         self.check()?;
         recording.check()?;
         let selection = Selection::new(self, &recording.channels)?;
-        check_numbers(recording, &selection)?;
         let cues = Cues::new(cues)?;
         let found = cues.find(&recording.events)?;
 
@@ -73,6 +72,7 @@ impl Pipeline {
             }
         }
         stretches.retain(|stretch| !stretch.cues.is_empty());
+        stretches.iter().try_for_each(|stretch| check_numbers(recording, &selection, &stretch.range))?;
 
         let (channels, samples) = (selection.picked.len(), grid.window.samples);
         let mut x = vec![0.0; inside.len() * channels * samples];
@@ -117,12 +117,12 @@ impl Pipeline {
 }
 
 /// Refuses samples that are no numbers in the channels that are used: a filter would spread them.
-fn check_numbers(recording: &Recording, selection: &Selection) -> Result<()> {
+fn check_numbers(recording: &Recording, selection: &Selection, range: &Range<usize>) -> Result<()> {
     for channel in selection.used() {
-        let samples = recording.channel(channel);
+        let samples = &recording.channel(channel)[range.clone()];
         if let Some(at) = not_a_number(samples) {
             let (name, value) = (&recording.channels[channel].name, samples[at]);
-            let time = at as f64 / recording.rate_hz;
+            let time = (range.start + at) as f64 / recording.rate_hz;
             return Err(Error::data(
                 format!("channel `{name}`"),
                 format!("the sample at {time:.3} s is {value}, not a number"),

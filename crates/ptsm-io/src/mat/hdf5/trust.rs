@@ -14,7 +14,11 @@ pub(super) fn most(length: u64) -> u64 {
     length.saturating_mul(MOST_PER_BYTE).max(ALWAYS)
 }
 
-/// Bytes of a dataset's values, of which `most` may be read from a file of some length.
+/// What looking at a chunk costs, in bytes of values: references may lead to the same dataset over and over. Each chunk takes more than
+/// 40 bytes of the file, so a file that is what it seems can pay for all of them.
+const CHUNK: u64 = 4096;
+
+/// What a dataset costs in bytes of values, of which `most` may be read from a file of some length.
 pub(super) fn check(dataset: &Dataset, most: u64, length: u64, place: &Place) -> Result<u64> {
     let fault = |error| fault(place, &error);
     let size = dataset.element_size().map_err(fault)?;
@@ -26,9 +30,9 @@ pub(super) fn check(dataset: &Dataset, most: u64, length: u64, place: &Place) ->
     };
     let Some(chunk_shape) = dataset.chunk_shape().map_err(fault)? else { return Ok(whole) };
     let one = bytes(&chunk_shape).unwrap_or(u64::MAX);
-    let mut stored = 0_u64;
+    let (mut stored, mut cost) = (0_u64, whole);
     for chunk in dataset.chunks().map_err(fault)? {
-        stored = stored.saturating_add(chunk.storage_size);
+        (stored, cost) = (stored.saturating_add(chunk.storage_size), cost.saturating_add(CHUNK));
         let inside = chunk.offset.iter().zip(&shape).all(|(at, size)| at < size);
         if !inside || stored > length || one > chunk.storage_size.saturating_mul(MOST_PER_BYTE) {
             let (at, packed) = (&chunk.offset, chunk.storage_size);
@@ -36,5 +40,9 @@ pub(super) fn check(dataset: &Dataset, most: u64, length: u64, place: &Place) ->
             return Err(Error::format(&place.at(chunk.address), message).with_hint(HINT));
         }
     }
-    Ok(whole)
+    if cost > most {
+        let message = "more chunks are referred to than the file can hold";
+        return Err(Error::format(place, message).with_hint(HINT));
+    }
+    Ok(cost)
 }

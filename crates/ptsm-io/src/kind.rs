@@ -2,8 +2,8 @@
 
 use ptsm_signal::position;
 
-use super::voltage;
 use crate::opened::Kind;
+use crate::unit::voltage;
 
 /// Words labels begin with, as in the labels EDF+ recommends and those of sleep laboratories.
 const WORDS: &[(Kind, &[&str])] = &[
