@@ -1,5 +1,5 @@
 //! What a developer runs: `cargo xtask test`, `cargo xtask bench engine|io`, `cargo xtask golden`, `cargo xtask masks`,
-//! `cargo xtask results`, `cargo xtask draw`.
+//! `cargo xtask results`, `cargo xtask fuzz`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
 #![allow(clippy::print_stdout)] // a command-line tool: standard output is what it is for
@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod draw;
+mod fuzz;
 mod golden;
 mod masks;
 mod peak;
@@ -46,6 +47,8 @@ enum Command {
     Masks(masks::Options),
     /// Measure decoders on real recordings and write `docs/results.md`.
     Results(results::Options),
+    /// Feed the readers of every format with bytes from anywhere.
+    Fuzz(fuzz::Options),
     /// Draw PTSM's graph for the documentation.
     Draw,
     /// One side of a benchmark, driven by JSON lines on standard input.
@@ -67,6 +70,7 @@ impl Command {
             Command::Golden(options) => golden::run(&options),
             Command::Masks(options) => masks::run(&options),
             Command::Results(options) => results::run(&options),
+            Command::Fuzz(options) => fuzz::run(&options),
             Command::Draw => draw::run(),
             Command::Worker => worker::run(),
             Command::Reading => worker::reading::run(),
