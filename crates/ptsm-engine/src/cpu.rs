@@ -70,6 +70,12 @@ pub struct Cpu {
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
+impl std::fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cpu({} threads, {:?})", self.threads, self.isa)
+    }
+}
+
 impl Cpu {
     /// All cores, best instruction set.
     pub fn new() -> Result<Cpu> {

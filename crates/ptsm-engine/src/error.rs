@@ -35,6 +35,9 @@ pub enum Error {
     /// A program that cannot be compiled, run or trained as asked for.
     #[error("program: {0}")]
     Program(String),
+    /// A GPU that is not there, or cannot do what it is asked for.
+    #[error("gpu: {0}")]
+    Device(String),
     /// A file that could not be read, written or understood.
     #[error("{}: {message}", .path.display())]
     File {

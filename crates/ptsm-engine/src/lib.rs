@@ -120,6 +120,8 @@
 //! `unsafe` exists in `kernels/` only.
 
 mod cpu;
+mod cuda;
+mod device;
 mod draw;
 mod error;
 mod gradient;
@@ -133,8 +135,11 @@ mod random;
 mod real;
 mod schedule;
 mod step;
+mod table;
 
 pub use cpu::{Cpu, Isa};
+pub use cuda::Cuda;
+pub use device::Device;
 pub use error::{Error, Result};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
 pub use lower::Mode;
@@ -144,3 +149,4 @@ pub use program::{Feed, Objective, Program};
 pub use real::Real;
 pub use schedule::{Schedule, Shape};
 pub use step::{Adam, Checkpoint, Decay, Step, StepSpec};
+pub use table::Table;

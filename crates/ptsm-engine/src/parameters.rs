@@ -4,26 +4,30 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use safetensors::tensor::{SafeTensors, TensorView};
 
 use crate::cpu::{Buffer, buffer};
+use crate::cuda::{Cuda, Remote};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Tensor};
 use crate::real::Real;
 
-/// Parameters and running statistics of R replicas of one network.
-#[derive(Clone)]
+/// Parameters and running statistics of R replicas of one network. A GPU that trains them keeps them; what is read comes back.
 pub struct Parameters<T> {
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) replicas: Vec<Replica<T>>,
     pub(crate) signature: u64,
+    /// Where they are on a GPU.
+    remote: Mutex<Option<Remote>>,
 }
 
 /// One replica's.
 #[derive(Clone)]
 pub(crate) struct Replica<T> {
-    pub(crate) values: Vec<Buffer<T>>,
+    /// Empty where the GPU has newer ones: see [`Parameters::values`].
+    values: OnceLock<Vec<Buffer<T>>>,
     /// Random numbers of this replica, at start and in every step, follow from this alone.
     pub(crate) seed: u64,
     /// Changes whenever a value may have: what was computed from values with the same stamp is still right.
@@ -45,33 +49,114 @@ impl<T> std::fmt::Debug for Parameters<T> {
     }
 }
 
+impl<T> Replica<T> {
+    fn new(values: Vec<Buffer<T>>, seed: u64, stamp: u64) -> Replica<T> {
+        Replica { values: OnceLock::from(values), seed, stamp }
+    }
+
+    /// Values that [`Parameters::fetch`] has made sure of.
+    pub(crate) fn values(&self) -> &[Buffer<T>] {
+        self.values.get().expect("parameters are fetched before they are used")
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut Vec<Buffer<T>> {
+        self.values.get_mut().expect("parameters are fetched before they are changed")
+    }
+}
+
+/// What a clone holds is here, wherever the original's are.
+impl<T: Real> Clone for Parameters<T> {
+    fn clone(&self) -> Parameters<T> {
+        // A GPU that does not answer any more has lost them; whoever reads the clone is told.
+        let _ = self.fetch();
+        Parameters {
+            tensors: self.tensors.clone(),
+            replicas: self.replicas.clone(),
+            signature: self.signature,
+            remote: Mutex::new(None),
+        }
+    }
+}
+
 impl<T: Real> Parameters<T> {
+    fn of(tensors: Vec<Tensor>, replicas: Vec<Replica<T>>) -> Parameters<T> {
+        let signature = Graph::signature(&tensors);
+        Parameters { tensors, replicas, signature, remote: Mutex::new(None) }
+    }
+
+    /// Makes sure that all values are here.
+    pub(crate) fn fetch(&self) -> Result<()> {
+        (0..self.replicas.len()).try_for_each(|r| self.values(r).map(|_| ()))
+    }
+
+    /// A replica's values, brought back from the GPU where it has newer ones.
+    fn values(&self, replica: usize) -> Result<&[Buffer<T>]> {
+        let own = &self.replicas[replica];
+        if let Some(values) = own.values.get() {
+            return Ok(values);
+        }
+        let remote = self.remote.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(remote) = &*remote else {
+            return Err(Error::Device("the parameters were lost with the GPU that had them".into()));
+        };
+        let mut values: Vec<Buffer<T>> = self.tensors.iter().map(|t| buffer(t.len())).collect();
+        remote.download(replica, |i, from| {
+            values[i].iter_mut().zip(from).for_each(|(v, x)| *v = T::of(f64::from(*x)));
+        })?;
+        Ok(own.values.get_or_init(|| values))
+    }
+
+    /// The same where an error has no place.
+    ///
+    /// # Panics
+    /// Where the GPU that has them does not answer any more.
+    pub(crate) fn lent(&self, replica: usize) -> &[Buffer<T>] {
+        self.values(replica).expect("the GPU answers")
+    }
+
+    /// Lends the parameters as they are on a GPU, brought there where it has not these.
+    pub(crate) fn on<R>(&self, device: &Cuda, body: impl FnOnce(&Remote) -> Result<R>) -> Result<R> {
+        let mut remote = self.remote.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = match &mut *remote {
+            Some(there) => there,
+            none => none.insert(Remote::new(device, &self.tensors, self.replicas.len())?),
+        };
+        for (r, own) in self.replicas.iter().enumerate() {
+            // Without values here, those on the GPU are the newest.
+            if let (false, Some(values)) = (there.has(r, own.stamp), own.values.get()) {
+                there.upload(r, own.stamp, values.iter().map(|v| bytemuck::cast_slice(v)))?;
+            }
+        }
+        body(there)
+    }
+
+    /// The GPU has moved a replica.
+    pub(crate) fn moved(&mut self, replica: usize) {
+        let own = &mut self.replicas[replica];
+        own.stamp = new_stamp();
+        own.values = OnceLock::new();
+        if let Some(remote) = self.remote.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            remote.moved(replica, own.stamp);
+        }
+    }
+
     /// Start values, one replica per seed.
     pub fn new(graph: &Graph, seeds: &[u64]) -> Result<Parameters<T>> {
         if seeds.is_empty() {
             return Err(Error::Program("parameters need at least 1 seed, one per replica".into()));
         }
-        let replica = |&seed: &u64| Replica {
-            values: graph
-                .tensors()
-                .iter()
-                .enumerate()
-                .map(|(i, t)| {
-                    let mut start = vec![0.0; t.len()];
-                    t.init.fill(seed, i as u32, &mut start);
-                    let mut values = buffer(t.len());
-                    values.iter_mut().zip(&start).for_each(|(v, s)| *v = T::of(*s));
-                    values
-                })
-                .collect(),
-            seed,
-            stamp: new_stamp(),
+        let values = |seed: u64| {
+            let each = graph.tensors().iter().enumerate().map(|(i, t)| {
+                let mut start = vec![0.0; t.len()];
+                t.init.fill(seed, i as u32, &mut start);
+                let mut values = buffer(t.len());
+                values.iter_mut().zip(&start).for_each(|(v, s)| *v = T::of(*s));
+                values
+            });
+            each.collect()
         };
-        Ok(Parameters {
-            tensors: graph.tensors().to_vec(),
-            replicas: seeds.iter().map(replica).collect(),
-            signature: Graph::signature(graph.tensors()),
-        })
+        let replicas = seeds.iter().map(|&seed| Replica::new(values(seed), seed, new_stamp()));
+        Ok(Parameters::of(graph.tensors().to_vec(), replicas.collect()))
     }
 
     /// Number of replicas.
@@ -104,14 +189,16 @@ impl<T: Real> Parameters<T> {
     /// A tensor's values in one replica.
     pub fn get(&self, replica: usize, name: &str) -> Result<&[T]> {
         let i = self.index(name)?;
-        Ok(&self.replica(replica)?.values[i])
+        self.replica(replica)?;
+        Ok(&self.values(replica)?[i])
     }
 
     /// Replaces a tensor's values in one replica.
     pub fn set(&mut self, replica: usize, name: &str, values: &[T]) -> Result<()> {
         let i = self.index(name)?;
         self.replica(replica)?;
-        let (tensor, own) = (&self.tensors[i], &mut self.replicas[replica].values[i]);
+        self.values(replica)?;
+        let (tensor, own) = (&self.tensors[i], &mut self.replicas[replica].values_mut()[i]);
         let wrong = |message| Err(Error::Tensor { name: name.into(), message });
         if own.len() != values.len() {
             let (n, shape) = (values.len(), &tensor.shape);
@@ -128,8 +215,8 @@ impl<T: Real> Parameters<T> {
     /// Writes one replica as safetensors, with metadata; beside the target first, then renamed.
     pub fn save(&self, replica: usize, path: &Path, metadata: HashMap<String, String>) -> Result<()> {
         let wrong = |message: String| Error::File { path: path.into(), message };
-        let own = self.replica(replica)?;
-        let views = self.tensors.iter().zip(&own.values).map(|(t, values)| {
+        self.replica(replica)?;
+        let views = self.tensors.iter().zip(self.values(replica)?).map(|(t, values)| {
             TensorView::new(T::DTYPE, t.shape.clone(), bytemuck::cast_slice(values))
                 .map(|view| (&*t.name, view))
                 .map_err(|e| wrong(format!("tensor `{}` cannot be written: {e}", t.name)))
@@ -144,7 +231,7 @@ impl<T: Real> Parameters<T> {
     pub fn load(&mut self, replica: usize, path: &Path) -> Result<()> {
         self.replica(replica)?;
         let loaded = read_tensors(&self.tensors, path)?;
-        self.replicas[replica].values = loaded;
+        self.replicas[replica].values = OnceLock::from(loaded);
         self.replicas[replica].stamp = new_stamp();
         Ok(())
     }
@@ -152,11 +239,7 @@ impl<T: Real> Parameters<T> {
     /// One replica from a file made by [`save`](Self::save). Nothing is allocated that the file does not hold.
     pub fn from_file(graph: &Graph, seed: u64, path: &Path) -> Result<Parameters<T>> {
         let values = read_tensors(graph.tensors(), path)?;
-        Ok(Parameters {
-            tensors: graph.tensors().to_vec(),
-            replicas: vec![Replica { values, seed, stamp: new_stamp() }],
-            signature: Graph::signature(graph.tensors()),
-        })
+        Ok(Parameters::of(graph.tensors().to_vec(), vec![Replica::new(values, seed, new_stamp())]))
     }
 
     /// Makes the replicas one network per seed again, all with the values of one of them.
@@ -165,11 +248,9 @@ impl<T: Real> Parameters<T> {
         if seeds.is_empty() {
             return Err(Error::Program("parameters need at least 1 seed, one per replica".into()));
         }
-        let replicas = seeds
-            .iter()
-            .map(|&seed| Replica { values: own.values.clone(), seed, stamp: own.stamp })
-            .collect();
-        Ok(Parameters { tensors: self.tensors.clone(), replicas, signature: self.signature })
+        let (stamp, values) = (own.stamp, self.values(from)?);
+        let replicas = seeds.iter().map(|&seed| Replica::new(values.to_vec(), seed, stamp));
+        Ok(Parameters::of(self.tensors.clone(), replicas.collect()))
     }
 }
 

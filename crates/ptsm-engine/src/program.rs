@@ -1,6 +1,10 @@
 //! A graph made ready to run: its nodes in order, each with a place in memory that was decided beforehand.
 
+use std::sync::OnceLock;
+
 use crate::cpu::{Buffer, Cpu, buffer};
+use crate::cuda::{Engine, Fed, Moved, Wanted};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
 use crate::graph::{Graph, Id, Input, Tensor};
@@ -9,6 +13,8 @@ use crate::ops::{Call, Op, count};
 use crate::parameters::{Parameters, Replica};
 use crate::random::Draw;
 use crate::real::Real;
+use crate::step::Adam;
+use crate::table::Table;
 
 /// Where a value is found while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +30,12 @@ const MOST: usize = 6;
 
 /// One operation with everything it needs to run.
 #[derive(Debug)]
-struct Instruction {
-    op: Op,
-    inputs: Vec<(Place, Vec<usize>)>,
-    slot: usize,
-    shape: Vec<usize>,
-    work: Option<(usize, usize)>,
+pub(crate) struct Instruction {
+    pub(crate) op: Op,
+    pub(crate) inputs: Vec<(Place, Vec<usize>)>,
+    pub(crate) slot: usize,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) work: Option<(usize, usize)>,
     /// The value follows from parameters alone: it is made again only when they have changed.
     constant: bool,
 }
@@ -45,6 +51,13 @@ pub enum Feed<'a, T> {
     Rows {
         /// The data set.
         data: &'a [T],
+        /// Which rows, per replica.
+        rows: &'a [u32],
+    },
+    /// The same from a table, which a GPU gets once and keeps.
+    Table {
+        /// The data set.
+        table: &'a Table<'a, T>,
         /// Which rows, per replica.
         rows: &'a [u32],
     },
@@ -106,15 +119,26 @@ struct Memory<T> {
     slots: Vec<Buffer<T>>,
     /// The state of the parameters that constant values were made from.
     stamp: Option<u64>,
-    /// Runs made: the step that random numbers are drawn for.
-    runs: u32,
     /// How the run in progress ended.
     outcome: Result<()>,
 }
 
+/// Where a program runs, and its memory there.
+enum Home<T> {
+    Cpu(Cpu, Vec<Memory<T>>),
+    /// The gradients that were asked for since the last run come back: `[replica][gradient]`.
+    Cuda(Box<Engine>, Vec<Vec<OnceLock<Vec<T>>>>),
+}
+
+/// What moves parameters after a run: the optimizer, each replica's learning rate and its moves so far.
+pub(crate) type Moves<'a> = (&'a Adam, &'a [f64], &'a [u64]);
+
 /// A compiled graph. Makes its values for all replicas at once; changes nothing outside itself.
 pub struct Program<T> {
-    cpu: Cpu,
+    home: Home<T>,
+    replicas: usize,
+    /// Runs made by each replica: the step that random numbers are drawn for.
+    runs: Vec<u32>,
     instructions: Vec<Instruction>,
     inputs: Vec<(Input, usize)>,
     outputs: Vec<(Place, Vec<usize>)>,
@@ -122,7 +146,6 @@ pub struct Program<T> {
     pub(crate) gradients: Vec<(usize, Option<Place>)>,
     /// Statistics and where their new values are.
     pub(crate) updates: Vec<(usize, Place)>,
-    memory: Vec<Memory<T>>,
     /// The tensors it was compiled for.
     tensors: Vec<Tensor>,
     /// Of those tensors.
@@ -133,8 +156,14 @@ pub struct Program<T> {
 
 impl<T: Real> Program<T> {
     /// Compiles what is needed for some values, in one mode, for R replicas.
-    pub fn new(graph: &Graph, mode: Mode, outputs: &[Id], replicas: usize, cpu: &Cpu) -> Result<Program<T>> {
-        Self::compile(graph, mode, outputs, &[], replicas, cpu)
+    pub fn new(
+        graph: &Graph,
+        mode: Mode,
+        outputs: &[Id],
+        replicas: usize,
+        device: impl Into<Device>,
+    ) -> Result<Program<T>> {
+        Self::compile(graph, mode, outputs, &[], None, replicas, device.into())
     }
 
     pub(crate) fn compile(
@@ -142,8 +171,9 @@ impl<T: Real> Program<T> {
         mode: Mode,
         outputs: &[Id],
         objectives: &[Objective],
+        adam: Option<Adam>,
         replicas: usize,
-        cpu: &Cpu,
+        device: Device,
     ) -> Result<Program<T>> {
         if replicas == 0 {
             return Err(Error::Program("a program needs at least 1 replica".into()));
@@ -157,7 +187,8 @@ impl<T: Real> Program<T> {
         }
         let mut lowered = lower(graph, mode, &keep)?;
         // A program that moves nothing meets the same parameters again and again.
-        let applies = objectives.is_empty();
+        let on_cpu = matches!(device, Device::Cpu(_));
+        let applies = objectives.is_empty() && on_cpu;
         if applies {
             lowered = prepack(lowered)?;
         }
@@ -186,41 +217,76 @@ impl<T: Real> Program<T> {
             .chain(moved.iter().filter_map(|(_, g)| *g))
             .chain(updates.iter().map(|(_, id)| *id))
             .collect();
-        let plan = Plan::new(&lowered.graph, &kept, applies);
+        let plan = Plan::new(&lowered.graph, &kept, applies, on_cpu);
         let place = |id: Id| plan.place(&lowered.graph, id);
-        let memory = (0..replicas).map(|_| Memory {
-            slots: plan.sizes.iter().map(|&n| buffer(n)).collect(),
-            stamp: None,
-            runs: 0,
-            outcome: Ok(()),
-        });
+        let instructions = plan.instructions(&lowered.graph);
+        let inputs = plan.inputs(&lowered.graph);
+        let outputs: Vec<_> = outputs.iter().map(|&o| (place(o), lowered.graph.shape(o).to_vec())).collect();
+        let gradients: Vec<_> = moved.into_iter().map(|(tensor, grad)| (tensor, grad.map(place))).collect();
+        let updates: Vec<_> = updates.into_iter().map(|(tensor, id)| (tensor, place(id))).collect();
+        let home = match device {
+            Device::Cpu(cpu) => {
+                let memory = (0..replicas).map(|_| Memory {
+                    slots: plan.sizes.iter().map(|&n| buffer(n)).collect(),
+                    stamp: None,
+                    outcome: Ok(()),
+                });
+                Home::Cpu(cpu, memory.collect())
+            }
+            Device::Cuda(cuda) => {
+                if size_of::<T>() != size_of::<f32>() {
+                    return Err(Error::Device("programs in f64 run on the CPU only".into()));
+                }
+                let wanted = Wanted {
+                    instructions: &instructions,
+                    sizes: &plan.sizes,
+                    inputs: &inputs,
+                    outputs: &outputs,
+                    gradients: &gradients,
+                    updates: &updates,
+                    tensors: graph.tensors(),
+                    adam,
+                };
+                let fetched = vec![vec![OnceLock::new(); gradients.len()]; replicas];
+                Home::Cuda(Box::new(Engine::new(&cuda, &wanted, replicas)?), fetched)
+            }
+        };
         Ok(Program {
-            cpu: cpu.clone(),
-            inputs: plan.inputs(&lowered.graph),
-            outputs: outputs.iter().map(|&o| (place(o), lowered.graph.shape(o).to_vec())).collect(),
-            gradients: moved.into_iter().map(|(tensor, grad)| (tensor, grad.map(place))).collect(),
-            updates: updates.into_iter().map(|(tensor, id)| (tensor, place(id))).collect(),
-            memory: memory.collect(),
+            home,
+            replicas,
+            runs: vec![0; replicas],
+            inputs,
+            outputs,
+            gradients,
+            updates,
             tensors: graph.tensors().to_vec(),
             signature: Graph::signature(graph.tensors()),
             declared: graph.inputs().iter().map(|i| i.name.clone()).collect(),
-            instructions: plan.instructions(&lowered.graph),
+            instructions,
         })
     }
 
     /// Number of replicas.
     pub fn replicas(&self) -> usize {
-        self.memory.len()
+        self.replicas
     }
 
     /// The program's own memory in bytes, all replicas: activations, gradients and workspace.
     pub fn bytes(&self) -> usize {
-        self.memory.iter().flat_map(|m| &m.slots).map(|s| s.len() * size_of::<T>()).sum()
+        match &self.home {
+            Home::Cpu(_, memory) => {
+                memory.iter().flat_map(|m| &m.slots).map(|s| s.len() * size_of::<T>()).sum()
+            }
+            Home::Cuda(engine, _) => engine.bytes(),
+        }
     }
 
-    /// Number of operations in one run.
+    /// Number of operations in one run; on a GPU, of kernels.
     pub fn len(&self) -> usize {
-        self.instructions.len()
+        match &self.home {
+            Home::Cpu(..) => self.instructions.len(),
+            Home::Cuda(engine, _) => engine.len(),
+        }
     }
 
     /// Whether a run does nothing but pass values on.
@@ -230,51 +296,82 @@ impl<T: Real> Program<T> {
 
     /// Computes all outputs. Inputs are given by name, each one the program needs exactly once.
     pub fn run(&mut self, parameters: &Parameters<T>, feeds: &[(&str, Feed<'_, T>)]) -> Result<()> {
-        self.forward(parameters, feeds, None)
+        self.forward(parameters, feeds, None, None)
     }
 
+    /// On a GPU `moves` moves the parameters too.
     pub(crate) fn forward(
         &mut self,
         parameters: &Parameters<T>,
         feeds: &[(&str, Feed<'_, T>)],
         active: Option<&[bool]>,
+        moves: Option<Moves<'_>>,
     ) -> Result<()> {
         self.fits(parameters)?;
         self.check_feeds(feeds)?;
-        let Program { cpu, instructions, inputs, memory, .. } = self;
-        let (cpu, instructions, inputs) = (&*cpu, &*instructions, &*inputs);
         let active = |r: usize| active.is_none_or(|a| a[r]);
-        let inner = &cpu.inside(memory.len());
-        // All inputs of all replicas are checked before any replica runs, so that a refused run leaves no trace.
-        cpu.enter(|| {
-            cpu.each(memory, |r, memory| {
-                memory.outcome = if active(r) { fill_all(inner, inputs, feeds, r, memory) } else { Ok(()) };
-            });
-        });
-        // The first in order, not in time, so that errors too are repeatable.
-        memory.iter_mut().try_for_each(|m| std::mem::replace(&mut m.outcome, Ok(())))?;
-        let run = |r: usize, memory: &mut Memory<T>| {
-            let own = &parameters.replicas[r];
-            let draw = Draw { seed: own.seed, step: memory.runs };
-            let known = memory.stamp == Some(own.stamp);
-            for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
-                instruction.run(inner, &mut memory.slots, &own.values, draw);
+        let Program { home, instructions, inputs, runs, replicas, .. } = self;
+        match home {
+            Home::Cpu(cpu, memory) => {
+                parameters.fetch()?;
+                let (cpu, instructions, inputs, runs) = (&*cpu, &*instructions, &*inputs, &*runs);
+                let inner = &cpu.inside(memory.len());
+                // All inputs of all replicas are checked before any replica runs, so that a refused run leaves no trace.
+                cpu.enter(|| {
+                    cpu.each(memory, |r, memory| {
+                        memory.outcome =
+                            if active(r) { fill_all(inner, inputs, feeds, r, memory) } else { Ok(()) };
+                    });
+                });
+                // The first in order, not in time, so that errors too are repeatable.
+                memory.iter_mut().try_for_each(|m| std::mem::replace(&mut m.outcome, Ok(())))?;
+                let run = |r: usize, memory: &mut Memory<T>| {
+                    let own = &parameters.replicas[r];
+                    let draw = Draw { seed: own.seed, step: runs[r] };
+                    let known = memory.stamp == Some(own.stamp);
+                    for instruction in instructions.iter().filter(|i| !(known && i.constant)) {
+                        instruction.run(inner, &mut memory.slots, own.values(), draw);
+                    }
+                    memory.stamp = Some(own.stamp);
+                };
+                cpu.enter(|| {
+                    cpu.each(memory, |r, memory| {
+                        if active(r) {
+                            run(r, memory);
+                        }
+                    });
+                });
             }
-            memory.stamp = Some(own.stamp);
-            memory.runs = memory.runs.wrapping_add(1);
-        };
-        cpu.enter(|| {
-            cpu.each(memory, |r, memory| {
-                if active(r) {
-                    run(r, memory);
+            Home::Cuda(engine, fetched) => {
+                let moved: Vec<Moved> = (0..*replicas)
+                    .filter(|r| active(*r))
+                    .map(|replica| Moved {
+                        replica,
+                        seed: parameters.replicas[replica].seed,
+                        step: runs[replica],
+                        rate: moves.map(|(_, rates, steps)| (rates[replica], steps[replica])),
+                    })
+                    .collect();
+                let mut fed = vec![];
+                for (input, _) in inputs.iter() {
+                    if let Some((_, feed)) = feeds.iter().find(|(n, _)| *n == input.name) {
+                        fed.push(fed_with(engine, input, feed, &moved)?);
+                    }
                 }
-            });
-        });
+                fetched.iter_mut().flatten().for_each(|gradient| *gradient = OnceLock::new());
+                let device = engine.device().clone();
+                let adam = moves.map(|(adam, _, _)| adam);
+                parameters.on(&device, |remote| engine.run(&moved, &fed, remote, adam))?;
+            }
+        }
+        for (_, runs) in self.runs.iter_mut().enumerate().filter(|(r, _)| active(*r)) {
+            *runs = runs.wrapping_add(1);
+        }
         Ok(())
     }
 
     pub(crate) fn fits(&self, parameters: &Parameters<T>) -> Result<()> {
-        let (own, theirs) = (self.memory.len(), parameters.replicas.len());
+        let (own, theirs) = (self.replicas, parameters.replicas.len());
         if own != theirs {
             return Err(Error::Program(format!(
                 "compiled for {own} replicas, got parameters of {theirs} replicas"
@@ -319,7 +416,7 @@ impl<T: Real> Program<T> {
             let missing =
                 || Error::Input { name: input.name.clone(), message: "is needed and was not given".into() };
             let (_, feed) = feeds.iter().find(|(n, _)| *n == input.name).ok_or_else(missing)?;
-            check(input, feed, self.memory.len())?;
+            check(input, feed, self.replicas)?;
         }
         Ok(())
     }
@@ -330,7 +427,14 @@ impl<T: Real> Program<T> {
     /// Like a slice, where there is no such replica or output.
     pub fn output<'a>(&'a self, parameters: &'a Parameters<T>, replica: usize, output: usize) -> &'a [T] {
         let (place, shape) = &self.outputs[output];
-        &self.read(&parameters.replicas[replica], replica, *place)[..count(shape)]
+        let n = count(shape);
+        match (&self.home, *place) {
+            (_, Place::Tensor(t)) => &parameters.lent(replica)[t][..n],
+            (Home::Cpu(_, memory), Place::Slot(s)) => &memory[replica].slots[s][..n],
+            (Home::Cuda(engine, _), Place::Slot(_)) => {
+                engine.output(replica, output, n).map_or(&[], bytemuck::cast_slice)
+            }
+        }
     }
 
     /// An output's shape.
@@ -341,24 +445,73 @@ impl<T: Real> Program<T> {
         &self.outputs[output].1
     }
 
+    /// A value in the memory of the CPU.
     pub(crate) fn read<'a>(&'a self, own: &'a Replica<T>, replica: usize, place: Place) -> &'a [T] {
-        match place {
-            Place::Tensor(t) => &own.values[t],
-            Place::Slot(s) => &self.memory[replica].slots[s],
+        match (&self.home, place) {
+            (_, Place::Tensor(t)) => &own.values()[t],
+            (Home::Cpu(_, memory), Place::Slot(s)) => &memory[replica].slots[s],
+            (Home::Cuda(..), Place::Slot(_)) => &[],
         }
     }
 
-    pub(crate) fn cpu(&self) -> &Cpu {
-        &self.cpu
+    /// The gradient of a moved tensor, by its place in [`gradients`](Self::gradients).
+    pub(crate) fn gradient<'a>(
+        &'a self,
+        parameters: &'a Parameters<T>,
+        replica: usize,
+        gradient: usize,
+    ) -> Option<&'a [T]> {
+        let (tensor, place) = self.gradients[gradient];
+        let n = self.tensors[tensor].len();
+        match (&self.home, place?) {
+            (Home::Cuda(engine, fetched), Place::Slot(slot)) => {
+                let there = &fetched[replica][gradient];
+                if there.get().is_none() {
+                    let values = engine.slot(replica, slot, n).ok()?;
+                    there.get_or_init(|| bytemuck::cast_slice(&values).to_vec());
+                }
+                there.get().map(Vec::as_slice)
+            }
+            (_, place) => Some(&self.read(&parameters.replicas[replica], replica, place)[..n]),
+        }
+    }
+
+    /// The processor it runs on; none on a GPU.
+    pub(crate) fn cpu(&self) -> Option<&Cpu> {
+        match &self.home {
+            Home::Cpu(cpu, _) => Some(cpu),
+            Home::Cuda(..) => None,
+        }
+    }
+
+    /// The GPU it runs on.
+    pub(crate) fn engine(&mut self) -> Option<&mut Engine> {
+        match &mut self.home {
+            Home::Cpu(..) => None,
+            Home::Cuda(engine, _) => Some(engine),
+        }
+    }
+
+    /// The same, to look at.
+    pub(crate) fn engine_ref(&self) -> Option<&Engine> {
+        match &self.home {
+            Home::Cpu(..) => None,
+            Home::Cuda(engine, _) => Some(engine),
+        }
+    }
+
+    /// Numbers of each moved tensor.
+    pub(crate) fn moved_lengths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.gradients.iter().map(|(t, _)| self.tensors[*t].len())
     }
 
     /// Runs of a replica so far.
     pub(crate) fn runs(&self, replica: usize) -> u32 {
-        self.memory[replica].runs
+        self.runs[replica]
     }
 
     pub(crate) fn set_runs(&mut self, replica: usize, runs: u32) {
-        self.memory[replica].runs = runs;
+        self.runs[replica] = runs;
     }
 
     /// Runs the first replica and returns the seconds each kind of operation took, longest first.
@@ -369,14 +522,18 @@ impl<T: Real> Program<T> {
     ) -> Result<Vec<(String, f64)>> {
         self.fits(parameters)?;
         self.check_feeds(feeds)?;
-        let Program { cpu, instructions, inputs, memory, .. } = self;
-        let (own, memory) = (&parameters.replicas[0], &mut memory[0]);
+        parameters.fetch()?;
+        let Program { home, instructions, inputs, runs, .. } = self;
+        let Home::Cpu(cpu, memory) = home else {
+            return Err(Error::Device("operations are timed on the CPU only".into()));
+        };
+        let (own, memory, step) = (&parameters.replicas[0], &mut memory[0], runs[0]);
         let mut spent: Vec<(String, f64)> = vec![];
         cpu.enter(|| -> Result<()> {
             fill_all(cpu, inputs, feeds, 0, memory)?;
             for i in instructions.iter().filter(|i| !(memory.stamp == Some(own.stamp) && i.constant)) {
                 let start = std::time::Instant::now();
-                i.run(cpu, &mut memory.slots, &own.values, Draw { seed: own.seed, step: memory.runs });
+                i.run(cpu, &mut memory.slots, own.values(), Draw { seed: own.seed, step });
                 let name = format!("{} {:?}", i.op.name(), i.shape);
                 let seconds = start.elapsed().as_secs_f64();
                 match spent.iter_mut().find(|(n, _)| *n == name) {
@@ -480,7 +637,10 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
         },
     };
     if input.classes.is_some()
-        && matches!(feed, Feed::Each(_) | Feed::Shared(_) | Feed::Rows { .. } | Feed::Slices(_))
+        && matches!(
+            feed,
+            Feed::Each(_) | Feed::Shared(_) | Feed::Rows { .. } | Feed::Table { .. } | Feed::Slices(_)
+        )
     {
         return wrong("wants labels, got real numbers".into());
     }
@@ -488,6 +648,16 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
         Feed::Each(v) => whole(v.len(), replicas),
         Feed::Shared(v) => whole(v.len(), 1),
         Feed::Rows { data, rows } => picked(data.len(), rows),
+        Feed::Table { table, rows } => {
+            if table.row_length() != per_row {
+                let n = table.row_length();
+                return wrong(format!(
+                    "rows have {per_row} values ({:?}), those of the table {n}",
+                    input.shape
+                ));
+            }
+            picked(table.len() * per_row, rows)
+        }
         Feed::Slices(rows) => {
             if rows.len() != batch * replicas {
                 return wrong(format!("wants {replicas} x {batch} rows, got {}", rows.len()));
@@ -524,6 +694,11 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
             let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
             cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(rows[i]));
         }
+        Feed::Table { table, rows } => {
+            let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
+            cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(table.row(rows[i])));
+            return Ok(()); // looked at when the table was made
+        }
         Feed::Labels(v) => {
             slot.iter_mut().zip(&v[replica * size..]).for_each(|(s, &l)| *s = label(l));
             return Ok(());
@@ -545,15 +720,63 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
         #[inline(always)]
         || slot.iter().fold(false, |bad, v| bad | !v.finite()),
     );
-    if bad {
-        let at = slot.iter().position(|v| !v.finite()).unwrap_or(0);
-        let message = format!(
-            "value {at} of replica {replica} ({:?}) is {}, not a finite number",
-            input.shape, slot[at]
-        );
-        return Err(Error::Input { name: input.name.clone(), message });
+    if bad { finite(input, slot, replica) } else { Ok(()) }
+}
+
+/// What a GPU is fed with: values of the active replicas one after the other, or rows of a table that it has.
+fn fed_with<'a, T: Real>(
+    engine: &Engine,
+    input: &Input,
+    feed: &'a Feed<'_, T>,
+    active: &[Moved],
+) -> Result<Fed<'a>> {
+    let size = count(&input.shape);
+    let batch = input.shape.first().copied().unwrap_or(1);
+    let n = size / batch;
+    let of = |r: usize, rows: &'a [u32]| &rows[r * batch..][..batch];
+    let all = |one: &mut dyn FnMut(usize, &mut Vec<f32>)| {
+        let mut values = Vec::with_capacity(active.len() * size);
+        active.iter().for_each(|a| one(a.replica, &mut values));
+        values
+    };
+    let values = match feed {
+        Feed::Table { table, rows } => {
+            let rows = active.iter().flat_map(|a| of(a.replica, rows)).copied().collect();
+            return Ok(Fed::Rows(table.resident(engine.device())?, rows));
+        }
+        Feed::Each(v) => all(&mut |r, to| to.extend_from_slice(bytemuck::cast_slice(&v[r * size..][..size]))),
+        Feed::Shared(v) => {
+            finite(input, v, 0)?;
+            return Ok(Fed::Same(bytemuck::cast_slice(v).to_vec()));
+        }
+        Feed::SharedLabels(v) => return Ok(Fed::Same(v.iter().map(|&l| l as f32).collect())),
+        Feed::Rows { data, rows } => all(&mut |r, to| {
+            for &row in of(r, rows) {
+                to.extend_from_slice(bytemuck::cast_slice(&data[row as usize * n..][..n]));
+            }
+        }),
+        Feed::Slices(rows) => all(&mut |r, to| {
+            rows[r * batch..][..batch].iter().for_each(|row| to.extend_from_slice(bytemuck::cast_slice(row)));
+        }),
+        Feed::Labels(v) => all(&mut |r, to| to.extend(v[r * size..][..size].iter().map(|&l| l as f32))),
+        Feed::LabelRows { data, rows } => all(&mut |r, to| {
+            for &row in of(r, rows) {
+                to.extend(data[row as usize * n..][..n].iter().map(|&l| l as f32));
+            }
+        }),
+    };
+    for (values, a) in values.chunks(size).zip(active) {
+        finite(input, values, a.replica)?;
     }
-    Ok(())
+    Ok(Fed::Values(values))
+}
+
+/// Refuses what is not a finite number.
+fn finite<T: Real>(input: &Input, values: &[T], replica: usize) -> Result<()> {
+    let Some(at) = values.iter().position(|v| !v.finite()) else { return Ok(()) };
+    let message =
+        format!("value {at} of replica {replica} ({:?}) is {}, not a finite number", input.shape, values[at]);
+    Err(Error::Input { name: input.name.clone(), message })
 }
 
 /// Which buffer each value lives in. A buffer is reused as soon as its last reader has run.
@@ -567,7 +790,7 @@ struct Plan {
 
 impl Plan {
     /// With `hold`, values that follow from parameters alone keep their buffers.
-    fn new(graph: &Graph, kept: &[Id], hold: bool) -> Plan {
+    fn new(graph: &Graph, kept: &[Id], hold: bool, on_cpu: bool) -> Plan {
         let n = graph.nodes.len();
         let mut live = vec![false; n];
         let mut last = vec![0usize; n];
@@ -608,7 +831,11 @@ impl Plan {
                 let reusable = if plan.constant[i] { &mut vec![] } else { &mut free };
                 plan.slot[i] = Some(plan.take(reusable, count(&node.shape)));
                 let shapes: Vec<&[usize]> = node.inputs.iter().map(|&p| graph.shape(p)).collect();
-                let need = node.op.workspace(&shapes, &node.shape);
+                let need = if on_cpu {
+                    node.op.workspace(&shapes, &node.shape)
+                } else {
+                    node.op.cuda_workspace(&shapes, &node.shape)
+                };
                 if need > 0 {
                     let slot = plan.take(&mut free, need);
                     plan.work[i] = Some((slot, need));

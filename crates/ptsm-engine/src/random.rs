@@ -59,6 +59,12 @@ fn resolution(p: f64) -> (u32, u32) {
     (bits, (p * f64::from(1u32 << bits)).round() as u32)
 }
 
+/// The same masks, as CUDA draws them.
+pub(crate) fn cuda_drop(p: f64, stream: u32) -> String {
+    let (bits, below) = resolution(p);
+    format!("Drop{{{stream}u, {bits}, {below}u, {}}}", crate::cuda::number(1.0 / (1.0 - p)))
+}
+
 /// Zeroes each value with probability `p` and scales the others by `1 / (1 - p)`.
 ///
 /// 16 neighbouring values fill a vector: value `j` of a row belongs to lane `j % 16` and to group `j / 16`. A Philox call gives

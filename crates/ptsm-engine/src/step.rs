@@ -3,6 +3,8 @@
 use rayon::prelude::*;
 
 use crate::cpu::{Buffer, Cpu, Isa, buffer};
+use crate::cuda::Moved;
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Id, Tensor};
 use crate::kernels::rows::Sum;
@@ -64,6 +66,16 @@ impl Adam {
     }
 }
 
+impl Adam {
+    /// Rate, factor of the second moment's root and share of the weights that stays, at the n-th step.
+    pub(crate) fn corrected(&self, rate: f64, steps: u64) -> (f64, f64, f64) {
+        let (first, second) = self.betas;
+        let steps = i32::try_from(steps).unwrap_or(i32::MAX);
+        let keep = if let Decay::Decoupled(w) = self.decay { 1.0 - rate * w } else { 1.0 };
+        (rate / (1.0 - first.powi(steps)), 1.0 / (1.0 - second.powi(steps)).sqrt(), keep)
+    }
+}
+
 /// One replica's optimizer.
 #[derive(Clone)]
 struct State<T> {
@@ -99,19 +111,24 @@ pub struct Step<T> {
 
 impl<T: Real> Step<T> {
     /// Compiles a step for R replicas.
-    pub fn new(graph: &Graph, spec: &StepSpec, replicas: usize, cpu: &Cpu) -> Result<Step<T>> {
+    pub fn new(
+        graph: &Graph,
+        spec: &StepSpec,
+        replicas: usize,
+        device: impl Into<Device>,
+    ) -> Result<Step<T>> {
         if spec.objectives.is_empty() {
             return Err(Error::Program("a training step needs at least 1 objective".into()));
         }
         spec.adam.check()?;
-        let program = Program::compile(graph, spec.mode, &spec.outputs, &spec.objectives, replicas, cpu)?;
+        let (outputs, objectives) = (&spec.outputs, &spec.objectives);
+        let adam = Some(spec.adam);
+        let program = Program::compile(graph, spec.mode, outputs, objectives, adam, replicas, device.into())?;
         let moments = |t: usize| [0, 1].map(|_| buffer(graph.tensors()[t].len()));
-        let state = State {
-            moments: program.gradients.iter().map(|(t, _)| moments(*t)).collect(),
-            steps: 0,
-            norm: 0.0,
-            fine: true,
-        };
+        // A GPU has them.
+        let here = program.gradients.iter().filter(|_| program.cpu().is_some());
+        let state =
+            State { moments: here.map(|(t, _)| moments(*t)).collect(), steps: 0, norm: 0.0, fine: true };
         Ok(Step { program, adam: spec.adam, states: vec![state; replicas] })
     }
 
@@ -124,8 +141,15 @@ impl<T: Real> Step<T> {
         rates: &[f64],
         active: &[bool],
     ) -> Result<()> {
-        self.backward(parameters, feeds, active)?;
-        self.update(parameters, rates, active)
+        if self.program.cpu().is_some() {
+            self.backward(parameters, feeds, active)?;
+            return self.update(parameters, rates, active);
+        }
+        self.expect("active flags", active.len())?;
+        self.check_rates(parameters, rates, active)?;
+        let steps: Vec<u64> = self.states.iter().map(|s| s.steps).collect();
+        self.program.forward(parameters, feeds, Some(active), Some((&self.adam, rates, &steps)))?;
+        self.moved(parameters, active)
     }
 
     /// Losses, outputs and gradients, without moving anything.
@@ -136,7 +160,7 @@ impl<T: Real> Step<T> {
         active: &[bool],
     ) -> Result<()> {
         self.expect("active flags", active.len())?;
-        self.program.forward(parameters, feeds, Some(active))
+        self.program.forward(parameters, feeds, Some(active), None)
     }
 
     fn known(&self, replica: usize) -> Result<()> {
@@ -153,22 +177,58 @@ impl<T: Real> Step<T> {
         if n == r { Ok(()) } else { Err(Error::Program(format!("{r} replicas need {r} {what}, got {n}"))) }
     }
 
-    /// Applies the gradients of the last [`backward`](Self::backward).
-    pub fn update(&mut self, parameters: &mut Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
+    fn check_rates(&self, parameters: &Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
         self.expect("learning rates", rates.len())?;
         self.expect("active flags", active.len())?;
         self.expect("replicas of parameters", parameters.replicas.len())?;
         if let Some(rate) = rates.iter().find(|r| !r.is_finite() || **r < 0.0) {
             return Err(Error::Program(format!("a learning rate must be a number not below 0, got {rate}")));
         }
-        self.program.fits(parameters)?;
+        self.program.fits(parameters)
+    }
+
+    /// Applies the gradients of the last [`backward`](Self::backward).
+    pub fn update(&mut self, parameters: &mut Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
+        self.check_rates(parameters, rates, active)?;
         let Step { program, adam, states } = self;
-        let (program, adam, tensors) = (&*program, *adam, &parameters.tensors);
-        program.cpu().enter(|| {
-            program.cpu().each_pair(&mut parameters.replicas, states, |r, own, state| {
-                state.fine = !active[r] || update(program, adam, tensors, r, own, state, rates[r]);
+        if let Some(engine) = program.engine() {
+            let moved: Vec<Moved> = (0..states.len())
+                .filter(|r| active[*r])
+                .map(|r| Moved { replica: r, seed: 0, step: 0, rate: Some((rates[r], states[r].steps)) })
+                .collect();
+            let device = engine.device().clone();
+            parameters.on(&device, |remote| engine.move_only(&moved, remote, adam))?;
+            return self.moved(parameters, active);
+        }
+        let (program, adam) = (&*program, *adam);
+        let Some(cpu) = program.cpu() else { return Ok(()) };
+        parameters.fetch()?;
+        let tensors = &parameters.tensors;
+        cpu.enter(|| {
+            cpu.each_pair(&mut parameters.replicas, states, |r, own, state| {
+                state.fine = !active[r] || update((program, cpu), adam, tensors, r, own, state, rates[r]);
             });
         });
+        self.fine()
+    }
+
+    /// What the GPU has done to the active replicas.
+    fn moved(&mut self, parameters: &mut Parameters<T>, active: &[bool]) -> Result<()> {
+        for (r, state) in self.states.iter_mut().enumerate() {
+            state.fine = true;
+            if let (true, Some(engine)) = (active[r], self.program.engine_ref()) {
+                state.norm = f64::from(engine.norm(r));
+                state.fine = state.norm.is_finite();
+                if state.fine {
+                    state.steps += 1;
+                    parameters.moved(r);
+                }
+            }
+        }
+        self.fine()
+    }
+
+    fn fine(&self) -> Result<()> {
         match self.states.iter().position(|s| !s.fine) {
             None => Ok(()),
             Some(r) => Err(Error::Program(format!(
@@ -196,9 +256,8 @@ impl<T: Real> Step<T> {
         name: &str,
     ) -> Option<&'a [T]> {
         let tensor = parameters.tensors.iter().position(|t| t.name == name)?;
-        let (_, at) = self.program.gradients.iter().find(|(t, _)| *t == tensor)?;
-        let gradient = self.program.read(&parameters.replicas[replica], replica, (*at)?);
-        Some(&gradient[..parameters.tensors[tensor].len()])
+        let gradient = self.program.gradients.iter().position(|(t, _)| *t == tensor)?;
+        self.program.gradient(parameters, replica, gradient)
     }
 
     /// Norm of the gradient at the last update of a replica, before clipping.
@@ -230,19 +289,30 @@ impl<T: Real> Step<T> {
     pub fn checkpoint(&self, replica: usize) -> Result<Checkpoint<T>> {
         self.known(replica)?;
         let state = &self.states[replica];
-        Ok(Checkpoint {
-            steps: state.steps,
-            runs: self.program.runs(replica),
-            moments: state.moments.iter().map(|m| m.each_ref().map(|b| b.to_vec())).collect(),
-        })
+        let moments = match self.program.engine_ref() {
+            None => state.moments.iter().map(|m| m.each_ref().map(|b| b.to_vec())).collect(),
+            Some(engine) => {
+                let all = engine.moments(replica)?;
+                let (mut first, mut second) = all.split_at(all.len() / 2);
+                let take = |half: &mut &[f32], n: usize| {
+                    let (own, rest) = half.split_at(n);
+                    *half = rest;
+                    bytemuck::cast_slice(own).to_vec()
+                };
+                let lengths = self.program.moved_lengths();
+                lengths.map(|n| [take(&mut first, n), take(&mut second, n)]).collect()
+            }
+        };
+        Ok(Checkpoint { steps: state.steps, runs: self.program.runs(replica), moments })
     }
 
     /// Continues where a checkpoint was taken.
     pub fn restore(&mut self, replica: usize, from: &Checkpoint<T>) -> Result<()> {
         self.known(replica)?;
+        let lengths: Vec<usize> = self.program.moved_lengths().collect();
         let state = &mut self.states[replica];
-        let same = state.moments.len() == from.moments.len()
-            && state.moments.iter().zip(&from.moments).all(|(a, b)| (0..2).all(|i| a[i].len() == b[i].len()));
+        let same = lengths.len() == from.moments.len()
+            && lengths.iter().zip(&from.moments).all(|(n, b)| b.iter().all(|b| b.len() == *n));
         if !same {
             return Err(Error::Program("the checkpoint belongs to a step that moves other tensors".into()));
         }
@@ -252,6 +322,11 @@ impl<T: Real> Step<T> {
             }
         }
         state.steps = from.steps;
+        if let Some(engine) = self.program.engine() {
+            let half = |i: usize| from.moments.iter().flat_map(move |m| &m[i]);
+            let all: Vec<T> = half(0).chain(half(1)).copied().collect();
+            engine.set_moments(replica, bytemuck::cast_slice(&all))?;
+        }
         self.program.set_runs(replica, from.runs);
         Ok(())
     }
@@ -273,7 +348,7 @@ const PIECE: usize = 1 << 14;
 
 /// False, and nothing done, where the gradient is not finite.
 fn update<T: Real>(
-    program: &Program<T>,
+    (program, cpu): (&Program<T>, &Cpu),
     adam: Adam,
     tensors: &[Tensor],
     r: usize,
@@ -281,7 +356,7 @@ fn update<T: Real>(
     state: &mut State<T>,
     rate: f64,
 ) -> bool {
-    let isa = program.cpu().isa();
+    let isa = cpu.isa();
     let mut squares = 0.0;
     for (t, at) in &program.gradients {
         if let Some(at) = *at {
@@ -294,34 +369,34 @@ fn update<T: Real>(
     }
     state.steps += 1;
     own.stamp = new_stamp();
-    let steps = i32::try_from(state.steps).unwrap_or(i32::MAX);
     let factor = adam.clip.map_or(1.0, |most| (most / (state.norm + 1e-6)).min(1.0));
     let (first, second) = adam.betas;
+    let (rate, root, keep) = adam.corrected(rate, state.steps);
     let rule = Rule {
         factor: T::of(factor),
         l2: T::of(if let Decay::Gradient(w) = adam.decay { w } else { 0.0 }),
-        keep: T::of(if let Decay::Decoupled(w) = adam.decay { 1.0 - rate * w } else { 1.0 }),
+        keep: T::of(keep),
         first: T::of(first),
         second: T::of(second),
         one_less_first: T::of(1.0 - first),
         one_less_second: T::of(1.0 - second),
-        rate: T::of(rate / (1.0 - first.powi(steps))),
-        root: T::of(1.0 / (1.0 - second.powi(steps)).sqrt()),
+        rate: T::of(rate),
+        root: T::of(root),
         eps: T::of(adam.eps),
     };
     for (tensor, at) in &program.updates {
-        let mut values = std::mem::replace(&mut own.values[*tensor], Buffer::new(64));
+        let mut values = std::mem::replace(&mut own.values_mut()[*tensor], Buffer::new(64));
         let n = values.len();
         values.copy_from_slice(&program.read(own, r, *at)[..n]);
-        own.values[*tensor] = values;
+        own.values_mut()[*tensor] = values;
     }
     for ((t, at), moments) in program.gradients.iter().zip(&mut state.moments) {
-        let mut values = std::mem::replace(&mut own.values[*t], Buffer::new(64));
+        let mut values = std::mem::replace(&mut own.values_mut()[*t], Buffer::new(64));
         let gradient = at.map(|at| program.read(own, r, at));
         let [m, v] = moments;
         // A tensor that the losses do not reach stays where it is, as in PyTorch.
         if let Some(g) = gradient {
-            if program.cpu().threads() == 1 {
+            if cpu.threads() == 1 {
                 rule.apply(isa, &mut values, m, v, g);
             } else {
                 let moments = m.par_chunks_mut(PIECE).zip(v.par_chunks_mut(PIECE));
@@ -332,7 +407,7 @@ fn update<T: Real>(
         if let Some(most) = tensors[*t].max_norm {
             constrain(&mut values, tensors[*t].shape[0], most);
         }
-        own.values[*t] = values;
+        own.values_mut()[*t] = values;
     }
     true
 }

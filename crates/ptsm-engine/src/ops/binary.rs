@@ -2,6 +2,7 @@
 //! axis of size 1 repeats.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::{Emit, axes};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::versions::vectorised;
@@ -120,9 +121,35 @@ impl Operation for Binary {
             BinaryKind::Div => broadcast(call, |a, b| a / b),
         }
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let n = at.length();
+        let f = match self.0 {
+            BinaryKind::Add => "Add{}",
+            BinaryKind::Sub => "Sub{}",
+            BinaryKind::Mul => "Mul{}",
+            BinaryKind::Div => "Div{}",
+        };
+        if at.shapes.iter().all(|s| *s == at.shape) {
+            return at.each(n, n, format!("binary(at, {f}, {}, {}, {n})", at.arguments(), at.out));
+        }
+        let steps: Vec<Vec<usize>> = at
+            .shapes
+            .iter()
+            .map(|shape| (0..at.shape.len()).map(|axis| step(shape, axis, at.shape.len())).collect())
+            .collect();
+        let axes = axes(at.shape, &steps[0], &steps[1]);
+        at.each(n, n, format!("broadcast(at, {f}, {}, {}, {n}, {axes})", at.arguments(), at.out));
+    }
 }
 
 const PIECE: usize = 1 << 14;
+
+/// How far an operand goes on along an axis of the result, which has `n`: not at all where it repeats.
+fn step(shape: &[usize], axis: usize, n: usize) -> usize {
+    let Some(own) = (axis + shape.len()).checked_sub(n) else { return 0 };
+    if shape[own] == 1 { 0 } else { shape[own + 1..].iter().product::<usize>() }
+}
 
 fn broadcast<T: Real>(call: Call<'_, T>, f: impl Fn(T, T) -> T + Sync + Send + Copy) {
     let (a, b) = (call.inputs[0], call.inputs[1]);
@@ -141,10 +168,7 @@ fn broadcast<T: Real>(call: Call<'_, T>, f: impl Fn(T, T) -> T + Sync + Send + C
     }
     // The last axis is the inner loop, with step 0 or 1; the others count like an odometer.
     let n = call.shape.len();
-    let steps = |shape: &[usize], axis: usize| {
-        let Some(own) = (axis + shape.len()).checked_sub(n) else { return 0 };
-        if shape[own] == 1 { 0 } else { shape[own + 1..].iter().product::<usize>() }
-    };
+    let steps = |shape: &[usize], axis: usize| step(shape, axis, n);
     let inner = call.shape[n - 1];
     let (step_a, step_b) = (steps(call.shapes[0], n - 1), steps(call.shapes[1], n - 1));
     for (row, out) in call.out.chunks_exact_mut(inner).enumerate() {

@@ -3,6 +3,7 @@
 //! anchors, 0 if there is none.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -150,6 +151,16 @@ impl Operation for NtXent {
         let anchors = anchors(labels);
         call.out[0] = if anchors == 0 { T::ZERO } else { total * T::of(1.0 / anchors as f64) };
     }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        workspace(inputs[0]) + inputs[0][0] + output.len()
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, n] = *at.shapes[0] else { return };
+        let (operands, inverse) = (at.arguments(), number(1.0 / self.temperature));
+        at.block(format!("nt_xent(at, {operands}, {}, {}, {b}, {n}, {inverse})", at.out, at.work));
+    }
 }
 
 impl Operation for NtXentGrad {
@@ -200,5 +211,15 @@ impl Operation for NtXentGrad {
             let along = Sum::Dot(out, unit).on(isa);
             out.iter_mut().zip(unit).for_each(|(o, &u)| *o = (*o - along * u) / s.norm[i]);
         }
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        workspace(inputs[0]) + inputs[0][0] + output.len()
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, n] = *at.shape else { return };
+        let (operands, inverse) = (at.arguments(), number(1.0 / self.temperature));
+        at.block(format!("nt_xent_grad(at, {operands}, {}, {}, {b}, {n}, {inverse})", at.out, at.work));
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::{Backward, Call, Operation};
 use crate::cpu::{Cpu, Isa, scratch};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, heights, pack};
@@ -266,6 +267,45 @@ impl Filter {
     }
 }
 
+/// How a GPU's blocks divide the work.
+impl Filter {
+    fn cuda(&self, at: &mut Emit<'_>, backwards: bool) {
+        let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = *self;
+        // A thread makes some outputs of 8 neighbouring places; a block has so many threads over outputs and over places.
+        let each = if outputs >= 3 { 4 } else { outputs };
+        let mut over_outputs = outputs.div_ceil(each).min(32);
+        let most = if over_outputs >= 8 { 128 } else { 512 };
+        let over_places = places.div_ceil(places.div_ceil(most)).div_ceil(8);
+        over_outputs = over_outputs.min((256 / over_places).max(1));
+        // Rows that fit 40 KiB of a block's memory together with their weights.
+        let row = over_places * 8 + taps + 8 + taps * each * over_outputs;
+        let chunk = (10_240 / row).clamp(1, 8).min(rows);
+        let blocks =
+            batch * groups * outputs.div_ceil(each * over_outputs) * places.div_ceil(over_places * 8);
+        let sizes = format!(
+            "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {backwards}, {each}, {over_outputs}, {over_places}, {chunk}"
+        );
+        let bias = at.inputs.get(2).map_or("nullptr", |bias| bias);
+        let call = format!("conv<{sizes}>({}, {}, {bias}, {})", at.inputs[0], at.inputs[1], at.out);
+        at.grid(blocks, over_outputs * over_places, call);
+    }
+
+    /// Rows that a thread takes of the weight gradient.
+    fn weight_rows(&self) -> usize {
+        if self.taps <= 8 && self.rows > 16 { 2 } else { 1 }
+    }
+
+    fn weight_tiles(&self) -> usize {
+        self.groups * self.outputs.div_ceil(32) * self.rows.div_ceil(16 * self.weight_rows())
+    }
+
+    /// Parts of the batch whose weight gradients are summed by blocks of their own; none where tiles would stay empty.
+    fn weight_parts(&self) -> Option<usize> {
+        let fills = self.taps <= 16 && self.outputs >= 8 && self.rows >= 8;
+        fills.then(|| (128 / self.weight_tiles()).clamp(1, self.batch))
+    }
+}
+
 /// Weights at Winograd's points, each point packed for its product.
 fn pack_points<T: Real>(isa: Isa, weight: &[T], at: Strides, filter: &Filter, packed: &mut [T]) {
     let Filter { rows, outputs, taps, .. } = *filter;
@@ -368,6 +408,11 @@ impl Operation for Conv1d {
         filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
         filter.apply(call.cpu, call.inputs[0], call.work, bias, call.out);
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let filter = self.filter(at.shapes[0], at.shapes[1]);
+        filter.cuda(at, false);
+    }
 }
 
 /// A convolution whose weights are laid out beforehand; made by [`prepack`].
@@ -407,6 +452,10 @@ impl Operation for PackConv {
         let at = Strides { start: 0, output: filter.rows * filter.taps, row: filter.taps, tap: 1 };
         filter.pack(call.cpu.isa, call.inputs[0], at, call.out);
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("weights are laid out for the CPU only, got {}", at.length())
+    }
 }
 
 impl Operation for PackedConv {
@@ -422,6 +471,10 @@ impl Operation for PackedConv {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let filter = self.0.conv.filter(&self.0.x, &self.0.weight);
         filter.apply(call.cpu, call.inputs[0], call.inputs[1], call.inputs.get(2).copied(), call.out);
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("weights are laid out for the CPU only, got {}", at.length())
     }
 }
 
@@ -465,6 +518,11 @@ impl Operation for ConvInput {
         let at = Strides { start: taps - 1, output: taps, row: outputs * taps, tap: -1 };
         filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
         filter.apply(call.cpu, call.inputs[0], call.work, None, call.out);
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let filter = self.filter(at.shapes[0], at.shapes[1]);
+        filter.cuda(at, true);
     }
 }
 
@@ -628,6 +686,38 @@ impl Operation for ConvWeight {
                     *out = at(piece * PIECE + i);
                 }
             });
+        }
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        let filter = self.conv.filter(inputs[1], output);
+        match filter.weight_parts() {
+            Some(parts) if parts > 1 => parts * output.iter().product::<usize>(),
+            _ => 0,
+        }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let f = self.conv.filter(at.shapes[1], at.shape);
+        let (n, operands) = (at.length(), at.arguments());
+        let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = f;
+        let Some(parts) = f.weight_parts() else {
+            let sizes = format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}");
+            let threads = 32 * n;
+            return at.each(
+                threads,
+                f.work(),
+                format!("conv_weight_rows(at, {operands}, {}, {sizes})", at.out),
+            );
+        };
+        let each = f.weight_rows();
+        let out = if parts > 1 { at.work } else { at.out };
+        let sizes = format!(
+            "{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}, {each}"
+        );
+        at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
+        if parts > 1 {
+            at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
         }
     }
 }

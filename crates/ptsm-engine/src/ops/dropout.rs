@@ -3,9 +3,10 @@
 //! is the same operation again.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::random::drop_row;
+use crate::random::{cuda_drop, drop_row};
 use crate::real::Real;
 
 /// See the [module](self).
@@ -51,5 +52,12 @@ impl Operation for Dropout {
             out.copy_from_slice(&x[i * row..][..row]);
             drop_row(isa, draw, self.stream, i as u32, self.p, out);
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let n = at.length();
+        let row = at.shape.last().copied().unwrap_or(1);
+        let (rows, drop) = (n / row, cuda_drop(self.p, self.stream));
+        at.each(n, 4 * n, format!("dropout(at, own, {drop}, {}, {}, {rows}, {row})", at.inputs[0], at.out));
     }
 }

@@ -1,6 +1,7 @@
 //! Rows of a table by index: `(table [N, ..], labels [B]) -> [B, ..]`.
 
 use super::{Backward, Call, Operation, count, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -57,6 +58,11 @@ impl Operation for Gather {
             out.copy_from_slice(&call.inputs[0][label.wide() as usize * n..][..n]);
         }
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (rows, n) = (at.shape[0], count(&at.shape[1..]));
+        at.each(rows * n, rows * n, format!("gather(at, {}, {}, {rows}, {n})", at.arguments(), at.out));
+    }
 }
 
 impl Operation for Scatter {
@@ -78,5 +84,11 @@ impl Operation for Scatter {
             let row = &mut call.out[label.wide() as usize * n..][..n];
             row.iter_mut().zip(grad).for_each(|(o, &g)| *o += g);
         }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (batch, n) = (at.shapes[0][0], count(&at.shape[1..]));
+        let call = format!("scatter(at, {}, {}, {batch}, {}, {n})", at.arguments(), at.out, self.rows);
+        at.each(self.rows * n, self.rows * n * batch, call);
     }
 }

@@ -10,6 +10,7 @@
 
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::scratch;
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::product::Dots;
@@ -140,5 +141,32 @@ impl Operation for LagMoments {
                 }
             }
         }
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        (inputs[0][0] * self.per_trial()).next_multiple_of(2) + 2 * self.per_trial() + output.len()
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shapes[0] else { return };
+        let LagMoments { taps, left, right } = *self;
+        let (x, work, edge) = (&at.inputs[0], at.work, 2 * (taps * taps + taps));
+        let sizes = format!("{b}, {c}, {t}, {taps}, {left}, {right}");
+        let totals = format!("{work} + {}", (b * self.per_trial()).next_multiple_of(2));
+        let (products, edges) = (b * (taps + 1), b * edge);
+        let sums = [
+            (32 * products, products * c * t, format!("lag_products(at, {x}, {work}, {sizes})")),
+            (edges, edges * c, format!("lag_edges(at, {x}, {work}, {sizes})")),
+            (
+                self.per_trial(),
+                self.per_trial() * b,
+                format!("lag_totals(at, {work}, {totals}, {b}, {taps})"),
+            ),
+        ];
+        let last = format!("lag_moments(at, {totals}, {}, {sizes})", at.out);
+        for (threads, operations, call) in sums {
+            at.each(threads, operations, call);
+        }
+        at.block(last);
     }
 }

@@ -3,6 +3,7 @@
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
 use crate::real::Real;
@@ -85,6 +86,14 @@ impl Operation for LayerNorm {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shape.last() else { return };
+        let rows = at.length() / n;
+        let call =
+            format!("layer_norm(at, {}, {}, {rows}, {n}, {})", at.arguments(), at.out, number(self.eps));
+        at.each(32 * rows, rows * n, call);
+    }
 }
 
 impl Operation for LayerNormInput {
@@ -116,6 +125,18 @@ impl Operation for LayerNormInput {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shape.last() else { return };
+        let rows = at.length() / n;
+        let call = format!(
+            "layer_norm_input(at, {}, {}, {rows}, {n}, {})",
+            at.arguments(),
+            at.out,
+            number(self.eps)
+        );
+        at.each(32 * rows, rows * n, call);
+    }
 }
 
 impl Operation for LayerNormSums {
@@ -139,5 +160,16 @@ impl Operation for LayerNormSums {
                 shift[j] += grad[j];
             }
         }
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        2 * inputs[0].iter().product::<usize>() / output[1]
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let n = at.shape[1];
+        let rows = at.shapes[0].iter().product::<usize>() / n;
+        let (operands, eps) = (at.arguments(), number(self.eps));
+        at.block(format!("layer_norm_sums(at, {operands}, {}, {}, {rows}, {n}, {eps})", at.out, at.work));
     }
 }

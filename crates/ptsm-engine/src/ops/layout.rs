@@ -1,6 +1,7 @@
 //! Shapes, orders, parts: operations that move numbers or only rename them.
 
 use super::{Backward, Call, Operation, count, operands};
+use crate::cuda::{Emit, axes};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -113,6 +114,10 @@ impl Operation for Reshape {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         call.out.copy_from_slice(call.inputs[0]);
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        view(at);
+    }
 }
 
 impl Operation for Transpose {
@@ -155,6 +160,13 @@ impl Operation for Transpose {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, from) = (at.length(), at.shapes[0]);
+        let steps: Vec<usize> = self.order.iter().map(|&axis| count(&from[axis + 1..])).collect();
+        let axes = axes(at.shape, &steps, &[]);
+        at.each(n, n, format!("transpose(at, {}, {}, {n}, {axes})", at.inputs[0], at.out));
+    }
 }
 
 impl Operation for Slice {
@@ -187,6 +199,12 @@ impl Operation for Slice {
             out.copy_from_slice(&x[self.start * inner..][..self.length * inner]);
         }
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, inner) = (at.length(), count(&at.shape[self.axis + 1..]));
+        let (whole, start, part) = (at.shapes[0][self.axis] * inner, self.start * inner, self.length * inner);
+        at.each(n, n, format!("slice(at, {}, {}, {n}, {whole}, {start}, {part})", at.inputs[0], at.out));
+    }
 }
 
 impl Operation for Unslice {
@@ -213,6 +231,12 @@ impl Operation for Unslice {
             out.fill(T::ZERO);
             out[self.start * inner..][..part].copy_from_slice(x);
         }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, inner) = (at.length(), count(&at.shape[self.axis + 1..]));
+        let (whole, start, part) = (self.total * inner, self.start * inner, at.shapes[0][self.axis] * inner);
+        at.each(n, n, format!("unslice(at, {}, {}, {n}, {whole}, {start}, {part})", at.inputs[0], at.out));
     }
 }
 
@@ -253,6 +277,12 @@ impl Operation for Concat {
             out[na..].copy_from_slice(b);
         }
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, inner) = (at.length(), count(&at.shape[self.axis + 1..]));
+        let [a, b] = [0, 1].map(|i| at.shapes[i][self.axis] * inner);
+        at.each(n, n, format!("concat(at, {}, {}, {n}, {a}, {b})", at.arguments(), at.out));
+    }
 }
 
 impl Operation for Barrier {
@@ -285,4 +315,14 @@ impl Operation for Barrier {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         call.out.copy_from_slice(call.inputs[0]);
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        view(at);
+    }
+}
+
+/// A view is its operand's memory and never runs, but for its own test.
+fn view(at: &mut Emit<'_>) {
+    let n = at.length();
+    at.each(n, n, format!("copy(at, {}, {}, {n})", at.inputs[0], at.out));
 }

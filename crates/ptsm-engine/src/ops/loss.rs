@@ -3,6 +3,7 @@
 //! With smoothing s the target is `1 - s` on the label plus `s / K` everywhere (PyTorch's rule).
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -85,6 +86,16 @@ impl Operation for CrossEntropy {
         }
         call.out[0] = sum * T::of(1.0 / call.shapes[0][0] as f64);
     }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        inputs[0][0] + output.len()
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [rows, k] = *at.shapes[0] else { return };
+        let (operands, smoothing) = (at.arguments(), number(self.smoothing));
+        at.block(format!("cross_entropy(at, {operands}, {}, {}, {rows}, {k}, {smoothing})", at.out, at.work));
+    }
 }
 
 impl Operation for CrossEntropyGrad {
@@ -107,5 +118,12 @@ impl Operation for CrossEntropyGrad {
             row[label.wide() as usize] -= on;
             row.iter_mut().for_each(|x| *x = (*x - off) * factor);
         }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [rows, k] = *at.shape else { return };
+        let (operands, smoothing) = (at.arguments(), number(self.smoothing));
+        let call = format!("cross_entropy_grad(at, {operands}, {}, {rows}, {k}, {smoothing})", at.out);
+        at.each(32 * rows, rows * k * 4, call);
     }
 }

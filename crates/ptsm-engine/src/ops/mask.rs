@@ -3,6 +3,7 @@
 //!   x `[B, C, T]`, space `[B, C]`, time `[B, T]`  ->  `x[b, c, t] * space[b, c] * time[b, t]`
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -75,6 +76,12 @@ impl Operation for OuterMask {
             );
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [_, c, t] = *at.shape else { return };
+        let n = at.length();
+        at.each(n, n, format!("outer_mask(at, {}, {}, {n}, {c}, {t})", at.arguments(), at.out));
+    }
 }
 
 impl Operation for OuterMaskGrad {
@@ -121,5 +128,15 @@ impl Operation for OuterMaskGrad {
                 },
             );
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shapes[0] else { return };
+        let (n, operands) = (at.length(), at.arguments());
+        let (name, threads) = match self {
+            OuterMaskGrad::Space => ("outer_mask_space", 32 * n),
+            OuterMaskGrad::Time => ("outer_mask_time", n),
+        };
+        at.each(threads, b * c * t, format!("{name}(at, {operands}, {}, {n}, {c}, {t})", at.out));
     }
 }

@@ -4,6 +4,7 @@
 
 use super::{Backward, Call, Operation, count, operands};
 use crate::cpu::scratch;
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, pack};
@@ -14,6 +15,31 @@ use crate::real::Real;
 pub struct MatMul {
     pub(crate) transpose_a: bool,
     pub(crate) transpose_b: bool,
+}
+
+/// More multiplications than these are worth a kernel of their own on a GPU.
+const SMALL: usize = 1 << 16;
+
+/// How many products of what size.
+struct Sizes {
+    items: usize,
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+impl Sizes {
+    fn of(inputs: &[&[usize]], output: &[usize]) -> Sizes {
+        let [.., m, n] = *output else { return Sizes { items: 0, m: 1, n: 1, k: 1 } };
+        let items = count(output) / (m * n);
+        Sizes { items, m, n, k: count(inputs[0]) / (items * m) }
+    }
+
+    /// Parts of the inner axis that a GPU's blocks share where there are few tiles and much to add up.
+    fn parts(&self) -> usize {
+        let tiles = self.m.div_ceil(64) * self.n.div_ceil(64) * self.items;
+        (64 / tiles.max(1)).min(self.k / 64).max(1)
+    }
 }
 
 /// Output rows one thread takes at a time.
@@ -170,5 +196,34 @@ impl Operation for MatMul {
                 }
             });
         });
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        let sizes = Sizes::of(inputs, output);
+        let parts = sizes.parts();
+        if parts > 1 { parts * count(output) } else { 0 }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Sizes { items, m, n, k } = Sizes::of(at.shapes, at.shape);
+        let (ta, tb) = (self.transpose_a, self.transpose_b);
+        let operands = at.arguments();
+        if items * m * n * k <= SMALL {
+            let call =
+                format!("matmul_small(at, {operands}, {}, {items}, {m}, {n}, {k}, {ta}, {tb})", at.out);
+            return at.block(call);
+        }
+        let parts = Sizes { items, m, n, k }.parts();
+        let out = if parts > 1 { at.work } else { at.out };
+        let blocks = m.div_ceil(64) * n.div_ceil(64) * items * parts;
+        at.grid(
+            blocks,
+            256,
+            format!("matmul<{ta}, {tb}>({operands}, {out}, {items}, {m}, {n}, {k}, {parts})"),
+        );
+        if parts > 1 {
+            let n = at.length();
+            at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! one line to [`operations!`] below; differentiation, planning, drawing and the gradient tests follow.
 
 use crate::cpu::Cpu;
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::random::Draw;
@@ -59,6 +60,14 @@ pub(crate) trait Operation {
 
     /// Computes the result on the CPU.
     fn run<T: Real>(&self, call: Call<'_, T>);
+
+    /// As [`workspace`](Self::workspace), on a GPU.
+    fn cuda_workspace(&self, _inputs: &[&[usize]], _output: &[usize]) -> usize {
+        0
+    }
+
+    /// Says how a GPU computes the result.
+    fn cuda(&self, at: &mut Emit<'_>);
 }
 
 /// The place at which a gradient rule is applied.
@@ -138,6 +147,21 @@ macro_rules! operations {
                 match self {
                     Op::Tensor(_) | Op::Input(_) | Op::Constant(_) => 0,
                     $(Op::$variant(op) => op.workspace(inputs, output),)*
+                }
+            }
+
+            pub(crate) fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+                match self {
+                    Op::Tensor(_) | Op::Input(_) | Op::Constant(_) => 0,
+                    $(Op::$variant(op) => op.cuda_workspace(inputs, output),)*
+                }
+            }
+
+            pub(crate) fn cuda(&self, at: &mut Emit<'_>) {
+                match self {
+                    Op::Tensor(_) | Op::Input(_) => {}
+                    Op::Constant(c) => at.block(format!("fill(at, {}, {}, 1)", number(*c), at.out)),
+                    $(Op::$variant(op) => op.cuda(at),)*
                 }
             }
 

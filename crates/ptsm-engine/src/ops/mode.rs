@@ -2,6 +2,7 @@
 //! by what stands around them.
 
 use super::{Backward, Call, Operation, Padding, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
 use crate::real::Real;
@@ -93,6 +94,10 @@ impl Operation for BatchNorm {
     fn run<T: Real>(&self, _: Call<'_, T>) {
         unreachable!("batch_norm is compiled to moments and normalisation")
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("{} is compiled away, got {}", self.name(), at.length())
+    }
 }
 
 /// Only a graph that was not lowered could ask for this gradient.
@@ -119,6 +124,10 @@ impl Operation for ByMode {
 
     fn run<T: Real>(&self, _: Call<'_, T>) {
         unreachable!("by_mode is compiled to one of its operands")
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("{} is compiled away, got {}", self.name(), at.length())
     }
 }
 
@@ -152,6 +161,10 @@ impl Operation for TemporalConv {
     fn run<T: Real>(&self, _: Call<'_, T>) {
         unreachable!("temporal_conv is compiled to a convolution")
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("{} is compiled away, got {}", self.name(), at.length())
+    }
 }
 
 impl Operation for SpatialConv {
@@ -175,5 +188,9 @@ impl Operation for SpatialConv {
 
     fn run<T: Real>(&self, _: Call<'_, T>) {
         unreachable!("spatial_conv is compiled to a convolution")
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        unreachable!("{} is compiled away, got {}", self.name(), at.length())
     }
 }

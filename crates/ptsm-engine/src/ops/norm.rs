@@ -10,11 +10,12 @@
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, Pooling, UnaryKind, operands};
 use crate::cpu::{Isa, scratch};
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
-use crate::random::{Draw, drop_row};
+use crate::random::{Draw, cuda_drop, drop_row};
 use crate::real::Real;
 
 /// Mean and biased variance of each channel: `[B, C, T] -> [2, C]`.
@@ -100,6 +101,11 @@ impl Operation for Moments {
             call.out[c + i] = pair[1];
         }
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shapes[0] else { return };
+        at.grid(c, 256, format!("moments({}, {}, {b}, {c}, {t})", at.inputs[0], at.out));
+    }
 }
 
 impl Operation for Running {
@@ -123,6 +129,13 @@ impl Operation for Running {
             let new = call.inputs[1][i].wide() * unbiased;
             *out = T::of((1.0 - self.momentum) * call.inputs[0][i].wide() + self.momentum * new);
         }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (c, n) = (at.shape[1], self.samples as f64);
+        let (momentum, unbiased) = (number(self.momentum), number(n / (n - 1.0)));
+        let call = format!("running(at, {}, {}, {c}, {momentum}, {unbiased})", at.arguments(), at.out);
+        at.each(2 * c, 2 * c, call);
     }
 }
 
@@ -194,6 +207,16 @@ impl<'a, T: Real> Row<'a, T> {
         if let Some(kind) = self.chain.activation {
             kind.chain(self.isa, z, out);
         }
+    }
+}
+
+impl Normalise {
+    /// Activation, dropout and pooling as CUDA names them.
+    fn cuda_chain(&self, time: usize) -> String {
+        let activation = self.activation.map_or("Same{}".into(), UnaryKind::cuda);
+        let drop = self.drop.map_or("Keep{}".into(), |(p, stream)| cuda_drop(p, stream));
+        let pool = self.pool.map_or("Whole{}".into(), |pool| pool.cuda(time));
+        format!("{activation}, {drop}, {pool}")
     }
 }
 
@@ -288,6 +311,15 @@ impl Operation for Normalise {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shapes[0] else { return };
+        let (n, places) = (at.length(), at.shape[2]);
+        let (chain, eps) = (self.cuda_chain(t), number(self.eps));
+        let operands = at.arguments();
+        let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
+        at.each(n, b * c * t, format!("normalise(at, own, {chain}, {operands}, {}, {sizes})", at.out));
+    }
 }
 
 impl Operation for NormaliseSums {
@@ -332,6 +364,14 @@ impl Operation for NormaliseSums {
             call.out[i] = pair[0];
             call.out[c + i] = pair[1];
         }
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shapes[0] else { return };
+        let (places, eps) = (at.shapes[4][2], number(self.0.eps));
+        let (chain, operands) = (self.0.cuda_chain(t), at.arguments());
+        let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
+        at.grid(c, 256, format!("normalise_sums(own, {chain}, {operands}, {}, {sizes})", at.out));
     }
 }
 
@@ -379,5 +419,15 @@ impl Operation for NormaliseInput {
                 }
             });
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let [b, c, t] = *at.shape else { return };
+        let (n, places, eps) = (at.length(), at.shapes[4][2], number(self.0.eps));
+        let chain = self.0.cuda_chain(t);
+        let operands = at.inputs[..5].join(", ");
+        let sums = at.inputs.get(5).map_or("nullptr", |sums| sums);
+        let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
+        at.each(n, n, format!("normalise_input(at, own, {chain}, {operands}, {sums}, {}, {sizes})", at.out));
     }
 }

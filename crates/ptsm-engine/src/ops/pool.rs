@@ -2,6 +2,7 @@
 
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -129,6 +130,16 @@ impl Pooling {
         }
     }
 
+    /// As CUDA names it.
+    pub(crate) fn cuda(self, time: usize) -> String {
+        let places = self.length(time).unwrap_or(1);
+        match self {
+            Pooling::Average { size, stride } => format!("Average{{{{{size}, {stride}, {time}, {places}}}}}"),
+            Pooling::Max { size, stride } => format!("Max{{{{{size}, {stride}, {time}, {places}}}}}"),
+            Pooling::Adaptive { length } => format!("Adaptive{{{time}, {length}}}"),
+        }
+    }
+
     pub(crate) fn needs_values(self) -> bool {
         matches!(self, Pooling::Max { .. })
     }
@@ -220,6 +231,14 @@ impl Operation for Pool {
         let (x, isa) = (call.inputs[0], call.cpu.isa);
         call.cpu.pieces(call.out, length, x.len(), |i, out| self.0.row(isa, &x[i * time..][..time], out));
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (Some(&time), Some(&places)) = (at.shapes[0].last(), at.shape.last()) else { return };
+        let n = at.length();
+        let (rows, pool) = (n / places, self.0.cuda(time));
+        let call = format!("pool_rows(at, {pool}, {}, {}, {rows}, {time}, {places})", at.inputs[0], at.out);
+        at.each(n, rows * time, call);
+    }
 }
 
 impl Operation for PoolGrad {
@@ -238,6 +257,14 @@ impl Operation for PoolGrad {
         call.cpu.pieces(call.out, time, x.len(), |i, out| {
             self.0.row_back(isa, &x[i * time..][..time], &grad[i * length..][..length], out);
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (Some(&time), Some(&places)) = (at.shape.last(), at.shapes[1].last()) else { return };
+        let n = at.length();
+        let (rows, pool) = (n / time, self.0.cuda(time));
+        let call = format!("pool_grad(at, {pool}, {}, {}, {rows}, {time}, {places})", at.arguments(), at.out);
+        at.each(n, n, call);
     }
 }
 

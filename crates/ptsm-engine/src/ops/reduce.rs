@@ -1,6 +1,7 @@
 //! Sums over axes, and the way back.
 
 use super::{Backward, Call, Operation, count, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum as Row;
@@ -165,6 +166,22 @@ impl Operation for Sum {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some([r0, k0, r1, k1, r2]) = groups(at.shapes[0], &self.axes) else { return };
+        let (results, each) = (k0 * k1, r0 * r1 * r2);
+        let (x, out) = (&at.inputs[0], at.out);
+        let rest = format!("{x}, {out}, {r0}, {k0}, {r1}, {k1}, {r2})");
+        match () {
+            // Neighbouring results are read by neighbouring threads, or there is little to add up.
+            _ if (r2 == 1 && k1 >= 32 && each <= 512) || each <= 32 => {
+                at.each(results, results * each, format!("sum_columns(at, {rest}"));
+            }
+            _ if results * each <= 1 << 15 && results >= 16 => at.block(format!("sum_rows(at, {rest}")),
+            _ if results * each <= 1 << 15 => at.block(format!("sum_wide({rest}")),
+            _ => at.grid(results, 256, format!("sum_blocks({rest}")),
+        }
+    }
 }
 
 impl Operation for Expand {
@@ -198,6 +215,12 @@ impl Operation for Expand {
                 }
             }
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some([_, k0, r1, k1, r2]) = groups(at.shape, &self.axes) else { return };
+        let n = at.length();
+        at.each(n, n, format!("expand(at, {}, {}, {n}, {k0}, {r1}, {k1}, {r2})", at.inputs[0], at.out));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Softmax over the last axis.
 
 use super::{Backward, Call, Operation, operands};
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -60,6 +61,12 @@ impl Operation for Softmax {
             softmax_row(out);
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shape.last() else { return };
+        let rows = at.length() / n;
+        at.each(32 * rows, rows * n * 4, format!("softmax(at, {}, {}, {rows}, {n})", at.arguments(), at.out));
+    }
 }
 
 impl Operation for SoftmaxGrad {
@@ -82,5 +89,15 @@ impl Operation for SoftmaxGrad {
                 *o = y * (g - common);
             }
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shape.last() else { return };
+        let rows = at.length() / n;
+        at.each(
+            32 * rows,
+            rows * n * 4,
+            format!("softmax_grad(at, {}, {}, {rows}, {n})", at.arguments(), at.out),
+        );
     }
 }

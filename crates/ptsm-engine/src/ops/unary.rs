@@ -2,6 +2,7 @@
 
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
+use crate::cuda::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Change;
@@ -179,6 +180,24 @@ impl UnaryKind {
         }
     }
 
+    /// The function as CUDA names it.
+    pub(crate) fn cuda(self) -> String {
+        match self {
+            UnaryKind::Elu => "Elu{}".into(),
+            UnaryKind::Relu => "Relu{}".into(),
+            UnaryKind::Gelu => "Gelu{}".into(),
+            UnaryKind::Sigmoid => "Sigmoid{}".into(),
+            UnaryKind::Square => "Square{}".into(),
+            UnaryKind::Sqrt => "Sqrt{}".into(),
+            UnaryKind::Reciprocal => "Reciprocal{}".into(),
+            UnaryKind::Abs => "Abs{}".into(),
+            UnaryKind::Exp => "Exp{}".into(),
+            UnaryKind::Ln => "Ln{}".into(),
+            UnaryKind::Clamp { low, high } => format!("Clamp{{{}, {}}}", number(low), number(high)),
+            UnaryKind::Affine { scale, offset } => format!("Affine{{{}, {}}}", number(scale), number(offset)),
+        }
+    }
+
     /// Multiplies each gradient by the derivative at `x`.
     pub(crate) fn chain<T: Real>(self, isa: Isa, x: &[T], grads: &mut [T]) {
         macro_rules! each {
@@ -275,6 +294,11 @@ impl Operation for Unary {
             self.0.apply(isa, out);
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, f) = (at.length(), self.0.cuda());
+        at.each(n, n, format!("unary(at, {f}, {}, {}, {n})", at.inputs[0], at.out));
+    }
 }
 
 impl Operation for UnaryGrad {
@@ -296,6 +320,11 @@ impl Operation for UnaryGrad {
             out.copy_from_slice(&grad[i * PIECE..][..out.len()]);
             self.0.chain(isa, &x[i * PIECE..][..out.len()], out);
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let (n, f) = (at.length(), self.0.cuda());
+        at.each(n, n, format!("unary_grad(at, {f}, {}, {}, {n})", at.arguments(), at.out));
     }
 }
 

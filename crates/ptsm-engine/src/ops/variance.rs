@@ -2,6 +2,7 @@
 
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
+use crate::cuda::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -53,6 +54,12 @@ impl Operation for Variance {
             }
         });
     }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shapes[0].last() else { return };
+        let rows = at.length();
+        at.each(32 * rows, rows * n, format!("variance(at, {}, {}, {rows}, {n})", at.inputs[0], at.out));
+    }
 }
 
 impl Operation for VarianceGrad {
@@ -74,5 +81,15 @@ impl Operation for VarianceGrad {
             let factor = grad[i] * T::of(2.0 / t as f64);
             out.iter_mut().zip(x).for_each(|(o, &x)| *o = (x - mean) * factor);
         });
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>) {
+        let Some(&n) = at.shape.last() else { return };
+        let rows = at.length() / n;
+        at.each(
+            32 * rows,
+            rows * n,
+            format!("variance_grad(at, {}, {}, {rows}, {n})", at.arguments(), at.out),
+        );
     }
 }

@@ -5,8 +5,8 @@
 use std::sync::OnceLock;
 
 use ptsm_engine::{
-    Adam, Checkpoint, Cpu, Feed, Graph, Id, Init, Isa, Mode, Objective, Parameters, Real, Result, Step,
-    StepSpec,
+    Adam, Checkpoint, Cpu, Cuda, Device, Feed, Graph, Id, Init, Isa, Mode, Objective, Parameters, Real,
+    Result, Step, StepSpec,
 };
 
 /// Numbers that follow from a seed alone (xorshift64*).
@@ -52,6 +52,14 @@ impl Random {
 pub(crate) fn cpu() -> &'static Cpu {
     static CPU: OnceLock<Cpu> = OnceLock::new();
     CPU.get_or_init(|| Cpu::with(1, Isa::best()).unwrap())
+}
+
+/// The GPU, where `PTSM_TEST_GPU` asks for it; there must be one then.
+pub(crate) fn gpu() -> Option<&'static Cuda> {
+    static GPU: OnceLock<Option<Cuda>> = OnceLock::new();
+    let open =
+        || std::env::var_os("PTSM_TEST_GPU").map(|_| Cuda::new(None).unwrap_or_else(|e| panic!("{e}")));
+    GPU.get_or_init(open).as_ref()
 }
 
 /// Rounds to the type under test.
@@ -182,22 +190,30 @@ impl Experiment {
         parameters
     }
 
-    pub(crate) fn runner<T: Real>(&self, cpu: &Cpu) -> Runner<'_, T> {
+    pub(crate) fn runner<T: Real>(&self, device: impl Into<Device>) -> Runner<'_, T> {
         let objective = Objective::new(&self.graph, self.loss, |_| true);
         let outputs: Vec<Id> = [self.loss, self.result].iter().chain(&self.kept).copied().collect();
         let spec = StepSpec { mode: self.mode, objectives: vec![objective], outputs, adam: Adam::default() };
-        let step = Step::new(&self.graph, &spec, 1, cpu).unwrap_or_else(|e| panic!("{}: {e}", self.label));
+        let step = Step::new(&self.graph, &spec, 1, device).unwrap_or_else(|e| panic!("{}: {e}", self.label));
         let start = step.checkpoint(0).unwrap();
         let reals = self.data.iter().map(|d| if let Data::Real(v) = d { to(v) } else { vec![] }).collect();
         Runner { experiment: self, step, start, parameters: self.parameters(), reals }
     }
 
-    pub(crate) fn measure<T: Real>(&self, cpu: &Cpu) -> Measured {
-        self.runner::<T>(cpu).measure()
+    pub(crate) fn measure<T: Real>(&self, device: impl Into<Device>) -> Measured {
+        self.runner::<T>(device).measure()
     }
 
-    /// Compares every entry of every gradient with a finite difference.
+    /// The GPU's numbers are those of the CPU.
+    pub(crate) fn check_gpu(&self) {
+        if let Some(gpu) = gpu() {
+            assert_same(&self.label, &self.measure::<f32>(gpu), &self.measure::<f32>(cpu()), 1e-4);
+        }
+    }
+
+    /// Compares every entry of every gradient with a finite difference, and the GPU's with the CPU's.
     pub(crate) fn check(&self) -> Measured {
+        self.check_gpu();
         let mut runner = self.runner::<f64>(cpu());
         let measured = runner.measure();
         for (name, gradient) in &measured.gradients {
@@ -212,6 +228,7 @@ impl Experiment {
 
     /// Compares some entries of every gradient with finite differences.
     pub(crate) fn check_some(&self, random: &mut Random, entries: usize) -> Measured {
+        self.check_gpu();
         let mut runner = self.runner::<f64>(cpu());
         let measured = runner.measure();
         for (name, gradient) in &measured.gradients {

@@ -1,0 +1,72 @@
+//! Kernels from text: compiled for the GPU at hand, several sources at once, and kept on disk by the hash of all that decides them.
+
+use std::path::{Path, PathBuf};
+
+use super::driver::{self, Gpu, Kernel};
+use super::emit::PRELUDE;
+use crate::error::Result;
+use crate::parameters::replace;
+
+/// Sources that are compiled at once.
+const AT_ONCE: usize = 8;
+
+/// Compiles kernels that are named `k0`, `k1`, .. in their order.
+pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Result<Vec<Kernel>> {
+    let capability = gpu.capability()?;
+    let version = driver::compiler_version()?;
+    // Neighbours in the list are of one size; dealt out in turn, the sources take about as long as each other.
+    let sources: Vec<(Vec<usize>, String)> = (0..AT_ONCE.min(texts.len()))
+        .map(|first| {
+            let mine: Vec<usize> = (first..texts.len()).step_by(AT_ONCE).collect();
+            let own = mine.iter().map(|&i| texts[i].as_str());
+            let source = PRELUDE.iter().copied().chain(own).collect::<Vec<_>>().join("\n");
+            (mine, source)
+        })
+        .collect();
+    let images: Vec<Result<Vec<u8>>> = std::thread::scope(|scope| {
+        let started: Vec<_> = sources
+            .iter()
+            .map(|(_, source)| {
+                scope.spawn(move || {
+                    let path = cache.map(|folder| place(folder, source, capability, version));
+                    image(source, capability, path.as_deref())
+                })
+            })
+            .collect();
+        started
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut found: Vec<(usize, Kernel)> = vec![];
+    for ((mine, _), image) in sources.iter().zip(images) {
+        let names: Vec<String> = mine.iter().map(|i| format!("k{i}")).collect();
+        found.extend(mine.iter().copied().zip(driver::load(gpu, image?, &names)?));
+    }
+    found.sort_by_key(|(i, _)| *i);
+    Ok(found.into_iter().map(|(_, kernel)| kernel).collect())
+}
+
+fn place(folder: &Path, source: &str, capability: (i32, i32), version: (i32, i32)) -> PathBuf {
+    let mut hash = blake3::Hasher::new();
+    hash.update(format!("{capability:?} {version:?}\n").as_bytes());
+    hash.update(source.as_bytes());
+    folder.join(format!("{}.cubin", hash.finalize().to_hex()))
+}
+
+/// The compiled source, from the disk where it is there.
+fn image(source: &str, capability: (i32, i32), path: Option<&Path>) -> Result<Vec<u8>> {
+    if let Some(path) = path
+        && let Ok(image) = std::fs::read(path)
+        && !image.is_empty()
+    {
+        return Ok(image);
+    }
+    let image = driver::compile(source, capability)?;
+    if let Some(path) = path {
+        // A cache that cannot be written costs time, nothing else.
+        let _ = path.parent().map(std::fs::create_dir_all);
+        let _ = replace(path, &image);
+    }
+    Ok(image)
+}

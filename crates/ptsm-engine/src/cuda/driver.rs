@@ -1,0 +1,285 @@
+//! The calls into NVIDIA's libraries, which are loaded when a GPU is first asked for. All that is unsafe about GPUs is here.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_int, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUdevice_attribute, CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaGraph, CudaModule, CudaStream, DriverError, result, sys,
+};
+use cudarc::nvrtc;
+
+use crate::error::{Error, Result};
+
+/// A GPU with one stream of work.
+pub(super) struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+fn failed(what: &str, error: DriverError) -> Error {
+    let name = error.error_name().ok().and_then(|n| n.to_str().ok().map(str::to_string));
+    let text = error.error_string().ok().and_then(|n| n.to_str().ok().map(str::to_string));
+    let told = match (name, text) {
+        (Some(name), Some(text)) => format!("{text} ({name})"),
+        _ => format!("{error:?}"),
+    };
+    Error::Device(format!("{what}: {told}"))
+}
+
+impl Gpu {
+    /// The first GPU, or why there is none to work with.
+    pub(super) fn open() -> Result<Gpu> {
+        // SAFETY: loading a library runs its initialisers; NVIDIA's are made for that.
+        let (driver, compiler) = unsafe { (sys::is_culib_present(), nvrtc::sys::is_culib_present()) };
+        if !driver {
+            return Err(Error::Device(
+                "there is no NVIDIA driver (libcuda.so was not found); install it, or use the CPU".into(),
+            ));
+        }
+        if !compiler {
+            return Err(Error::Device(
+                "the compiler for GPU kernels was not found (libnvrtc.so.12 or .13); install CUDA's NVRTC, and name its folder in LD_LIBRARY_PATH"
+                    .into(),
+            ));
+        }
+        let context = CudaContext::new(0).map_err(|e| failed("the GPU cannot be used", e))?;
+        // SAFETY: one stream does everything in order, so nothing has to be waited for between streams.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(|e| failed("a stream cannot be made", e))?;
+        Ok(Gpu { context, stream })
+    }
+
+    pub(super) fn name(&self) -> Result<String> {
+        self.context.name().map_err(|e| failed("the GPU does not tell its name", e))
+    }
+
+    /// Major and minor number of what it can do.
+    pub(super) fn capability(&self) -> Result<(i32, i32)> {
+        let read =
+            |what| self.context.attribute(what).map_err(|e| failed("the GPU does not tell its kind", e));
+        Ok((
+            read(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            read(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ))
+    }
+
+    /// Bytes free and in all.
+    pub(super) fn memory(&self) -> Result<(usize, usize)> {
+        self.bind()?;
+        result::mem_get_info().map_err(|e| failed("the GPU does not tell its memory", e))
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.context.bind_to_thread().map_err(|e| failed("the GPU cannot be used by this thread", e))
+    }
+
+    /// Waits until all work is done.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.stream.synchronize().map_err(|e| failed("the GPU failed", e))
+    }
+
+    /// Records the launches that `body` makes, to be repeated at once.
+    pub(super) fn record(&self, body: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        let wrong = |e| failed("the step cannot be recorded", e);
+        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(wrong)?;
+        let made = body();
+        let ended = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(wrong);
+        made?;
+        match ended? {
+            Some(graph) => Ok(Graph(graph)),
+            None => Err(Error::Device("the step cannot be recorded: it does nothing".into())),
+        }
+    }
+
+    /// Starts a kernel on all replicas: `blocks` for each. Its arguments are four places in memory.
+    pub(super) fn launch(
+        &self,
+        kernel: &Kernel,
+        blocks: usize,
+        replicas: usize,
+        threads: usize,
+        arguments: [Place; 4],
+    ) -> Result<()> {
+        self.bind()?;
+        let mut places = arguments.map(|place| place.0);
+        let mut pointers = places.each_mut().map(|place| std::ptr::from_mut(place).cast::<c_void>());
+        // SAFETY: the kernels of this crate take exactly four pointers, and write only inside the memory they were compiled for: `Engine`
+        // compiles, allocates and launches with the same sizes.
+        let started = unsafe {
+            result::launch_kernel(
+                kernel.0.cu_function(),
+                (blocks as u32, replicas as u32, 1),
+                (threads as u32, 1, 1),
+                0,
+                self.stream.cu_stream(),
+                &mut pointers,
+            )
+        };
+        started.map_err(|e| failed("a kernel cannot be started", e))
+    }
+}
+
+/// Launches recorded by [`Gpu::record`].
+pub(super) struct Graph(CudaGraph);
+
+impl Graph {
+    pub(super) fn launch(&self) -> Result<()> {
+        self.0.launch().map_err(|e| failed("the step cannot be started", e))
+    }
+}
+
+// SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut Engine`.
+unsafe impl Send for Graph {}
+// SAFETY: the same; a shared reference to the engine launches nothing.
+unsafe impl Sync for Graph {}
+
+/// A place in a GPU's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place(u64);
+
+impl Place {
+    /// So many bytes further on.
+    pub(super) fn after(self, bytes: usize) -> Place {
+        Place(self.0 + bytes as u64)
+    }
+
+    /// As a kernel reads it.
+    pub(super) fn to_bytes(self) -> [u8; 8] {
+        self.0.to_le_bytes()
+    }
+}
+
+/// Memory of a GPU, zero at the start.
+pub(super) struct Memory {
+    gpu: Arc<Gpu>,
+    start: u64,
+    bytes: usize,
+}
+
+impl Memory {
+    pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Memory> {
+        gpu.bind()?;
+        let bytes = bytes.max(16);
+        // SAFETY: the memory is freed once, by `drop`.
+        let start = unsafe { result::malloc_sync(bytes) }.map_err(|e| {
+            let (free, _) = gpu.memory().unwrap_or((0, 0));
+            let text = format!("{:.2} GiB do not fit the {:.2} GiB that are free", gib(bytes), gib(free));
+            failed(&text, e)
+        })?;
+        let memory = Memory { gpu: gpu.clone(), start, bytes };
+        // SAFETY: exactly the memory allocated above.
+        unsafe { result::memset_d8_async(start, 0, bytes, gpu.stream.cu_stream()) }
+            .map_err(|e| failed("memory cannot be cleared", e))?;
+        Ok(memory)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place(self.start)
+    }
+
+    fn check(&self, at: usize, bytes: usize) {
+        assert!(
+            at.checked_add(bytes).is_some_and(|end| end <= self.bytes),
+            "{bytes} bytes at {at} of {}",
+            self.bytes
+        );
+    }
+
+    /// Copies to byte `at`, after all work before it.
+    pub(super) fn upload(&self, at: usize, from: &[u8]) -> Result<()> {
+        self.check(at, from.len());
+        self.gpu.bind()?;
+        // SAFETY: inside this memory; the source is pageable, so the call returns only when it has been read.
+        unsafe { result::memcpy_htod_async(self.start + at as u64, from, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("data cannot be copied to the GPU", e))
+    }
+
+    /// Copies from byte `at`, after all work before it, and waits.
+    pub(super) fn download(&self, at: usize, to: &mut [u8]) -> Result<()> {
+        self.check(at, to.len());
+        self.gpu.bind()?;
+        // SAFETY: inside this memory, and waited for below while `to` is borrowed.
+        unsafe { result::memcpy_dtoh_async(to, self.start + at as u64, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("data cannot be copied from the GPU", e))?;
+        self.gpu.wait()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.gpu.bind().is_ok() && self.gpu.wait().is_ok() {
+            // SAFETY: allocated by `new`, freed nowhere else, and nothing that runs uses it any more. An error has nobody to tell.
+            let _ = unsafe { result::free_sync(self.start) };
+        }
+    }
+}
+
+pub(super) fn gib(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1u32 << 30)
+}
+
+/// A kernel that is on the GPU.
+pub(super) struct Kernel(CudaFunction);
+
+/// Kernels of a compiled source, by name.
+pub(super) fn load(gpu: &Gpu, image: Vec<u8>, names: &[String]) -> Result<Vec<Kernel>> {
+    let module: Arc<CudaModule> = gpu
+        .context
+        .load_module(nvrtc::Ptx::from_binary(image))
+        .map_err(|e| failed("the kernels cannot be loaded", e))?;
+    let find = |name: &String| {
+        module
+            .load_function(name)
+            .map(Kernel)
+            .map_err(|e| failed(&format!("the kernel `{name}` is missing"), e))
+    };
+    names.iter().map(find).collect()
+}
+
+/// The version of the compiler.
+pub(super) fn compiler_version() -> Result<(i32, i32)> {
+    let (mut major, mut minor): (c_int, c_int) = (0, 0);
+    // SAFETY: two numbers are written.
+    let status = unsafe { nvrtc::sys::nvrtcVersion(&mut major, &mut minor) };
+    status
+        .result()
+        .map_err(|e| Error::Device(format!("the compiler for GPU kernels does not answer: {e:?}")))?;
+    Ok((major, minor))
+}
+
+/// Compiles a source for a kind of GPU.
+pub(super) fn compile(source: &str, (major, minor): (i32, i32)) -> Result<Vec<u8>> {
+    let wrong = |message: String| Error::Device(format!("kernels cannot be compiled: {message}"));
+    let text = CString::new(source).map_err(|e| wrong(e.to_string()))?;
+    let program = nvrtc::result::create_program(&text, None).map_err(|e| wrong(format!("{e:?}")))?;
+    let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into(), "-w".into()];
+    // SAFETY: the program was created above, is used by this thread only and destroyed once, at the end.
+    unsafe {
+        let compiled = nvrtc::result::compile_program(program, &options);
+        let image = compiled.map_err(|e| {
+            let log = nvrtc::result::get_program_log(program).unwrap_or_default();
+            let log: Vec<u8> = log.into_iter().map(|c| c as u8).filter(|c| *c != 0).collect();
+            wrong(format!("{e:?}: {}", String::from_utf8_lossy(&log)))
+        });
+        let image = image.and_then(|()| {
+            let mut size = 0usize;
+            nvrtc::sys::nvrtcGetCUBINSize(program, &mut size)
+                .result()
+                .map_err(|e| wrong(format!("{e:?}")))?;
+            let mut image = vec![0u8; size];
+            nvrtc::sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast())
+                .result()
+                .map_err(|e| wrong(format!("{e:?}")))?;
+            Ok(image)
+        });
+        // The image is what matters; a program that cannot be destroyed only leaks.
+        let _ = nvrtc::result::destroy_program(program);
+        image
+    }
+}

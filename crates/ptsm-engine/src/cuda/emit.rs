@@ -1,0 +1,175 @@
+//! From operations to the text of kernels.
+//!
+//! A value stands at a fixed place in its replica's memory, so a kernel needs the start of that memory and nothing else. Operations
+//! whose work one block of threads can do are strung together in one kernel, with a barrier after each; the others get a
+//! kernel of their own.
+
+use std::fmt::Write;
+
+/// What every source begins with.
+pub(crate) const PRELUDE: &[&str] = &[
+    include_str!("text/common.cu"),
+    include_str!("text/elementwise.cu"),
+    include_str!("text/layout.cu"),
+    include_str!("text/reduce.cu"),
+    include_str!("text/norm.cu"),
+    include_str!("text/loss.cu"),
+    include_str!("text/matmul.cu"),
+    include_str!("text/conv.cu"),
+    include_str!("text/lags.cu"),
+    include_str!("text/adam.cu"),
+];
+
+/// Threads of a block that does several small operations.
+const BLOCK: usize = 512;
+/// Threads of a block where many share an operation.
+const SHARED: usize = 256;
+/// More elementary operations than this are worth a kernel of their own.
+const SMALL: usize = 1 << 14;
+
+/// One call of a function of the prelude, and who makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Work {
+    pub(crate) call: String,
+    /// Blocks and threads; none for one block that may do other work before and after.
+    pub(crate) grid: Option<(usize, usize)>,
+}
+
+/// What an operation tells the GPU to do.
+pub(crate) struct Emit<'a> {
+    /// Shapes of the inputs.
+    pub(crate) shapes: &'a [&'a [usize]],
+    /// Shape of the result.
+    pub(crate) shape: &'a [usize],
+    /// Where the inputs, the result and the workspace stand.
+    pub(crate) inputs: &'a [String],
+    pub(crate) out: &'a str,
+    pub(crate) work: &'a str,
+    pub(crate) found: &'a mut Vec<Work>,
+}
+
+impl Emit<'_> {
+    /// Threads share the work, whose elementary operations are counted; `at` tells a thread which it is.
+    pub(crate) fn each(&mut self, threads: usize, operations: usize, call: String) {
+        let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
+        self.found.push(Work { call, grid });
+    }
+
+    /// By one block; the function may use barriers.
+    pub(crate) fn block(&mut self, call: String) {
+        self.found.push(Work { call, grid: None });
+    }
+
+    /// By blocks whose number the function counts on.
+    pub(crate) fn grid(&mut self, blocks: usize, threads: usize, call: String) {
+        self.found.push(Work { call, grid: Some((blocks, threads)) });
+    }
+
+    /// The operation's inputs, written as arguments.
+    pub(crate) fn arguments(&self) -> String {
+        self.inputs.join(", ")
+    }
+
+    /// Number of elements of the result.
+    pub(crate) fn length(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// A number as CUDA reads it.
+pub(crate) fn number(x: f64) -> String {
+    match x {
+        _ if x == f64::INFINITY => "INFINITE".into(),
+        _ if x == f64::NEG_INFINITY => "-INFINITE".into(),
+        _ => format!("{x:e}f"),
+    }
+}
+
+/// More axes than this the kernels do not count.
+pub(crate) const MOST_AXES: usize = 5;
+
+/// Axes as `Axes` wants them: five, the last ones counting.
+pub(crate) fn axes(sizes: &[usize], a: &[usize], b: &[usize]) -> String {
+    let five = |values: &[usize], fill: usize| {
+        let all =
+            std::iter::repeat_n(fill, MOST_AXES.saturating_sub(values.len())).chain(values.iter().copied());
+        all.map(|v| v.to_string()).collect::<Vec<_>>().join(", ")
+    };
+    format!("Axes{{{{{}}}, {{{}}}, {{{}}}}}", five(sizes, 1), five(a, 0), five(b, 0))
+}
+
+/// A kernel of a program: blocks for each replica, threads of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) blocks: usize,
+    pub(crate) threads: usize,
+}
+
+/// The kernels of a list of works, in their order, numbered from `first` on; `strides` are the sizes of a replica's memory, tensors and
+/// optimizer, `replicas` the byte of the table at which they are described.
+pub(crate) fn kernels(
+    works: &[Work],
+    strides: [usize; 3],
+    replicas: usize,
+    first: usize,
+) -> Vec<(Kernel, String)> {
+    let mut found: Vec<(Kernel, String)> = vec![];
+    let mut open: Option<Vec<&str>> = None;
+    let close = |open: &mut Option<Vec<&str>>, found: &mut Vec<(Kernel, String)>| {
+        if let Some(calls) = open.take() {
+            let body = calls.join(";\n    __syncthreads();\n    ");
+            let kernel = Kernel { blocks: 1, threads: BLOCK };
+            found.push((kernel, kernel_text(first + found.len(), kernel, &body, strides, replicas)));
+        }
+    };
+    for work in works {
+        match work.grid {
+            None => open.get_or_insert_default().push(&work.call),
+            Some((blocks, threads)) => {
+                close(&mut open, &mut found);
+                let kernel = Kernel { blocks, threads };
+                found.push((kernel, kernel_text(first + found.len(), kernel, &work.call, strides, replicas)));
+            }
+        }
+    }
+    close(&mut open, &mut found);
+    found
+}
+
+fn kernel_text(
+    index: usize,
+    kernel: Kernel,
+    body: &str,
+    [memory, tensors, state]: [usize; 3],
+    replicas: usize,
+) -> String {
+    let threads = kernel.threads;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "extern \"C\" __global__ void __launch_bounds__({threads}) k{index}(float *memory, float *tensors, float *state, const char *table) {{
+    const Replica own = ((const Replica *)(table + {replicas}))[blockIdx.y];
+    const int4 *chunks = (const int4 *)table;
+    float *m = memory + (long long)own.place * {memory}, *p = tensors + (long long)own.place * {tensors}, *s = state + (long long)own.place * {state};
+    At at = {{(int)(blockIdx.x * {threads} + threadIdx.x), (int)(gridDim.x * {threads})}};
+    {body};
+}}"
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_literals_of_cuda() {
+        assert_eq!(number(0.0), "0e0f");
+        assert_eq!(number(1.0), "1e0f");
+        assert_eq!(number(-2.5), "-2.5e0f");
+        assert_eq!(number(1e-6), "1e-6f");
+        assert_eq!(number(12.0), "1.2e1f");
+        assert_eq!(number(f64::NEG_INFINITY), "-INFINITE");
+    }
+}

@@ -1,0 +1,62 @@
+//! NVIDIA GPUs: one program for all replicas, its kernels written from the graph, a whole step recorded and started at once.
+//!
+//! Replicas share nothing, so all of them run in one launch of each kernel: `blockIdx.y` counts those that are active. Parameters stay
+//! on the GPU between steps (see [`Remote`]) and come back when somebody reads them.
+
+mod compile;
+mod driver;
+mod emit;
+mod engine;
+mod remote;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+pub(crate) use emit::{Emit, axes, number};
+pub(crate) use engine::{Engine, Fed, Moved, Wanted};
+pub(crate) use remote::{Remote, Resident};
+
+/// A GPU that programs run on. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub struct Cuda {
+    gpu: Arc<driver::Gpu>,
+    name: String,
+    kernels: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cuda({})", self.name)
+    }
+}
+
+/// The oldest GPUs whose instructions the kernels are compiled for: Turing.
+const OLDEST: (i32, i32) = (7, 5);
+
+impl Cuda {
+    /// The first GPU of this machine, or why there is none to work with. `kernels` is a folder that compiled kernels are kept in.
+    pub fn new(kernels: Option<&Path>) -> Result<Cuda> {
+        let gpu = driver::Gpu::open()?;
+        let name = gpu.name()?;
+        let capability = gpu.capability()?;
+        if capability < OLDEST {
+            let ((major, minor), (least, least_minor)) = (capability, OLDEST);
+            return Err(Error::Device(format!(
+                "{name} is of kind {major}.{minor}; at least {least}.{least_minor} is needed"
+            )));
+        }
+        Ok(Cuda { gpu: Arc::new(gpu), name, kernels: kernels.map(Path::to_path_buf) })
+    }
+
+    /// What the GPU is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of its memory that are free, and all of them.
+    pub fn memory(&self) -> Result<(usize, usize)> {
+        self.gpu.memory()
+    }
+}

@@ -1,0 +1,114 @@
+//! What stays on the GPU between runs: parameters, and tables of rows to pick from.
+
+use std::sync::Arc;
+
+use super::Cuda;
+use super::driver::{Memory, Place};
+use crate::error::Result;
+use crate::graph::Tensor;
+
+/// Numbers begin at multiples of this, so that vectors of them can be read.
+pub(super) const ALIGN: usize = 64;
+
+/// Where values of some sizes stand one after the other, and how long all of them are.
+pub(super) fn offsets(sizes: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
+    let mut total = 0;
+    let places = sizes.map(|n| {
+        let at = total;
+        total += n.next_multiple_of(ALIGN);
+        at
+    });
+    let places = places.collect();
+    (places, total)
+}
+
+/// Parameters of R replicas on the GPU.
+pub(crate) struct Remote {
+    memory: Memory,
+    /// Where each tensor stands in its replica's part, and how long that is.
+    places: Vec<usize>,
+    lengths: Vec<usize>,
+    stride: usize,
+    /// The state of each replica's parameters that is there.
+    stamps: Vec<Option<u64>>,
+}
+
+impl Remote {
+    pub(crate) fn new(device: &Cuda, tensors: &[Tensor], replicas: usize) -> Result<Remote> {
+        let (places, stride) = offsets(tensors.iter().map(Tensor::len));
+        let memory = Memory::new(&device.gpu, replicas * stride * size_of::<f32>())?;
+        let lengths = tensors.iter().map(Tensor::len).collect();
+        Ok(Remote { memory, places, lengths, stride, stamps: vec![None; replicas] })
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.memory.place()
+    }
+
+    /// Whether a state of the parameters is there.
+    pub(crate) fn has(&self, replica: usize, stamp: u64) -> bool {
+        self.stamps[replica] == Some(stamp)
+    }
+
+    /// The GPU has made a new state by itself.
+    pub(crate) fn moved(&mut self, replica: usize, stamp: u64) {
+        self.stamps[replica] = Some(stamp);
+    }
+
+    pub(crate) fn upload<'a>(
+        &mut self,
+        replica: usize,
+        stamp: u64,
+        values: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<()> {
+        self.stamps[replica] = None;
+        let mut all = vec![0u8; self.stride * size_of::<f32>()];
+        for (&at, from) in self.places.iter().zip(values) {
+            all[at * size_of::<f32>()..][..from.len()].copy_from_slice(from);
+        }
+        self.memory.upload(replica * all.len(), &all)?;
+        self.stamps[replica] = Some(stamp);
+        Ok(())
+    }
+
+    /// All tensors of a replica, one after the other.
+    pub(crate) fn download(&self, replica: usize, mut each: impl FnMut(usize, &[f32])) -> Result<()> {
+        let mut all = vec![0f32; self.stride];
+        self.memory.download(replica * self.stride * size_of::<f32>(), bytemuck::cast_slice_mut(&mut all))?;
+        for (i, (&at, &n)) in self.places.iter().zip(&self.lengths).enumerate() {
+            each(i, &all[at..at + n]);
+        }
+        Ok(())
+    }
+}
+
+/// A table of rows on the GPU.
+#[derive(Clone)]
+pub(crate) struct Resident(Arc<Memory>);
+
+impl Resident {
+    pub(crate) fn new<'a>(
+        device: &Cuda,
+        rows: impl ExactSizeIterator<Item = &'a [u8]>,
+        row: usize,
+    ) -> Result<Resident> {
+        let memory = Memory::new(&device.gpu, rows.len() * row)?;
+        let mut staged: Vec<u8> = vec![];
+        let mut at = 0;
+        // A few large copies instead of many small ones.
+        for from in rows {
+            staged.extend_from_slice(from);
+            if staged.len() >= 1 << 24 {
+                memory.upload(at, &staged)?;
+                at += staged.len();
+                staged.clear();
+            }
+        }
+        memory.upload(at, &staged)?;
+        Ok(Resident(Arc::new(memory)))
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.0.place()
+    }
+}

@@ -1,0 +1,56 @@
+// Numbers that move.
+
+// Place `i` of the result, counted by `size`, is read at the steps `a`.
+FUNCTION transpose(At at, const float *x, float *out, int n, Axes axes) {
+    EACH(i, n) {
+        int left = i, from = 0;
+#pragma unroll
+        for (int axis = 4; axis >= 0; axis--) {
+            from += left % axes.size[axis] * axes.a[axis];
+            left /= axes.size[axis];
+        }
+        out[i] = x[from];
+    }
+}
+
+// Of every `whole` numbers the `part` from `start` on.
+FUNCTION slice(At at, const float *x, float *out, int n, int whole, int start, int part) {
+    EACH(i, n) out[i] = x[i / part * whole + start + i % part];
+}
+
+FUNCTION unslice(At at, const float *x, float *out, int n, int whole, int start, int part) {
+    EACH(i, n) {
+        int j = i % whole - start;
+        out[i] = j >= 0 && j < part ? x[i / whole * part + j] : 0.0f;
+    }
+}
+
+FUNCTION concat(At at, const float *a, const float *b, float *out, int n, int na, int nb) {
+    EACH(i, n) {
+        int item = i / (na + nb), j = i % (na + nb);
+        out[i] = j < na ? a[item * na + j] : b[item * nb + j - na];
+    }
+}
+
+FUNCTION gather(At at, const float *table, const float *labels, float *out, int rows, int n) {
+    EACH(i, rows * n) out[i] = table[(int)labels[i / n] * n + i % n];
+}
+
+FUNCTION scatter(At at, const float *grad, const float *labels, float *out, int batch, int rows, int n) {
+    EACH(i, rows * n) {
+        float sum = 0.0f;
+        for (int b = 0; b < batch; b++)
+            if ((int)labels[b] == i / n) sum += grad[b * n + i % n];
+        out[i] = sum;
+    }
+}
+
+FUNCTION copy(At at, const float *from, float *to, int n) {
+    EACH(i, n) to[i] = from[i];
+}
+
+// An input, in rows of n.
+FUNCTION take(At at, const Replica &own, int input, float *out, int rows, int n) {
+    Feed feed = own.feeds[input];
+    EACH(i, rows * n) out[i] = feed.rows ? feed.data[(long long)feed.rows[i / n] * n + i % n] : feed.data[i];
+}

@@ -1,0 +1,31 @@
+//! Where programs run.
+
+use crate::cpu::Cpu;
+use crate::cuda::Cuda;
+
+/// A processor or a GPU. Cheap to clone; clones share it.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// The processor.
+    Cpu(Cpu),
+    /// An NVIDIA GPU, for f32.
+    Cuda(Cuda),
+}
+
+impl From<&Cpu> for Device {
+    fn from(cpu: &Cpu) -> Device {
+        Device::Cpu(cpu.clone())
+    }
+}
+
+impl From<&Cuda> for Device {
+    fn from(cuda: &Cuda) -> Device {
+        Device::Cuda(cuda.clone())
+    }
+}
+
+impl From<&Device> for Device {
+    fn from(device: &Device) -> Device {
+        device.clone()
+    }
+}

@@ -1,0 +1,301 @@
+//! The GPU against the CPU, where it differs from the small examples of `gradients.rs`: sizes that take the large kernels, replicas,
+//! data sets that stay, steps that are refused. Runs where `PTSM_TEST_GPU` is set (`cargo xtask test --gpu`).
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Experiment, Random, cpu, gpu, to};
+use ptsm_engine::{
+    Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling, Program,
+    Result, Step, StepSpec, Table,
+};
+
+/// The GPU, or a line that says why nothing was tested.
+fn asked() -> Option<&'static Cuda> {
+    let found = gpu();
+    if found.is_none() {
+        eprintln!("skipped: PTSM_TEST_GPU is not set");
+    }
+    found
+}
+
+fn compare(label: &str, shapes: &[&[usize]], build: impl Fn(&mut Graph, &[Id]) -> Result<Id>) {
+    for mode in [Mode::Train, Mode::Infer] {
+        Experiment::new(label, mode, shapes, &build).check_gpu();
+    }
+}
+
+#[test]
+fn large_elementwise_work_and_sums() {
+    if asked().is_none() {
+        return;
+    }
+    compare("elu", &[&[40, 30, 50]], |g, p| g.elu(p[0]));
+    compare("broadcast", &[&[40, 30, 50], &[40, 1, 50]], |g, p| g.mul(p[0], p[1]));
+    compare("broadcast last", &[&[40, 30, 50], &[30, 1]], |g, p| g.sub(p[0], p[1]));
+    compare("transpose", &[&[20, 30, 50]], |g, p| g.transpose(p[0], &[2, 0, 1]));
+    compare("slice", &[&[20, 30, 50]], |g, p| g.slice(p[0], 1, 3, 20));
+    compare("concat", &[&[20, 30, 50], &[20, 11, 50]], |g, p| g.concat(p[0], p[1], 1));
+    for axes in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]] {
+        compare(&format!("sum {axes:?}"), &[&[40, 30, 50]], |g, p| g.sum_axes(p[0], axes));
+        compare(&format!("small sum {axes:?}"), &[&[7, 20, 70]], |g, p| g.sum_axes(p[0], axes));
+    }
+    compare("dropout", &[&[40, 30, 50]], |g, p| g.dropout(p[0], 0.3));
+    compare("variance", &[&[40, 30, 50]], |g, p| g.variance(p[0]));
+    compare("outer mask", &[&[20, 30, 50], &[20, 30], &[20, 50]], |g, p| g.outer_mask(p[0], p[1], p[2]));
+    compare("softmax", &[&[300, 70]], |g, p| g.softmax(p[0]));
+    compare("layer norm", &[&[300, 70]], |g, p| g.layer_norm(p[0], 1e-5));
+}
+
+#[test]
+fn products_of_every_size() {
+    if asked().is_none() {
+        return;
+    }
+    for [items, m, n, k] in [[1, 64, 256, 2048], [1, 65, 63, 130], [3, 100, 70, 33], [1, 128, 128, 64]] {
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let a = if ta { [items, k, m] } else { [items, m, k] };
+            let b = if tb { [items, n, k] } else { [items, k, n] };
+            let label = format!("matmul {items} {m} {n} {k} {ta} {tb}");
+            compare(&label, &[&a, &b], |g, p| g.matmul(p[0], p[1], ta, tb));
+        }
+    }
+}
+
+#[test]
+fn convolutions_of_every_size() {
+    if asked().is_none() {
+        return;
+    }
+    for [batch, channels, time, outputs, taps, groups] in [
+        [8, 64, 400, 32, 7, 1],
+        [8, 64, 400, 32, 5, 1],
+        [8, 32, 100, 64, 5, 1],
+        [8, 64, 25, 128, 5, 1],
+        [8, 32, 400, 2, 7, 2],
+        [6, 22, 301, 25, 10, 1],
+        [6, 25, 99, 50, 10, 1],
+        [5, 16, 400, 16, 50, 16],
+        [5, 64, 400, 16, 1, 1],
+        [3, 9, 37, 6, 3, 3],
+        [3, 5, 20, 7, 16, 1],
+        [3, 5, 40, 7, 17, 1],
+    ] {
+        for padding in [Padding::Same, Padding::Valid] {
+            let label = format!("conv1d {batch} {channels} {time} {outputs} {taps} {groups} {padding:?}");
+            let shapes: [&[usize]; 3] =
+                [&[batch, channels, time], &[outputs, channels / groups, taps], &[outputs]];
+            compare(&label, &shapes, |g, p| g.conv1d(p[0], p[1], Some(p[2]), groups, padding));
+        }
+    }
+}
+
+#[test]
+fn batch_norm_with_all_that_follows() {
+    if asked().is_none() {
+        return;
+    }
+    for (i, pooling) in [
+        None,
+        Some(Pooling::Adaptive { length: 16 }),
+        Some(Pooling::Average { size: 8, stride: 8 }),
+        Some(Pooling::Average { size: 15, stride: 4 }),
+        Some(Pooling::Max { size: 3, stride: 3 }),
+        Some(Pooling::Max { size: 4, stride: 2 }),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for drop in [0.0, 0.25, 0.5, 0.3] {
+            compare(&format!("batch norm {i} {drop}"), &[&[9, 13, 101]], |g, p| {
+                let y = g.batch_norm(p[0], 1e-5, 0.1)?;
+                let y = g.elu(y)?;
+                let y = g.dropout(y, drop)?;
+                pooling.map_or(Ok(y), |pooling| g.pool(y, pooling))
+            });
+        }
+    }
+    compare("temporal norm spatial", &[&[4, 5], &[8, 1, 6]], |g, p| {
+        let x = g.input("x", &[5, 6, 40])?;
+        let h = g.temporal_conv(x, p[0], None, Padding::Same)?;
+        let h = g.batch_norm(h, 1e-3, 0.1)?;
+        g.spatial_conv(h, p[1], 4)
+    });
+}
+
+/// A small network with everything that a step has: constraints, running statistics, dropout.
+fn network(batch: usize) -> (Graph, Id, Id) {
+    let mut g = Graph::new();
+    let x = g.input("x", &[batch, 6, 80]).unwrap();
+    let y = g.labels("y", &[batch], 3).unwrap();
+    let w = g.parameter("w", &[8, 6, 5], Init::fan_in(30)).unwrap();
+    let h = g.conv1d(x, w, None, 1, Padding::Same).unwrap();
+    let h = g.scoped("norm", |g| g.batch_norm(h, 1e-5, 0.1)).unwrap();
+    let h = g.elu(h).unwrap();
+    let h = g.dropout(h, 0.5).unwrap();
+    let h = g.pool(h, Pooling::Adaptive { length: 10 }).unwrap();
+    let h = g.flatten(h).unwrap();
+    let v = g.constrained("v", &[3, 80], Init::fan_in(80), 0.25).unwrap();
+    let logits = g.linear(h, v, None).unwrap();
+    let loss = g.cross_entropy(logits, y, 0.1).unwrap();
+    (g, logits, loss)
+}
+
+struct Run {
+    parameters: Parameters<f32>,
+    losses: Vec<Vec<f32>>,
+    logits: Vec<Vec<f32>>,
+}
+
+/// Trains three replicas, the second one for the first half only, and applies them.
+fn train(device: &Device, table: bool, steps: usize) -> Run {
+    let (batch, trials, replicas) = (12, 40, 3);
+    let (g, logits, loss) = network(batch);
+    let mut random = Random::new(3);
+    let data: Vec<f32> = to(&random.reals(trials * 480));
+    let labels: Vec<u32> = (0..trials as u32).map(|i| i % 3).collect();
+    let rows: Vec<&[f32]> = data.chunks(480).collect();
+    let resident = Table::new(rows).unwrap();
+    let adam = Adam { decay: Decay::Gradient(1e-3), clip: Some(0.5), ..Adam::default() };
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam };
+    let mut step = Step::<f32>::new(&g, &spec, replicas, device).unwrap();
+    let mut parameters = Parameters::new(&g, &[1, 2, 3]).unwrap();
+    let mut losses = vec![vec![]; replicas];
+    for i in 0..steps {
+        let picked: Vec<u32> = (0..replicas * batch).map(|_| random.within(0, trials - 1) as u32).collect();
+        let x = if table {
+            Feed::Table { table: &resident, rows: &picked }
+        } else {
+            Feed::Rows { data: &data, rows: &picked }
+        };
+        let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
+        let active = [true, i < steps / 2, true];
+        step.run(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
+        for (r, losses) in losses.iter_mut().enumerate().filter(|(r, _)| active[*r]) {
+            losses.push(step.output(&parameters, r, 0)[0]);
+        }
+    }
+    let mut program = Program::new(&g, Mode::Infer, &[logits], replicas, device).unwrap();
+    program.run(&parameters, &[("x", Feed::Shared(&data[..batch * 480]))]).unwrap();
+    let logits = (0..replicas).map(|r| program.output(&parameters, r, 0).to_vec()).collect();
+    Run { parameters, losses, logits }
+}
+
+#[test]
+fn replicas_train_and_stop_as_on_the_cpu() {
+    let Some(gpu) = asked() else { return };
+    let (here, there) = (train(&cpu().into(), false, 50), train(&gpu.into(), false, 50));
+    for r in 0..3 {
+        assert_eq!(here.losses[r].len(), if r == 1 { 25 } else { 50 });
+        for (i, (a, b)) in here.losses[r].iter().zip(&there.losses[r]).enumerate() {
+            // Sums in another order, grown over the steps.
+            assert!(
+                (a - b).abs() < 2e-3 * a.abs() * (1.0 + i as f32 / 10.0),
+                "replica {r} step {i}: {a} {b}"
+            );
+        }
+        assert_eq!(there.logits[r].len(), here.logits[r].len());
+        for tensor in here.parameters.tensors() {
+            assert_eq!(there.parameters.get(r, &tensor.name).unwrap().len(), tensor.len());
+        }
+    }
+    // The same again, from a table, is the same to the bit.
+    let again = train(&gpu.into(), true, 50);
+    assert_eq!(there.losses, again.losses);
+    assert_eq!(there.logits, again.logits);
+}
+
+#[test]
+fn the_first_step_is_the_same() {
+    let Some(gpu) = asked() else { return };
+    let (here, there) = (train(&cpu().into(), true, 1), train(&gpu.into(), true, 1));
+    for r in [0, 2] {
+        for tensor in here.parameters.tensors() {
+            let (a, b) = (here.parameters.get(r, &tensor.name), there.parameters.get(r, &tensor.name));
+            for (a, b) in a.unwrap().iter().zip(b.unwrap()) {
+                assert!((a - b).abs() < 1e-3 * (a.abs() + 0.1), "{}: {a} {b}", tensor.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_goes_from_one_device_to_the_other() {
+    let Some(gpu) = asked() else { return };
+    let (g, _, loss) = network(12);
+    let data: Vec<f32> = to(&Random::new(5).reals(12 * 480));
+    let labels: Vec<u32> = (0..12).map(|i| i % 3).collect();
+    let feeds = [("x", Feed::Each(&data[..])), ("y", Feed::Labels(&labels))];
+    let spec = || StepSpec {
+        mode: Mode::Train,
+        objectives: vec![Objective::new(&g, loss, |_| true)],
+        outputs: vec![loss],
+        adam: Adam::default(),
+    };
+    let mut parameters = Parameters::new(&g, &[7]).unwrap();
+    let mut there = Step::<f32>::new(&g, &spec(), 1, gpu).unwrap();
+    for _ in 0..5 {
+        there.run(&mut parameters, &feeds, &[1e-2], &[true]).unwrap();
+    }
+    let saved = there.checkpoint(0).unwrap();
+    assert_eq!((saved.steps, saved.runs), (5, 5));
+    let mut here = Step::<f32>::new(&g, &spec(), 1, cpu()).unwrap();
+    here.restore(0, &saved).unwrap();
+    let mut copy = parameters.clone();
+    here.run(&mut copy, &feeds, &[1e-2], &[true]).unwrap();
+    let mut back = Step::<f32>::new(&g, &spec(), 1, gpu).unwrap();
+    back.restore(0, &saved).unwrap();
+    back.run(&mut parameters, &feeds, &[1e-2], &[true]).unwrap();
+    for tensor in copy.tensors() {
+        for (a, b) in copy.get(0, &tensor.name).unwrap().iter().zip(parameters.get(0, &tensor.name).unwrap())
+        {
+            assert!((a - b).abs() < 1e-4 * (a.abs() + 0.1), "{}: {a} {b}", tensor.name);
+        }
+    }
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_moves_nothing() {
+    let Some(gpu) = asked() else { return };
+    let mut g = Graph::new();
+    let x = g.input("x", &[2]).unwrap();
+    let w = g.parameter("w", &[2], Init::Constant(1.0)).unwrap();
+    let y = g.mul(x, w).unwrap();
+    let y = g.exp(y).unwrap();
+    let loss = g.sum(y).unwrap();
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let mut step = Step::<f32>::new(&g, &spec, 2, gpu).unwrap();
+    let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
+    let data = [1.0f32, 2.0, 1.0, 200.0];
+    let error = step.run(&mut parameters, &[("x", Feed::Each(&data))], &[0.1; 2], &[true; 2]).unwrap_err();
+    assert!(error.to_string().contains("replica 1 is not finite at step 1"), "{error}");
+    assert_eq!(parameters.get(1, "w").unwrap(), [1.0, 1.0]);
+    assert!(parameters.get(0, "w").unwrap().iter().all(|w| *w < 1.0));
+}
+
+#[test]
+fn what_is_not_a_number_is_refused() {
+    let Some(gpu) = asked() else { return };
+    let (g, logits, _) = network(12);
+    let mut program = Program::<f32>::new(&g, Mode::Infer, &[logits], 1, gpu).unwrap();
+    let parameters = Parameters::new(&g, &[1]).unwrap();
+    let mut data = vec![0.0; 12 * 480];
+    data[481] = f32::NAN;
+    let error = program.run(&parameters, &[("x", Feed::Each(&data))]).unwrap_err().to_string();
+    assert!(error.contains("value 481 of replica 0"), "{error}");
+    assert!(Program::<f64>::new(&g, Mode::Infer, &[logits], 1, gpu).is_err());
+    assert!(Table::new(vec![&data[..480], &data[480..960]]).is_err());
+}
+
+#[test]
+fn memory_that_is_not_there_is_told() {
+    let Some(gpu) = asked() else { return };
+    let mut g = Graph::new();
+    let x = g.input("x", &[1 << 28]).unwrap();
+    let y = g.exp(x).unwrap();
+    let error = Program::<f32>::new(&g, Mode::Infer, &[y], 1000, gpu).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("replicas would fit"), "{error}");
+}
