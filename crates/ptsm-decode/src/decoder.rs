@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use ptsm_engine::Cpu;
+use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, Unlabelled};
 
 use crate::error::{Error, Result};
@@ -112,7 +112,7 @@ pub struct Run<'a> {
     /// One fit per seed.
     pub seeds: &'a [u64],
     /// Where to work.
-    pub cpu: &'a Cpu,
+    pub device: &'a Device,
     /// A file to continue from and to write what has been done to.
     pub checkpoint: Option<PathBuf>,
     /// What the checkpoint belongs to, besides the settings: a fingerprint of the data.

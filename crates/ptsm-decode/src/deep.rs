@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Cpu, Feed, Id, Mode, Parameters, Program};
+use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program};
 use ptsm_signal::{Layout, Subset};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Decoder for Deep {
                     subjects: shape.subjects,
                     parameters: t.parameters,
                     mirror: mirror.clone(),
-                    cpu: run.cpu.clone(),
+                    device: run.device.clone(),
                 };
                 let fitted = if self.training.keep_subjects { network } else { network.released()? };
                 Ok(Fit {
@@ -109,7 +109,7 @@ pub struct FittedNetwork {
     subjects: usize,
     pub(crate) parameters: Parameters<f32>,
     mirror: Option<Mirror>,
-    pub(crate) cpu: Cpu,
+    pub(crate) device: Device,
 }
 
 impl FittedNetwork {
@@ -119,7 +119,7 @@ impl FittedNetwork {
         deep: Deep,
         layout: &Layout,
         subjects: usize,
-        cpu: &Cpu,
+        device: &Device,
     ) -> Result<FittedNetwork> {
         let network = deep.model.build(shape(layout, subjects), 2)?;
         let mirror = (deep.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
@@ -129,7 +129,7 @@ impl FittedNetwork {
             layout: layout.clone(),
             subjects,
             mirror,
-            cpu: cpu.clone(),
+            device: device.clone(),
         })
     }
 
@@ -172,7 +172,7 @@ impl FittedNetwork {
         self.layout.expect(trials.layout())?;
         let network = self.build(INFERENCE_BATCH)?;
         let Some(ids) = ids(&network) else { return Ok(None) };
-        let mut program: Program<f32> = Program::new(&network.graph, Mode::Infer, &ids, 1, &self.cpu)?;
+        let mut program: Program<f32> = Program::new(&network.graph, Mode::Infer, &ids, 1, &self.device)?;
         let mut read = vec![vec![]; ids.len()];
         let mut images = vec![];
         for rows in trials.rows().chunks(INFERENCE_BATCH) {

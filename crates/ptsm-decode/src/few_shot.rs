@@ -150,7 +150,7 @@ fn tune(
     let spec = ptsm::few_shot(&built, Adam::default())?;
     let seeds = vec![0; groups.len()];
     let mut parameters = network.parameters.spread(0, &seeds)?;
-    let mut step = Step::new(&built.graph, &spec, groups.len(), &network.cpu)?;
+    let mut step = Step::new(&built.graph, &spec, groups.len(), &network.device)?;
     let rows: Vec<u32> = groups.iter().flatten().map(|&place| trials.rows()[place] as u32).collect();
     let labels = trials.labels();
     let task: Vec<u32> = groups.iter().flatten().map(|&place| labels[place]).collect();

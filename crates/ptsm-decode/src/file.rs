@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Cpu, metadata};
+use ptsm_engine::{Device, metadata};
 use ptsm_signal::{Layout, Pipeline, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,7 +86,7 @@ pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
 }
 
 /// Reads a decoder and its card.
-pub fn load(path: &Path, cpu: &Cpu) -> Result<(Box<dyn Fitted>, Card)> {
+pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn Fitted>, Card)> {
     let metadata = metadata(path)?;
     let wrong = |message: String| Error::file(path, message);
     let text = metadata
@@ -98,6 +98,6 @@ pub fn load(path: &Path, cpu: &Cpu) -> Result<(Box<dyn Fitted>, Card)> {
         return Err(wrong(format!("has format {format}, this program reads format {FORMAT}")));
     }
     let Header { known_subjects, card, .. } = serde_json::from_str(text).map_err(not_understood)?;
-    let fitted = registry::find(&card.decoder)?.load(path, &card, known_subjects, cpu)?;
+    let fitted = registry::find(&card.decoder)?.load(path, &card, known_subjects, device)?;
     Ok((fitted, card))
 }

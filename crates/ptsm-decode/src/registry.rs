@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptsm_engine::Cpu;
+use ptsm_engine::Device;
 use ptsm_signal::{Layout, TargetAccess};
 use serde_json::Value;
 
@@ -133,12 +133,12 @@ impl Method {
         path: &Path,
         card: &Card,
         subjects: usize,
-        cpu: &Cpu,
+        device: &Device,
     ) -> Result<Box<dyn Fitted>> {
         Ok(match &self.kind {
             Kind::Deep { network, .. } => {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
-                Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, cpu)?)
+                Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?)
             }
             Kind::CspLda => {
                 let settings = crate::settings::from_value(card.settings.clone())?;

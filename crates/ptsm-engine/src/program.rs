@@ -514,7 +514,8 @@ impl<T: Real> Program<T> {
         self.runs[replica] = runs;
     }
 
-    /// Runs the first replica and returns the seconds each kind of operation took, longest first.
+    /// Runs the first replica and returns the seconds each kind of operation took, longest first. On a GPU it is all replicas and each
+    /// kernel by itself; a step's profile there moves parameters.
     pub fn profile(
         &mut self,
         parameters: &Parameters<T>,
@@ -522,11 +523,21 @@ impl<T: Real> Program<T> {
     ) -> Result<Vec<(String, f64)>> {
         self.fits(parameters)?;
         self.check_feeds(feeds)?;
-        parameters.fetch()?;
-        let Program { home, instructions, inputs, runs, .. } = self;
-        let Home::Cpu(cpu, memory) = home else {
-            return Err(Error::Device("operations are timed on the CPU only".into()));
+        if let Home::Cuda(..) = self.home {
+            // Numbers to work with first.
+            self.forward(parameters, feeds, None, None)?;
+        }
+        let Program { home, instructions, inputs, runs, replicas, .. } = self;
+        let (cpu, memory) = match home {
+            Home::Cpu(cpu, memory) => (cpu, memory),
+            Home::Cuda(engine, _) => {
+                let device = engine.device().clone();
+                let mut spent = parameters.on(&device, |remote| engine.profile(*replicas, remote))?;
+                spent.sort_by(|a, b| b.1.total_cmp(&a.1));
+                return Ok(spent);
+            }
         };
+        parameters.fetch()?;
         let (own, memory, step) = (&parameters.replicas[0], &mut memory[0], runs[0]);
         let mut spent: Vec<(String, f64)> = vec![];
         cpu.enter(|| -> Result<()> {

@@ -9,9 +9,10 @@
 mod batches;
 mod checkpoint;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Mode, Parameters, Program, Schedule, Shape, Step};
+use ptsm_engine::{Adam, Decay, Device, Feed, Mode, Parameters, Program, Schedule, Shape, Step, Table};
 use ptsm_signal::{Subset, Trials};
 use serde::{Deserialize, Serialize};
 
@@ -168,6 +169,8 @@ struct Trainer<'a> {
     best: Vec<Parameters<f32>>,
     standings: Vec<Standing>,
     validation: Scorer<'a>,
+    /// All trials of the set, to pick from.
+    table: Arc<Table<'a, f32>>,
     labels: Vec<u32>,
     /// The number of each trial's subject among those trained on, where the network asks for it.
     people: Option<Vec<u32>>,
@@ -210,7 +213,7 @@ impl<'a> Trainer<'a> {
             )));
         }
         let replicas = run.seeds.len();
-        let step = Step::new(&network.graph, &network.step(training.adam()), replicas, run.cpu)?;
+        let step = Step::new(&network.graph, &network.step(training.adam()), replicas, run.device)?;
         let parameters = Parameters::new(&network.graph, run.seeds)?;
         let best = run.seeds.iter().enumerate().map(|(r, &seed)| parameters.spread(r, &[seed]));
         let best = best.collect::<ptsm_engine::Result<Vec<_>>>()?;
@@ -220,6 +223,8 @@ impl<'a> Trainer<'a> {
                 .after_warm_up((training.warm_up * pool.steps) as u64);
         let order: Vec<_> = train.subjects().into_iter().collect();
         let info = train.set().info();
+        let set = train.set();
+        let table = Arc::new(Table::new((0..set.len()).map(|row| set.signal(row)).collect())?);
         // Others than the training subjects are never fed; their number is not read.
         let people = || info.iter().map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
         let people = network.value("subject").is_some().then(people);
@@ -245,7 +250,8 @@ impl<'a> Trainer<'a> {
             parameters,
             best,
             standings: run.seeds.iter().map(|&seed| Standing::new(seed)).collect(),
-            validation: Scorer::new(model, shape, replicas, run.cpu, lesson.validation())?,
+            validation: Scorer::new(model, shape, replicas, run.device, lesson.validation(), &table)?,
+            table,
             labels: info.iter().map(|t| t.label).collect(),
             people,
             epoch: 0,
@@ -318,12 +324,12 @@ impl<'a> Trainer<'a> {
             plans.iter().flat_map(|plan| &plan[step * batch..(step + 1) * batch]).copied().collect();
         let rates = vec![rate; active.len()];
         // Copies only where something is changed.
-        let (changed, slices);
+        let changed;
         let (x, task) = match &self.augmenter {
-            None => {
-                slices = signals(self.lesson.train().set(), &rows);
-                (Feed::Slices(&slices), Feed::LabelRows { data: &self.labels, rows: &rows })
-            }
+            None => (
+                Feed::Table { table: &self.table, rows: &rows },
+                Feed::LabelRows { data: &self.labels, rows: &rows },
+            ),
             Some(augmenter) => {
                 changed = self.augmented(augmenter, &rows, step);
                 (Feed::Each(&changed.0), Feed::Labels(&changed.1))
@@ -415,6 +421,7 @@ impl<'a> Trainer<'a> {
 struct Scorer<'a> {
     program: Program<f32>,
     trials: Subset<'a>,
+    table: Arc<Table<'a, f32>>,
     replicas: usize,
 }
 
@@ -423,12 +430,13 @@ impl<'a> Scorer<'a> {
         model: &Model,
         shape: TrialShape,
         replicas: usize,
-        cpu: &Cpu,
+        device: &Device,
         trials: &Subset<'a>,
+        table: &Arc<Table<'a, f32>>,
     ) -> Result<Scorer<'a>> {
         let network = model.build(shape, INFERENCE_BATCH)?;
-        let program = Program::new(&network.graph, Mode::Infer, &[network.logits], replicas, cpu)?;
-        Ok(Scorer { program, trials: trials.clone(), replicas })
+        let program = Program::new(&network.graph, Mode::Infer, &[network.logits], replicas, device)?;
+        Ok(Scorer { program, trials: trials.clone(), table: table.clone(), replicas })
     }
 
     /// Balanced accuracy and cross-entropy of each replica; none where there is no trial.
@@ -444,8 +452,8 @@ impl<'a> Scorer<'a> {
         for (rows, labels) in self.trials.rows().chunks(INFERENCE_BATCH).zip(labels.chunks(INFERENCE_BATCH)) {
             let rows = padded(rows);
             let everybody: Vec<u32> = rows.iter().cycle().take(rows.len() * self.replicas).copied().collect();
-            let slices = signals(self.trials.set(), &everybody);
-            self.program.run(parameters, &[("x", Feed::Slices(&slices))])?;
+            let x = Feed::Table { table: &self.table, rows: &everybody };
+            self.program.run(parameters, &[("x", x)])?;
             for r in 0..self.replicas {
                 let logits = self.program.output(parameters, r, 0);
                 for (logits, &label) in logits.chunks(classes).zip(labels) {

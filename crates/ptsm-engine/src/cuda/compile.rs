@@ -7,17 +7,20 @@ use super::emit::PRELUDE;
 use crate::error::Result;
 use crate::parameters::replace;
 
-/// Sources that are compiled at once.
+/// Sources that are compiled at once, at most.
 const AT_ONCE: usize = 8;
+/// Kernels that a source of its own is worth.
+const WORTH: usize = 16;
 
 /// Compiles kernels that are named `k0`, `k1`, .. in their order.
 pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Result<Vec<Kernel>> {
     let capability = gpu.capability()?;
     let version = driver::compiler_version()?;
     // Neighbours in the list are of one size; dealt out in turn, the sources take about as long as each other.
-    let sources: Vec<(Vec<usize>, String)> = (0..AT_ONCE.min(texts.len()))
+    let at_once = texts.len().div_ceil(WORTH).min(AT_ONCE);
+    let sources: Vec<(Vec<usize>, String)> = (0..at_once)
         .map(|first| {
-            let mine: Vec<usize> = (first..texts.len()).step_by(AT_ONCE).collect();
+            let mine: Vec<usize> = (first..texts.len()).step_by(at_once).collect();
             let own = mine.iter().map(|&i| texts[i].as_str());
             let source = PRELUDE.iter().copied().chain(own).collect::<Vec<_>>().join("\n");
             (mine, source)

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_int, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CUdevice_attribute, CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{
@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
+    /// While a step is recorded, what other threads do must not end up in it.
+    turn: Mutex<()>,
 }
 
 fn failed(what: &str, error: DriverError) -> Error {
@@ -48,7 +50,7 @@ impl Gpu {
         // SAFETY: one stream does everything in order, so nothing has to be waited for between streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| failed("a stream cannot be made", e))?;
-        Ok(Gpu { context, stream })
+        Ok(Gpu { context, stream, turn: Mutex::new(()) })
     }
 
     pub(super) fn name(&self) -> Result<String> {
@@ -71,20 +73,62 @@ impl Gpu {
         result::mem_get_info().map_err(|e| failed("the GPU does not tell its memory", e))
     }
 
+    /// Waits for this thread's turn on the stream.
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn bind(&self) -> Result<()> {
         self.context.bind_to_thread().map_err(|e| failed("the GPU cannot be used by this thread", e))
     }
 
     /// Waits until all work is done.
-    pub(super) fn wait(&self) -> Result<()> {
+    fn wait(&self) -> Result<()> {
         self.stream.synchronize().map_err(|e| failed("the GPU failed", e))
     }
 
-    /// Records the launches that `body` makes, to be repeated at once.
-    pub(super) fn record(&self, body: impl FnOnce() -> Result<()>) -> Result<Graph> {
+    /// Seconds that what was recorded takes, on average over some times.
+    pub(super) fn time(&self, graph: &Graph, times: u32) -> Result<f64> {
+        self.start(graph)?;
+        let _turn = self.turn();
+        self.wait()?;
+        let begin = std::time::Instant::now();
+        for _ in 0..times {
+            graph.0.launch().map_err(|e| failed("the step cannot be started", e))?;
+        }
+        self.wait()?;
+        Ok(begin.elapsed().as_secs_f64() / f64::from(times))
+    }
+
+    /// Records launches, to be repeated at once: kernels with their blocks for each of the replicas and threads of a block. Their arguments
+    /// are four places in memory.
+    pub(super) fn record<'a>(
+        &self,
+        launches: impl Iterator<Item = (&'a Kernel, usize, usize)>,
+        replicas: usize,
+        arguments: [Place; 4],
+    ) -> Result<Graph> {
         let wrong = |e| failed("the step cannot be recorded", e);
+        let _turn = self.turn();
         self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(wrong)?;
-        let made = body();
+        let mut places = arguments.map(|place| place.0);
+        let mut made = Ok(());
+        for (kernel, blocks, threads) in launches {
+            let mut pointers = places.each_mut().map(|place| std::ptr::from_mut(place).cast::<c_void>());
+            // SAFETY: the kernels of this crate take exactly four pointers, and write only inside the memory they were compiled
+            // for: `Engine` compiles, allocates and launches with the same sizes.
+            let started = unsafe {
+                result::launch_kernel(
+                    kernel.0.cu_function(),
+                    (blocks as u32, replicas as u32, 1),
+                    (threads as u32, 1, 1),
+                    0,
+                    self.stream.cu_stream(),
+                    &mut pointers,
+                )
+            };
+            made = made.and(started.map_err(|e| failed("a kernel cannot be started", e)));
+        }
         let ended = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(wrong);
         made?;
         match ended? {
@@ -93,42 +137,15 @@ impl Gpu {
         }
     }
 
-    /// Starts a kernel on all replicas: `blocks` for each. Its arguments are four places in memory.
-    pub(super) fn launch(
-        &self,
-        kernel: &Kernel,
-        blocks: usize,
-        replicas: usize,
-        threads: usize,
-        arguments: [Place; 4],
-    ) -> Result<()> {
-        self.bind()?;
-        let mut places = arguments.map(|place| place.0);
-        let mut pointers = places.each_mut().map(|place| std::ptr::from_mut(place).cast::<c_void>());
-        // SAFETY: the kernels of this crate take exactly four pointers, and write only inside the memory they were compiled for: `Engine`
-        // compiles, allocates and launches with the same sizes.
-        let started = unsafe {
-            result::launch_kernel(
-                kernel.0.cu_function(),
-                (blocks as u32, replicas as u32, 1),
-                (threads as u32, 1, 1),
-                0,
-                self.stream.cu_stream(),
-                &mut pointers,
-            )
-        };
-        started.map_err(|e| failed("a kernel cannot be started", e))
+    /// Starts what was recorded.
+    pub(super) fn start(&self, graph: &Graph) -> Result<()> {
+        let _turn = self.turn();
+        graph.0.launch().map_err(|e| failed("the step cannot be started", e))
     }
 }
 
 /// Launches recorded by [`Gpu::record`].
 pub(super) struct Graph(CudaGraph);
-
-impl Graph {
-    pub(super) fn launch(&self) -> Result<()> {
-        self.0.launch().map_err(|e| failed("the step cannot be started", e))
-    }
-}
 
 // SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut Engine`.
 unsafe impl Send for Graph {}
@@ -169,6 +186,7 @@ impl Memory {
             failed(&text, e)
         })?;
         let memory = Memory { gpu: gpu.clone(), start, bytes };
+        let _turn = gpu.turn();
         // SAFETY: exactly the memory allocated above.
         unsafe { result::memset_d8_async(start, 0, bytes, gpu.stream.cu_stream()) }
             .map_err(|e| failed("memory cannot be cleared", e))?;
@@ -195,6 +213,7 @@ impl Memory {
     pub(super) fn upload(&self, at: usize, from: &[u8]) -> Result<()> {
         self.check(at, from.len());
         self.gpu.bind()?;
+        let _turn = self.gpu.turn();
         // SAFETY: inside this memory; the source is pageable, so the call returns only when it has been read.
         unsafe { result::memcpy_htod_async(self.start + at as u64, from, self.gpu.stream.cu_stream()) }
             .map_err(|e| failed("data cannot be copied to the GPU", e))
@@ -204,6 +223,7 @@ impl Memory {
     pub(super) fn download(&self, at: usize, to: &mut [u8]) -> Result<()> {
         self.check(at, to.len());
         self.gpu.bind()?;
+        let _turn = self.gpu.turn();
         // SAFETY: inside this memory, and waited for below while `to` is borrowed.
         unsafe { result::memcpy_dtoh_async(to, self.start + at as u64, self.gpu.stream.cu_stream()) }
             .map_err(|e| failed("data cannot be copied from the GPU", e))?;
@@ -213,6 +233,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        let _turn = self.gpu.turn();
         if self.gpu.bind().is_ok() && self.gpu.wait().is_ok() {
             // SAFETY: allocated by `new`, freed nowhere else, and nothing that runs uses it any more. An error has nobody to tell.
             let _ = unsafe { result::free_sync(self.start) };

@@ -159,6 +159,20 @@ fn kernel_text(
     text
 }
 
+/// What a kernel calls: the functions with their sizes, or how many there are.
+pub(crate) fn names(text: &str) -> String {
+    let body = text.lines().skip(5).filter(|line| line.trim() != "__syncthreads();" && line.trim() != "}");
+    let calls: Vec<&str> =
+        body.map(|line| line.trim().trim_end_matches(';')).filter(|l| !l.is_empty()).collect();
+    match calls[..] {
+        [one] => one.to_string(),
+        _ => {
+            let names = calls.iter().map(|call| call.split(['(', '<']).next().unwrap_or_default());
+            format!("{} calls: {}", calls.len(), names.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,6 +54,8 @@ const REPLICA: usize = 48;
 pub(crate) struct Engine {
     device: Cuda,
     kernels: Vec<(Kernel, emit::Kernel)>,
+    /// What each does.
+    names: Vec<String>,
     /// Kernels from here on move parameters.
     moves: usize,
     memory: Memory,
@@ -177,6 +179,7 @@ impl Engine {
         );
         let moves = list.len();
         let (shapes, texts): (Vec<_>, Vec<_>) = list.into_iter().chain(more).unzip();
+        let names = texts.iter().map(|text| emit::names(text)).collect();
         let kernels = compile::kernels(&device.gpu, &texts, device.kernels.as_deref())?;
         let float = size_of::<f32>();
         let memory = Memory::new(&device.gpu, replicas * stride * float)
@@ -186,6 +189,7 @@ impl Engine {
         table.upload(0, bytemuck::cast_slice(&chunks))?;
         Ok(Engine {
             kernels: kernels.into_iter().zip(shapes).collect(),
+            names,
             moves,
             memory,
             stride,
@@ -278,6 +282,19 @@ impl Engine {
         self.state.upload(replica * self.state_stride * size_of::<f32>(), bytemuck::cast_slice(values))
     }
 
+    /// Seconds that each kernel takes by itself with so many replicas, and what it does.
+    pub(crate) fn profile(&mut self, active: usize, parameters: &Remote) -> Result<Vec<(String, f64)>> {
+        let places = [self.memory.place(), parameters.place(), self.state.place(), self.table.place()];
+        let mut spent = vec![];
+        for ((kernel, shape), name) in self.kernels.iter().zip(&self.names) {
+            // A row of the same launches hides what starting one costs.
+            let launches = std::iter::repeat_n((kernel, shape.blocks, shape.threads), 20);
+            let graph = self.device.gpu.record(launches, active, places)?;
+            spent.push((name.clone(), self.device.gpu.time(&graph, 3)? / 20.0));
+        }
+        Ok(spent)
+    }
+
     /// Tells the GPU who runs with what.
     fn feed(&mut self, active: &[Moved], fed: &[Fed<'_>], adam: Option<&Adam>) -> Result<()> {
         let mut staged: Vec<u8> = vec![];
@@ -343,19 +360,15 @@ impl Engine {
         let key = (from, to, active, parameters);
         if !self.graphs.contains_key(&key) {
             let places = [self.memory.place(), parameters, self.state.place(), self.table.place()];
-            let gpu = &self.device.gpu;
-            let graph = gpu.record(|| {
-                self.kernels[from..to].iter().try_for_each(|(kernel, shape)| {
-                    gpu.launch(kernel, shape.blocks, active, shape.threads, places)
-                })
-            })?;
+            let launches = self.kernels[from..to].iter().map(|(k, shape)| (k, shape.blocks, shape.threads));
+            let graph = self.device.gpu.record(launches, active, places)?;
             // Parameters that are gone leave graphs behind; there are few of them at any time.
             if self.graphs.len() >= 64 {
                 self.graphs.clear();
             }
             self.graphs.insert(key, graph);
         }
-        self.graphs.get(&key).map_or(Ok(()), Graph::launch)
+        self.graphs.get(&key).map_or(Ok(()), |graph| self.device.gpu.start(graph))
     }
 }
 

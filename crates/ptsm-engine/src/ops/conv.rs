@@ -267,27 +267,51 @@ impl Filter {
     }
 }
 
-/// How a GPU's blocks divide the work.
+/// How a GPU's blocks divide a convolution.
+struct Blocks {
+    /// Outputs of 8 neighbouring places that a thread makes.
+    each: usize,
+    /// Threads of a block over outputs, and over places.
+    over_outputs: usize,
+    over_places: usize,
+    /// Rows that a block takes at a time.
+    chunk: usize,
+}
+
 impl Filter {
-    fn cuda(&self, at: &mut Emit<'_>, backwards: bool) {
-        let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = *self;
-        // A thread makes some outputs of 8 neighbouring places; a block has so many threads over outputs and over places.
+    fn blocks(&self) -> Blocks {
+        let Filter { rows, outputs, taps, places, .. } = *self;
         let each = if outputs >= 3 { 4 } else { outputs };
-        let mut over_outputs = outputs.div_ceil(each).min(32);
-        let most = if over_outputs >= 8 { 128 } else { 512 };
+        let all = outputs.div_ceil(each);
+        let most = if all >= 8 { 128 } else { 512 };
         let over_places = places.div_ceil(places.div_ceil(most)).div_ceil(8);
-        over_outputs = over_outputs.min((256 / over_places).max(1));
+        let most = (256 / over_places).clamp(1, 32);
+        let over_outputs = all.div_ceil(all.div_ceil(most));
         // Rows that fit 40 KiB of a block's memory together with their weights.
         let row = over_places * 8 + taps + 8 + taps * each * over_outputs;
-        let chunk = (10_240 / row).clamp(1, 8).min(rows);
-        let blocks =
-            batch * groups * outputs.div_ceil(each * over_outputs) * places.div_ceil(over_places * 8);
+        Blocks { each, over_outputs, over_places, chunk: (10_240 / row).clamp(1, 8).min(rows) }
+    }
+
+    /// Numbers of the weights as the blocks read them.
+    fn cuda_weights(&self) -> usize {
+        let Blocks { each, over_outputs, chunk, .. } = self.blocks();
+        let tile = each * over_outputs;
+        self.groups * self.outputs.div_ceil(tile) * self.rows.next_multiple_of(chunk) * self.taps * tile
+    }
+
+    fn cuda(&self, at: &mut Emit<'_>, backwards: bool) {
+        let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = *self;
+        let Blocks { each, over_outputs, over_places, chunk } = self.blocks();
+        let (tile, all_rows, n) = (each * over_outputs, rows.next_multiple_of(chunk), self.cuda_weights());
+        let tiles = outputs.div_ceil(tile);
+        let sizes = format!("{n}, {rows}, {all_rows}, {outputs}, {tiles}, {tile}, {taps}, {backwards}");
+        at.each(n, n, format!("conv_weights(at, {}, {}, {sizes})", at.inputs[1], at.work));
         let sizes = format!(
-            "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {backwards}, {each}, {over_outputs}, {over_places}, {chunk}"
+            "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {each}, {over_outputs}, {over_places}, {chunk}"
         );
         let bias = at.inputs.get(2).map_or("nullptr", |bias| bias);
-        let call = format!("conv<{sizes}>({}, {}, {bias}, {})", at.inputs[0], at.inputs[1], at.out);
-        at.grid(blocks, over_outputs * over_places, call);
+        let call = format!("conv<{sizes}>({}, {}, {bias}, {})", at.inputs[0], at.work, at.out);
+        at.grid(batch * groups * tiles * places.div_ceil(over_places * 8), over_outputs * over_places, call);
     }
 
     /// Rows that a thread takes of the weight gradient.
@@ -299,10 +323,19 @@ impl Filter {
         self.groups * self.outputs.div_ceil(32) * self.rows.div_ceil(16 * self.weight_rows())
     }
 
-    /// Parts of the batch whose weight gradients are summed by blocks of their own; none where tiles would stay empty.
-    fn weight_parts(&self) -> Option<usize> {
-        let fills = self.taps <= 16 && self.outputs >= 8 && self.rows >= 8;
-        fills.then(|| (128 / self.weight_tiles()).clamp(1, self.batch))
+    /// Whether tiles of 32 outputs and some rows are worth it.
+    fn weight_fills(&self) -> bool {
+        self.taps <= 16 && self.outputs >= 8 && self.rows >= 8
+    }
+
+    /// Parts of the batch whose weight gradients are summed by themselves.
+    fn weight_parts(&self) -> usize {
+        let alone = if self.weight_fills() {
+            128 / self.weight_tiles()
+        } else {
+            4096 / (self.groups * self.outputs * self.rows * self.taps)
+        };
+        alone.clamp(1, self.batch)
     }
 }
 
@@ -407,6 +440,10 @@ impl Operation for Conv1d {
         let bias = call.inputs.get(2).copied();
         filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
         filter.apply(call.cpu, call.inputs[0], call.work, bias, call.out);
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        self.filter(inputs[0], inputs[1]).cuda_weights()
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
@@ -518,6 +555,10 @@ impl Operation for ConvInput {
         let at = Strides { start: taps - 1, output: taps, row: outputs * taps, tap: -1 };
         filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
         filter.apply(call.cpu, call.inputs[0], call.work, None, call.out);
+    }
+
+    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        self.filter(inputs[0], inputs[1]).cuda_weights()
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
@@ -691,31 +732,27 @@ impl Operation for ConvWeight {
 
     fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
         let filter = self.conv.filter(inputs[1], output);
-        match filter.weight_parts() {
-            Some(parts) if parts > 1 => parts * output.iter().product::<usize>(),
-            _ => 0,
-        }
+        let parts = filter.weight_parts();
+        if parts > 1 { parts * output.iter().product::<usize>() } else { 0 }
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
         let f = self.conv.filter(at.shapes[1], at.shape);
         let (n, operands) = (at.length(), at.arguments());
         let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = f;
-        let Some(parts) = f.weight_parts() else {
-            let sizes = format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}");
-            let threads = 32 * n;
-            return at.each(
-                threads,
-                f.work(),
-                format!("conv_weight_rows(at, {operands}, {}, {sizes})", at.out),
-            );
-        };
+        let parts = f.weight_parts();
         let each = f.weight_rows();
         let out = if parts > 1 { at.work } else { at.out };
         let sizes = format!(
             "{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}, {each}"
         );
-        at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
+        if f.weight_fills() {
+            at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
+        } else {
+            let sizes =
+                format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}");
+            at.each(32 * n * parts, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
+        }
         if parts > 1 {
             at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
         }

@@ -153,9 +153,9 @@ impl Operation for LagMoments {
         let (x, work, edge) = (&at.inputs[0], at.work, 2 * (taps * taps + taps));
         let sizes = format!("{b}, {c}, {t}, {taps}, {left}, {right}");
         let totals = format!("{work} + {}", (b * self.per_trial()).next_multiple_of(2));
-        let (products, edges) = (b * (taps + 1), b * edge);
+        let (padded, edges) = (t + left + right, b * edge);
+        let products = format!("lag_products<{padded}, {taps}>({x}, {work}, {c}, {t}, {left})");
         let sums = [
-            (32 * products, products * c * t, format!("lag_products(at, {x}, {work}, {sizes})")),
             (edges, edges * c, format!("lag_edges(at, {x}, {work}, {sizes})")),
             (
                 self.per_trial(),
@@ -164,6 +164,7 @@ impl Operation for LagMoments {
             ),
         ];
         let last = format!("lag_moments(at, {totals}, {}, {sizes})", at.out);
+        at.grid(b, 256, products);
         for (threads, operations, call) in sums {
             at.each(threads, operations, call);
         }

@@ -18,6 +18,11 @@ use crate::kernels::versions::vectorised;
 use crate::random::{Draw, cuda_drop, drop_row};
 use crate::real::Real;
 
+/// On a GPU, from so many values on, a warp takes each row.
+const ROWS: usize = 1 << 14;
+/// Rows longer than this do not fit the memory that eight warps share there.
+const LONGEST: usize = 1400;
+
 /// Mean and biased variance of each channel: `[B, C, T] -> [2, C]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
@@ -317,6 +322,13 @@ impl Operation for Normalise {
         let (n, places) = (at.length(), at.shape[2]);
         let (chain, eps) = (self.cuda_chain(t), number(self.eps));
         let operands = at.arguments();
+        if b * c * t > ROWS && t <= LONGEST {
+            let call = format!(
+                "normalise_rows<{t}>(at, own, {chain}, {operands}, {}, {b}, {c}, {places}, {eps})",
+                at.out
+            );
+            return at.grid((b * c).div_ceil(8), 256, call);
+        }
         let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
         at.each(n, b * c * t, format!("normalise(at, own, {chain}, {operands}, {}, {sizes})", at.out));
     }
@@ -370,8 +382,12 @@ impl Operation for NormaliseSums {
         let [b, c, t] = *at.shapes[0] else { return };
         let (places, eps) = (at.shapes[4][2], number(self.0.eps));
         let (chain, operands) = (self.0.cuda_chain(t), at.arguments());
-        let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
-        at.grid(c, 256, format!("normalise_sums(own, {chain}, {operands}, {}, {sizes})", at.out));
+        let sizes = format!("{b}, {c}, {places}, {eps}");
+        // Where the largest are pooled, each warp holds its row.
+        let warps =
+            if self.0.pool.is_some_and(Pooling::needs_values) { (8 * LONGEST / t).clamp(1, 8) } else { 8 };
+        let call = format!("normalise_sums<{t}, {warps}>(at, own, {chain}, {operands}, {}, {sizes})", at.out);
+        at.grid(c, 32 * warps, call);
     }
 }
 
@@ -427,6 +443,14 @@ impl Operation for NormaliseInput {
         let chain = self.0.cuda_chain(t);
         let operands = at.inputs[..5].join(", ");
         let sums = at.inputs.get(5).map_or("nullptr", |sums| sums);
+        if n > ROWS && t <= LONGEST {
+            let sizes = format!("{b}, {c}, {places}, {eps}");
+            let call = format!(
+                "normalise_input_rows<{t}>(at, own, {chain}, {operands}, {sums}, {}, {sizes})",
+                at.out
+            );
+            return at.grid((b * c).div_ceil(8), 256, call);
+        }
         let sizes = format!("{b}, {c}, {t}, {places}, {eps}");
         at.each(n, n, format!("normalise_input(at, own, {chain}, {operands}, {sums}, {}, {sizes})", at.out));
     }

@@ -207,7 +207,17 @@ impl Experiment {
     /// The GPU's numbers are those of the CPU.
     pub(crate) fn check_gpu(&self) {
         if let Some(gpu) = gpu() {
-            assert_same(&self.label, &self.measure::<f32>(gpu), &self.measure::<f32>(cpu()), 1e-4);
+            let (there, here) = (self.measure::<f32>(gpu), self.measure::<f32>(cpu()));
+            // A gradient that is 0 but for rounding, of a bias in front of a batch norm, say, has no digits to compare.
+            let largest = |g: &Option<Vec<f64>>| g.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
+            let most = here.gradients.iter().fold(0.0f64, |m, (_, g)| m.max(largest(g)));
+            let [there, kept] = [there, here.clone()].map(|mut measured| {
+                let told = measured.gradients.into_iter().zip(&here.gradients);
+                let told = told.filter(|(_, (_, g))| largest(g) > 1e-4 * most || g.is_none());
+                measured.gradients = told.map(|(own, _)| own).collect();
+                measured
+            });
+            assert_same(&self.label, &there, &kept, 1e-4);
         }
     }
 

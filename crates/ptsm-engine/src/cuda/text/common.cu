@@ -70,25 +70,44 @@ static __device__ __forceinline__ void philox(word c[4], word k0, word k1) {
     }
 }
 
-// Dropout as a factor: 0, or 1 / (1 - p). `bits` decide, values below `below` mean 0.
+// Dropout as a factor: 0, or 1 / (1 - p). `bits` decide, values below `below` mean 0. A lane that goes through a row in steps of 32
+// meets the same words for thousands of places and keeps them at hand.
+struct Hand {
+    word words[4];
+    int block;
+};
+
 struct Drop {
     word stream;
     int bits;
     word below;
     float scale;
-    static const bool on = true;
-    __device__ __forceinline__ float at(const Replica &own, word row, int j) const {
+    __device__ __forceinline__ Hand hand() const {
+        Hand none;
+        none.block = -1;
+        return none;
+    }
+    __device__ __forceinline__ float at(const Replica &own, word row, int j, Hand &hand) const {
         int groups = 128 / bits, group = j >> 4, block = group / groups;
         group -= block * groups;
-        word c[4] = {(word)(block * 16 + (j & 15)), row, stream, own.step};
-        philox(c, own.low, own.high);
-        word v = (group & 3) == 0 ? c[0] : (group & 3) == 1 ? c[1] : (group & 3) == 2 ? c[2] : c[3];
+        if (block != hand.block) {
+            hand.block = block;
+            hand.words[0] = block * 16 + (j & 15), hand.words[1] = row, hand.words[2] = stream, hand.words[3] = own.step;
+            philox(hand.words, own.low, own.high);
+        }
+        int which = group & 3;
+        word v = which == 0 ? hand.words[0] : which == 1 ? hand.words[1] : which == 2 ? hand.words[2] : hand.words[3];
         v = (v >> ((group >> 2) * bits)) & ((1u << bits) - 1u);
         return v < below ? 0.0f : scale;
+    }
+    __device__ __forceinline__ float at(const Replica &own, word row, int j) const {
+        Hand once = hand();
+        return at(own, row, j, once);
     }
 };
 
 struct Keep {
-    static const bool on = false;
+    __device__ __forceinline__ Hand hand() const { return Hand(); }
+    __device__ __forceinline__ float at(const Replica &, word, int, Hand &) const { return 1.0f; }
     __device__ __forceinline__ float at(const Replica &, word, int) const { return 1.0f; }
 };

@@ -1,22 +1,40 @@
 // Convolution along time, and its gradients.
 
+// Weights as `conv` reads them: [group][tile of outputs][row][tap][output], zeros where there is none. FLIP runs backwards through them,
+// for the gradient of the input.
+FUNCTION conv_weights(At at, const float *w, float *out, int n, int rows, int all_rows, int outs, int tiles, int tile,
+                      int taps, bool flip) {
+    EACH(i, n) {
+        int o = i % tile, left = i / tile, k = left % taps;
+        left /= taps;
+        int row = left % all_rows;
+        left /= all_rows;
+        o += left % tiles * tile;
+        const float *own = w + left / tiles * outs * rows * taps;
+        float v = 0.0f;
+        if (o < outs && row < rows)
+            v = flip ? own[(row * outs + o) * taps + taps - 1 - k] : own[(o * rows + row) * taps + k];
+        out[i] = v;
+    }
+}
+
 // A signal [B, G * ROWS, TIME], LEFT zeros before it, filtered to [B, G * OUTS, PLACES]. A block makes OG * RO outputs of TG * 8 places
-// of one trial; a thread RO outputs of 8 places, whose samples it holds in registers for all taps. FLIP runs backwards through the
-// weights: the gradient of the input.
-template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, bool FLIP, int RO, int OG, int TG, int CHUNK>
+// of one trial; a thread RO outputs of 8 places, whose samples it holds in registers for all taps.
+template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, int RO, int OG, int TG, int CHUNK>
 FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
     const int TO = RO * OG, TT = 8 * TG, THREADS = OG * TG;
     const int WIDTH = (TT + TAPS - 1 + 3) / 4 * 4;
     const int HOLD = TAPS <= 16 ? (8 + TAPS - 1 + 3) / 4 * 4 : 4;
+    const int ALL_ROWS = (ROWS + CHUNK - 1) / CHUNK * CHUNK;
     __shared__ __align__(16) float sx[CHUNK][WIDTH + 4], sw[CHUNK][TAPS][TO];
     const int tiles_t = (PLACES + TT - 1) / TT, tiles_o = (OUTS + TO - 1) / TO;
     int tile = blockIdx.x, t0 = tile % tiles_t * TT;
     tile /= tiles_t;
-    int o0 = tile % tiles_o * TO;
+    int to = tile % tiles_o, o0 = to * TO;
     tile /= tiles_o;
     int group = tile % GROUPS, trial = tile / GROUPS;
     const float *from = x + (long long)(trial * GROUPS + group) * ROWS * TIME;
-    const float *weight = w + group * OUTS * ROWS * TAPS;
+    const float *weight = w + (group * tiles_o + to) * ALL_ROWS * TAPS * TO;
     int tg = threadIdx.x % TG, og = threadIdx.x / TG;
     float sum[RO][8] = {};
     for (int c0 = 0; c0 < ROWS; c0 += CHUNK) {
@@ -24,17 +42,12 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
             int c = i / WIDTH, t = t0 + i % WIDTH - LEFT;
             sx[c][i % WIDTH] = c0 + c < ROWS && t >= 0 && t < TIME ? from[(c0 + c) * TIME + t] : 0.0f;
         }
-        for (int i = threadIdx.x; i < CHUNK * TAPS * TO; i += THREADS) {
-            int k, c, o;
-            float v = 0.0f;
-            if (FLIP) { // stored [row][out][tap]
-                k = i % TAPS, o = i / TAPS % TO, c = i / TAPS / TO;
-                if (c0 + c < ROWS && o0 + o < OUTS) v = weight[((c0 + c) * OUTS + o0 + o) * TAPS + TAPS - 1 - k];
-            } else { // stored [out][row][tap]
-                k = i % TAPS, c = i / TAPS % CHUNK, o = i / TAPS / CHUNK;
-                if (c0 + c < ROWS && o0 + o < OUTS) v = weight[((o0 + o) * ROWS + c0 + c) * TAPS + k];
-            }
-            sw[c][k][o] = v;
+        const float *part = weight + c0 * TAPS * TO;
+        if (TO % 4 == 0) {
+            for (int i = threadIdx.x; i < CHUNK * TAPS * TO / 4; i += THREADS)
+                ((float4 *)sw)[i] = ((const float4 *)part)[i];
+        } else {
+            for (int i = threadIdx.x; i < CHUNK * TAPS * TO; i += THREADS) ((float *)sw)[i] = part[i];
         }
         __syncthreads();
 #pragma unroll 1
@@ -47,13 +60,20 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
                     hold[j] = v.x, hold[j + 1] = v.y, hold[j + 2] = v.z, hold[j + 3] = v.w;
                 }
 #pragma unroll
-                for (int k = 0; k < TAPS; k++)
+                for (int k = 0; k < TAPS; k++) {
+                    float f[RO];
+                    if (RO == 4) {
+                        float4 v = *(float4 *)&sw[c][k][og * RO];
+                        f[0] = v.x, f[1 % RO] = v.y, f[2 % RO] = v.z, f[3 % RO] = v.w;
+                    } else {
 #pragma unroll
-                    for (int u = 0; u < RO; u++) {
-                        float f = sw[c][k][og * RO + u];
-#pragma unroll
-                        for (int j = 0; j < 8; j++) sum[u][j] += f * hold[j + (TAPS <= 16 ? k : 0)];
+                        for (int u = 0; u < RO; u++) f[u] = sw[c][k][og * RO + u];
                     }
+#pragma unroll
+                    for (int u = 0; u < RO; u++)
+#pragma unroll
+                        for (int j = 0; j < 8; j++) sum[u][j] += f[u] * hold[j + (TAPS <= 16 ? k : 0)];
+                }
             } else {
                 for (int k = 0; k < TAPS; k++)
 #pragma unroll
@@ -142,13 +162,14 @@ FUNCTION conv_weight(const float *grad, const float *x, float *out) {
         }
 }
 
-// The same where taps are many or rows are few: a warp for each weight.
+// The same where taps are many or rows are few: a warp for each weight and part of the batch.
 FUNCTION conv_weight_rows(At at, const float *grad, const float *x, float *out, int batch, int groups, int rows, int outs,
-                          int taps, int left, int time, int places) {
-    EACH_WARP(i, groups * outs * rows * taps) {
-        int k = i % taps, row = i / taps % rows, o = i / taps / rows, group = o / outs;
+                          int taps, int left, int time, int places, int parts) {
+    int n = groups * outs * rows * taps;
+    EACH_WARP(i, n * parts) {
+        int part = i / n, k = i % taps, row = i / taps % rows, o = i % n / taps / rows, group = o / outs;
         float sum = 0.0f;
-        for (int b = 0; b < batch; b++) {
+        for (int b = part * batch / parts; b < (part + 1) * batch / parts; b++) {
             const float *g = grad + (b * groups * outs + o) * places;
             const float *s = x + ((b * groups + group) * rows + row) * time + k - left;
             int from = max(0, left - k), to = min(places, time + left - k);

@@ -6,39 +6,60 @@ static __device__ __forceinline__ float padded(const float *row, int t, int left
     return t >= 0 && t < time ? row[t] : 0.0f;
 }
 
-// A warp for each trial and lag (the last one is the plain sum).
-FUNCTION lag_products(At at, const float *x, float *work, int b, int c, int time, int taps, int left, int right) {
-    int places = time + left + right + 1 - taps, per = taps + 1 + 2 * (taps * taps + taps);
-    EACH_WARP(i, b * (taps + 1)) {
-        int trial = i / (taps + 1), lag = i % (taps + 1);
-        float sum = 0.0f;
+// A block of 256 for each trial: 16 threads over lags, four each, and 16 over places. PADDED samples of a row, LAGS more than taps.
+template <int PADDED, int TAPS>
+FUNCTION lag_products(const float *x, float *work, int c, int time, int left) {
+    const int PLACES = PADDED + 1 - TAPS, SPAN = (PLACES + 15) / 16, PER = TAPS + 1 + 2 * (TAPS * TAPS + TAPS);
+    __shared__ float row[PADDED + 80], sums[16][64];
+    int trial = blockIdx.x, over = threadIdx.x % 16, part = threadIdx.x / 16;
+    for (int i = threadIdx.x; i < PADDED + 80; i += 256) row[i] = 0.0f;
+    for (int first = 0; first <= TAPS; first += 64) {
+        float sum[4] = {};
         for (int channel = 0; channel < c; channel++) {
-            const float *row = x + (trial * c + channel) * time;
-            EACH_LANE(t, places) {
-                float v = padded(row, t, left, time);
-                sum += lag == taps ? v : v * padded(row, t + lag, left, time);
+            __syncthreads();
+            for (int t = threadIdx.x; t < time; t += 256) row[left + t] = x[(trial * c + channel) * time + t];
+            __syncthreads();
+            int lag = first + over * 4, from = part * SPAN, to = min(PLACES, from + SPAN);
+            if (lag > TAPS || from >= to) continue;
+            float next[4] = {row[from + lag], row[from + lag + 1], row[from + lag + 2], 0.0f};
+            for (int t = from; t < to; t++) {
+                next[3] = row[t + lag + 3];
+                float v = row[t];
+#pragma unroll
+                for (int u = 0; u < 4; u++) sum[u] += lag + u == TAPS ? v : v * next[u];
+                next[0] = next[1], next[1] = next[2], next[2] = next[3];
             }
         }
-        sum = warp_sum(sum);
-        if ((at.thread & 31) == 0) work[trial * per + lag] = sum;
+        __syncthreads();
+        for (int u = 0; u < 4; u++) sums[part][over * 4 + u] = sum[u];
+        __syncthreads();
+        if (threadIdx.x < 64 && first + threadIdx.x <= TAPS) {
+            float total = 0.0f;
+            for (int p = 0; p < 16; p++) total += sums[p][threadIdx.x];
+            work[trial * PER + first + threadIdx.x] = total;
+        }
+        __syncthreads();
     }
 }
 
-// A thread for each trial, edge and entry.
+// A thread for each trial, edge and entry; only the lower half is made, the other is its mirror image.
 FUNCTION lag_edges(At at, const float *x, float *work, int b, int c, int time, int taps, int left, int right) {
     int places = time + left + right + 1 - taps, edge = taps * taps + taps, per = taps + 1 + 2 * edge;
     EACH(i, b * 2 * edge) {
         int trial = i / (2 * edge), j = i % (2 * edge), from = j < edge ? 0 : places;
         int entry = j % edge, p = entry / taps, q = entry % taps;
         bool plain = p == taps;
+        if (!plain && p > q) continue;
         float sum = 0.0f;
-        if (q < taps - 1 && (plain || p < taps - 1))
+        if (q < taps - 1)
             for (int channel = 0; channel < c; channel++) {
                 const float *row = x + (trial * c + channel) * time;
                 float v = padded(row, from + q, left, time);
                 sum += plain ? v : v * padded(row, from + p, left, time);
             }
-        work[trial * per + taps + 1 + j] = sum;
+        float *to = work + trial * per + taps + 1 + (j < edge ? 0 : edge);
+        to[entry] = sum;
+        if (!plain) to[q * taps + p] = sum;
     }
 }
 

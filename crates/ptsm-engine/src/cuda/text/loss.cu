@@ -50,9 +50,17 @@ static __device__ void similar(At at, const float *x, float *work, int b, int n,
         if ((at.thread & 31) == 0) norm[i] = sum;
     }
     __syncthreads();
+    // Rows that are one number apart from a power of two are read without waiting for each other.
+    __shared__ float near[4352];
+    bool fits = b * (n + 1) <= 4352;
+    if (fits) EACH(i, b * n) near[i / n * (n + 1) + i % n] = unit[i];
+    __syncthreads();
+    const float *rows = fits ? near : unit;
+    int apart = fits ? n + 1 : n;
     EACH(p, b * b) {
-        const float *a = unit + p / b * n, *c = unit + p % b * n;
+        const float *a = rows + p / b * apart, *c = rows + p % b * apart;
         float sum = 0.0f;
+#pragma unroll 8
         for (int j = 0; j < n; j++) sum += a[j] * c[j];
         share[p] = sum * inverse;
     }

@@ -137,23 +137,83 @@ static __device__ __forceinline__ float back(Chain<F, D> one, P pool, const floa
     return unpooled(pool, one, grad, t) * one.kept(t) * one.f.slope(one.normal(t));
 }
 
-// Gradients of shift and scale. A block for each channel.
-template <class F, class D, class P>
-FUNCTION normalise_sums(const Replica &own, F f, D drop, P pool, const float *x, const float *moments,
-                        const float *scale, const float *shift, const float *grad, float *out, int b, int c, int t,
-                        int places, float eps) {
-    __shared__ float shared[32];
+// The same where there are many rows: a warp for each, which holds it where it is pooled.
+template <int T, class F, class D, class P>
+FUNCTION normalise_rows(At at, const Replica &own, F f, D drop, P pool, const float *x, const float *moments,
+                        const float *scale, const float *shift, float *out, int b, int c, int places, float eps) {
+    __shared__ float all[8][P::on ? T : 1];
+    float *held = all[threadIdx.x >> 5];
+    EACH_WARP(row, b * c) {
+        Chain<F, D> one = chain(own, f, drop, x, moments, scale, shift, row, c, T, eps);
+        Hand hand = drop.hand();
+        float *to = P::on ? held : out + row * T;
+        EACH_LANE(t, T) to[t] = f.value(one.normal(t)) * drop.at(own, row, t, hand);
+        if (P::on) {
+            __syncwarp();
+            Plain values = {held};
+            EACH_LANE(j, places) out[row * places + j] = pooled(pool, values, j);
+            __syncwarp();
+        }
+    }
+}
+
+// What the warp holds for the way back: the values, where their largest are asked for.
+template <int T, class F, class D, class P>
+static __device__ __forceinline__ void hold(At at, const Replica &own, Chain<F, D> one, P, float *held) {
+    if (!P::max) return;
+    Hand hand = one.drop.hand();
+    __syncwarp();
+    EACH_LANE(t, T) held[t] = one.f.value(one.normal(t)) * one.drop.at(own, one.row, t, hand);
+    __syncwarp();
+}
+
+// Gradients of shift and scale. A block of W warps for each channel, a warp for each row.
+template <int T, int W, class F, class D, class P>
+FUNCTION normalise_sums(At at, const Replica &own, F f, D drop, P pool, const float *x, const float *moments,
+                        const float *scale, const float *shift, const float *grad, float *out, int b, int c, int places,
+                        float eps) {
+    __shared__ float shared[32], all[W][P::max ? T : 1];
     int channel = blockIdx.x;
-    float sum = 0.0f, along = 0.0f;
-    for (int i = threadIdx.x; i < b * t; i += blockDim.x) {
-        int row = i / t * c + channel, j = i % t;
-        Chain<F, D> one = chain(own, f, drop, x, moments, scale, shift, row, c, t, eps);
-        float g = back(one, pool, grad + row * places, j);
-        sum += g, along += (one.x[j] - one.mean) * g;
+    float sum = 0.0f, along = 0.0f, *held = all[threadIdx.x >> 5];
+    Plain values = {held};
+    for (int trial = threadIdx.x >> 5; trial < b; trial += W) {
+        int row = trial * c + channel;
+        Chain<F, D> one = chain(own, f, drop, x, moments, scale, shift, row, c, T, eps);
+        hold<T>(at, own, one, pool, held);
+        Hand hand = drop.hand();
+        EACH_LANE(t, T) {
+            float g = unpooled(pool, values, grad + row * places, t) * drop.at(own, row, t, hand) * f.slope(one.normal(t));
+            sum += g, along += (one.x[t] - one.mean) * g;
+        }
     }
     sum = block_sum(sum, shared);
     along = block_sum(along, shared);
     if (threadIdx.x == 0) out[channel] = sum, out[c + channel] = along / sqrtf(moments[c + channel] + eps);
+}
+
+// Gradient of the input where there are many rows.
+template <int T, class F, class D, class P>
+FUNCTION normalise_input_rows(At at, const Replica &own, F f, D drop, P pool, const float *x, const float *moments,
+                              const float *scale, const float *shift, const float *grad, const float *sums, float *out,
+                              int b, int c, int places, float eps) {
+    __shared__ float all[8][P::max ? T : 1];
+    float *held = all[threadIdx.x >> 5], share = 1.0f / (b * T);
+    Plain values = {held};
+    EACH_WARP(row, b * c) {
+        int channel = row % c;
+        Chain<F, D> one = chain(own, f, drop, x, moments, scale, shift, row, c, T, eps);
+        hold<T>(at, own, one, pool, held);
+        Hand hand = drop.hand();
+        float centre = 0.0f, slope = 0.0f;
+        if (sums) {
+            centre = sums[channel] * share;
+            slope = sums[c + channel] * share / sqrtf(moments[c + channel] + eps);
+        }
+        EACH_LANE(t, T) {
+            float g = unpooled(pool, values, grad + row * places, t) * drop.at(own, row, t, hand) * f.slope(one.normal(t));
+            out[row * T + t] = one.factor * ((g - centre) - slope * (one.x[t] - one.mean));
+        }
+    }
 }
 
 // Gradient of the input; without `sums` the moments are not the batch's own.

@@ -15,11 +15,10 @@ FUNCTION sum_columns(At at, const float *x, float *out, int r0, int k0, int r1, 
 FUNCTION sum_rows(At at, const float *x, float *out, int r0, int k0, int r1, int k1, int r2) {
     EACH_WARP(i, k0 * k1) {
         float sum = 0.0f;
-        for (int a = 0; a < r0; a++)
-            for (int b = 0; b < r1; b++) {
-                const float *row = x + (((a * k0 + i / k1) * r1 + b) * k1 + i % k1) * r2;
-                EACH_LANE(c, r2) sum += row[c];
-            }
+        EACH_LANE(j, r0 * r1 * r2) {
+            int c = j % r2, b = j / r2 % r1, a = j / r2 / r1;
+            sum += x[(((a * k0 + i / k1) * r1 + b) * k1 + i % k1) * r2 + c];
+        }
         sum = warp_sum(sum);
         if ((at.thread & 31) == 0) out[i] = sum;
     }
