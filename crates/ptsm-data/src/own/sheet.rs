@@ -1,6 +1,7 @@
 //! A recording about to be read: its header, which tables beside it may correct, and the samples that are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use ptsm_io::{Epochs, Kind, Opened, Stretch};
 use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
@@ -101,6 +102,8 @@ pub(super) struct Sheet {
     pub(super) epochs: Option<Epochs>,
     /// What the user should know of the file.
     pub(super) notes: Vec<String>,
+    /// All files it is read from.
+    pub(super) files: Vec<PathBuf>,
     samples: Samples,
 }
 
@@ -131,6 +134,7 @@ impl Sheet {
             stretches: opened.stretches().to_vec(),
             epochs: opened.epochs().cloned(),
             notes: opened.notes().to_vec(),
+            files: opened.files().to_vec(),
             samples: Samples::File(Box::new(opened)),
         }
     }
@@ -154,6 +158,7 @@ impl Sheet {
             stretches: vec![Stretch { start_s: 0.0, first: 0, samples: length }],
             epochs: None,
             notes: vec![],
+            files: vec![],
             samples: Samples::Memory(samples),
         }
     }

@@ -1,6 +1,7 @@
 //! What the headers of all recordings say together: channels everybody has, events, rates.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptsm_signal::{Band, FilterKind, Pick, Pipeline, Who};
@@ -42,6 +43,8 @@ pub(super) struct Survey {
     pub(super) codes: BTreeMap<String, Tally>,
     /// About how many bytes each takes in memory.
     memory: Vec<u64>,
+    /// The files each was opened from.
+    files: Vec<Vec<PathBuf>>,
     /// What the user should know.
     pub(super) notes: Vec<String>,
     /// Which channels are left out, and who has the fewest.
@@ -61,6 +64,7 @@ struct Facts {
     codes: BTreeMap<String, usize>,
     epochs_s: Option<[f64; 2]>,
     notes: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 impl From<Sheet> for Facts {
@@ -82,6 +86,7 @@ impl From<Sheet> for Facts {
             codes,
             epochs_s: sheet.epochs.as_ref().map(window),
             notes: sheet.notes,
+            files: sheet.files,
         }
     }
 }
@@ -138,6 +143,7 @@ impl Survey {
             opened: opened.len(),
             codes,
             memory: facts.iter().map(|facts| facts.as_ref().map_or(0, bytes)).collect(),
+            files: facts.iter().map(|f| f.as_ref().map_or_else(Vec::new, |f| f.files.clone())).collect(),
             notes,
             slowest_hz: opened.iter().map(|(_, facts)| facts.rate_hz).min_by(f64::total_cmp),
             epochs_s: first.filter(all_epochs),
@@ -208,15 +214,17 @@ impl Survey {
         Some(Pick::Names(shared.to_vec()))
     }
 
-    /// Completes items: how much memory each takes, and what reading it depends on besides its own files, which are the channels
-    /// others have.
+    /// Completes items: how much memory each takes, which files it is read from, and what reading it depends on besides them, which
+    /// are the channels others have.
     pub(super) fn complete(&self, items: &mut [Item]) {
         let part = self.common.shared().map_or_else(String::new, |shared| {
             format!("shared channels {}", &blake3::hash(shared.join("\n").as_bytes()).to_hex()[..8])
         });
-        for (item, &memory) in items.iter_mut().zip(&self.memory) {
+        for ((item, &memory), files) in items.iter_mut().zip(&self.memory).zip(&self.files) {
             item.memory = memory;
             item.part.clone_from(&part);
+            let others: Vec<PathBuf> = files.iter().filter(|file| !item.files.contains(file)).cloned().collect();
+            item.files.extend(others);
         }
     }
 }

@@ -233,9 +233,9 @@ fn what_cannot_be_read_is_told() {
         names,
         [
             "sub-02_task-mi_eeg.vhdr",
+            "sub-02_task-mi_events.tsv",
             "sub-02_task-mi_eeg.eeg",
-            "sub-02_task-mi_eeg.vmrk",
-            "sub-02_task-mi_events.tsv"
+            "sub-02_task-mi_eeg.vmrk"
         ]
     );
     assert_eq!((second.subject, second.memory), (SubjectId(2), 8000));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::super::numbers::{natural, numbers};
-use super::super::walk::{companions, name};
+use super::super::walk::name;
 use super::choose::Wanted;
 use super::tree::{Named, Tree};
 use crate::catalogue::{Item, Options};
@@ -101,7 +101,6 @@ fn items(tree: &Tree, chosen: &[(u32, u32, u32, &str, &Named)], notes: &mut Vec<
         let counted = next.entry((person, session)).or_default();
         *counted += 1;
         let mut files = vec![named.path.clone()];
-        files.extend(companions(&named.path));
         files.extend(
             ["channels", "electrodes", "events"]
                 .iter()

@@ -43,7 +43,7 @@ use ptsm_signal::{Pipeline, SubjectId};
 
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
-use super::walk::{companions, name};
+use super::walk::name;
 use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
 use crate::error::{Error, Result};
 use text::{Entry, Manifest};
@@ -68,14 +68,11 @@ impl Files {
     /// Entries whose files are there, as items.
     fn items(&self) -> Vec<Item> {
         let item = |entry: &Entry| {
-            let mut files = vec![entry.path.clone()];
-            files.extend(companions(&entry.path));
-            files.push(self.path.clone());
             Item {
                 subject: SubjectId(entry.subject),
                 session: entry.session,
                 run: entry.run,
-                files,
+                files: vec![entry.path.clone(), self.path.clone()],
                 part: String::new(),
                 memory: 0,
             }
