@@ -241,6 +241,27 @@ fn what_cannot_be_read_is_told() {
     assert_eq!((second.subject, second.memory), (SubjectId(2), 8000));
 }
 
+/// Without its table a recording would have other events, or none.
+#[cfg(unix)]
+#[test]
+fn tables_that_are_not_fetched_are_told_where_they_are_needed() {
+    for table in ["sub-02/eeg/sub-02_task-mi_events.tsv", "sub-02/eeg/sub-02_task-mi_eeg.json"] {
+        let place = two();
+        let path = place.at("data").join(table);
+        std::fs::remove_file(&path).ok();
+        std::os::unix::fs::symlink("../../.git/annex/objects/x", &path).unwrap();
+        let (error, hint) = place.refused("bids:data", &[]);
+        let said = format!("{table}: content not fetched");
+        assert!(error.contains(&said) && hint.contains("datalad get"), "{error} {hint}");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "/annex/objects/MD5E-s1--abc.tsv\n").unwrap();
+        assert!(place.refused("bids:data", &[]).0.contains(&said));
+        // Whom it is not about can be read.
+        let one: ptsm_data::SubjectList = "1".parse().unwrap();
+        place.source("bids:data", &[]).unwrap().load(Some(&plain()), Some(&one)).unwrap();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn content_that_is_not_fetched_is_not_a_damaged_file() {

@@ -8,7 +8,7 @@ use ptsm_signal::SubjectId;
 use super::super::numbers::{natural, numbers};
 use super::super::walk::name;
 use super::choose::Wanted;
-use super::tree::{Named, Tree};
+use super::tree::{FETCH, Named, Tree};
 use crate::catalogue::{Item, Options};
 use crate::error::{Error, Result};
 
@@ -173,7 +173,7 @@ fn nothing(root: &Path, id: &str, tree: &Tree) -> Error {
                 tree.not_fetched.len(),
                 first.display()
             ),
-            "`datalad get` or `git annex get` in the folder fetches it",
+            FETCH,
         )
     } else if let Some(first) = tree.unsupported.first() {
         (

@@ -142,6 +142,18 @@ impl DataSet for Bids {
     }
 }
 
+/// Refuses files whose content is elsewhere.
+fn present(files: &[PathBuf]) -> Result<()> {
+    match files.iter().find(|file| !tree::fetched(file)) {
+        None => Ok(()),
+        Some(file) => Err(Error::Content {
+            path: file.clone(),
+            message: "content not fetched".into(),
+            hint: Some(tree::FETCH.into()),
+        }),
+    }
+}
+
 /// A recording with what its tables say over it.
 fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
     let (first, others) = item.files.split_first().expect("a recording is a file");
@@ -153,7 +165,9 @@ fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
         others.iter().filter(fits).map(PathBuf::as_path).collect()
     };
     let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
+    present(others)?;
     let mut sheet = Sheet::of(ptsm_io::open(first)?);
+    present(&sheet.files)?;
     let mut notes = description::apply(&mut sheet, &description::merged(beside("eeg", "json")));
     if let Some(table) = table("channels")? {
         notes.extend(channels::apply(&mut sheet.columns, &table, options.get("mismatch") == "rename"));

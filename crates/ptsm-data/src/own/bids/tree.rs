@@ -46,7 +46,7 @@ pub(super) struct Tree {
     root: PathBuf,
     /// What belongs to recordings.
     beside: Vec<PathBuf>,
-    /// Tables and descriptions.
+    /// Tables and descriptions, also those whose content is not there: whoever needs one says so.
     sidecars: Vec<Named>,
 }
 
@@ -83,9 +83,7 @@ impl Tree {
                     false => self.not_fetched.push(path),
                 }
             } else if ["tsv", "json"].contains(&&*entities.extension) {
-                if fetched(&path) {
-                    self.sidecars.push(Named { path, person, entities });
-                }
+                self.sidecars.push(Named { path, person, entities });
             } else if entities.suffix == "eeg" && in_place {
                 match BESIDE.contains(&&*entities.extension) {
                     true => self.beside.push(path),
@@ -175,6 +173,9 @@ fn whole(path: &Path) -> bool {
     let beside = BESIDE.map(|ending| path.with_extension(ending));
     fetched(path) && beside.iter().all(|path| path.symlink_metadata().is_err() || fetched(path))
 }
+
+/// What to do where content is not there.
+pub(super) const FETCH: &str = "`datalad get` or `git annex get` in the folder fetches it";
 
 /// Whether a file's content is there: git-annex leaves links that lead nowhere, or short texts in the place of the content.
 pub(super) fn fetched(path: &Path) -> bool {

@@ -68,10 +68,14 @@ impl Hashes {
 
     /// The hash of a file, remembered or made.
     pub(crate) fn of(&self, file: &Path) -> Result<Contents> {
-        let refuse = |error: std::io::Error| Error::Content {
-            path: file.to_path_buf(),
-            message: format!("cannot read: {error}"),
-            hint: None,
+        let refuse = |error: std::io::Error| {
+            // As git-annex leaves files whose content is elsewhere.
+            let nowhere = file.is_symlink() && !file.exists();
+            Error::Content {
+                path: file.to_path_buf(),
+                message: if nowhere { "content not fetched".into() } else { format!("cannot read: {error}") },
+                hint: nowhere.then(|| "`datalad get` or `git annex get` fetches it".into()),
+            }
         };
         let absolute = std::path::absolute(file).map_err(refuse)?;
         let (stamp, settled) = Stamp::of(file).map_err(refuse)?;
