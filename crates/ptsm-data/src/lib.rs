@@ -24,6 +24,6 @@ pub use error::{Error, Result};
 pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
 pub use recordings::{Cache, LoadOptions, Recordings};
-pub use source::{Entry, Loaded, Source, sources};
+pub use source::{Entry, Loaded, Person, Source, sources};
 pub use split::{Side, Sources, Split};
 pub use subjects::SubjectList;

@@ -183,6 +183,12 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     /// What to download for all its people; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
 
+    /// The study its people took part in, where they have their numbers or labels from: other data sets of the same study have the
+    /// same people.
+    fn study(&self) -> String {
+        self.about().id
+    }
+
     /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
     /// user wants to find a person's files.
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
@@ -214,6 +220,11 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         (**self).remote(options)
     }
+
+    fn study(&self) -> String {
+        (**self).study()
+    }
+
     fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
         (**self).labels(options)
     }

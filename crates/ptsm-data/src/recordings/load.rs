@@ -1,9 +1,12 @@
 //! All chosen people of a data set.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use blake3::Hash;
 use ptsm_signal::{Pipeline, SubjectId};
 
+use super::cache::Contents;
 use super::prepare::{Labels, Prepared};
 use super::work::Work;
 use super::{LoadOptions, Recordings};
@@ -61,16 +64,34 @@ impl Recordings {
             fingerprint = fingerprint.hash(contents.hash);
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
+        let samples: Vec<Option<Hash>> =
+            items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
         let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
         // Files may be called like the people whose they are.
-        let named = !self.set.labels(&self.options)?.is_empty();
+        let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
+        let named = !labels.is_empty();
         let mut notes = notes(&found, &items, &prepared, named);
         notes.extend(lost);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
-        let people = people(trials.info(), &places);
+        let mut people = people(trials.info(), &places);
+        for (item, contents) in items.iter().zip(samples) {
+            people.entry(item.subject).and_modify(|person| contents.into_iter().for_each(|c| person.is_in(c)));
+        }
+        for (subject, person) in &mut people {
+            let number = subject.0.to_string();
+            person.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
+        }
         Ok(Loaded { trials, pipeline, notes, name: about.id, fingerprint, people, truth: None })
     }
+}
+
+/// The hash of the file that holds an item's samples, which is the largest. Headers, tables and manifests may be the same for several
+/// people.
+fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
+    let table = |file: &Path| file.extension().is_some_and(|e| e == "toml" || e == "tsv" || e == "json");
+    let files = item.files.iter().zip(contents).filter(|(file, _)| !table(file));
+    files.max_by_key(|(_, contents)| contents.bytes()).map(|(_, contents)| contents.hash)
 }
 
 fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signal::Trials> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub use load::Loaded;
 pub(crate) use load::choose;
+pub use people::Person;
 pub(crate) use people::{people, places};
 
 use crate::catalogue::DATA_SETS;

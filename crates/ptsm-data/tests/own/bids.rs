@@ -1,10 +1,11 @@
 //! BIDS folders: one made by other programs, and hand-made ones for every rule.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::common::{Place, channels, labels, plain};
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Cache, LoadOptions, Source, SubjectList};
+use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
 use ptsm_signal::{Pick, Pipeline, SubjectId};
 
 const EVENTS: &str = "onset\tduration\ttrial_type\n1\t1\tleft\n4\t1\tright\n";
@@ -241,6 +242,58 @@ fn what_cannot_be_read_is_told() {
     assert_eq!((second.subject, second.memory), (SubjectId(2), 8000));
 }
 
+/// Everybody who was learnt from.
+fn known(loaded: &Loaded) -> BTreeSet<String> {
+    loaded.people.values().flat_map(|person| person.hashes.clone()).collect()
+}
+
+/// Who of them was learnt from.
+fn met(loaded: &Loaded, known: &BTreeSet<String>) -> Vec<u32> {
+    loaded.people.iter().filter(|(_, person)| person.is_among(known)).map(|(subject, _)| subject.0).collect()
+}
+
+#[test]
+fn people_are_recognised_by_their_labels_in_another_session() {
+    let place = Place::new();
+    let add = |person: &str, session: &str| {
+        let name = format!("data/sub-{person}/ses-{session}/eeg/sub-{person}_ses-{session}_task-mi");
+        place.recording(&format!("{name}_eeg"), &["C3", "C4"], &[]);
+        place.write(&format!("{name}_events.tsv"), EVENTS);
+    };
+    ["ben", "eve"].iter().for_each(|person| add(person, "1"));
+    let before = known(&place.load("bids:data", &[]).unwrap());
+    // They come again, and somebody who changes everybody's number.
+    ["ada", "ben", "eve"].iter().for_each(|person| add(person, "2"));
+    let later = place.load("bids:data", &[("sessions", "2")]).unwrap();
+    assert_eq!(met(&later, &before), [2, 3]);
+    // A folder called otherwise is another one, unless it says which it is.
+    std::fs::rename(place.at("data"), place.at("moved")).unwrap();
+    assert!(met(&place.load("bids:moved", &[("sessions", "2")]).unwrap(), &before).is_empty());
+    place.write("moved/dataset_description.json", r#"{"Name": "Hands"}"#);
+    let before = known(&place.load("bids:moved", &[("sessions", "1")]).unwrap());
+    std::fs::rename(place.at("moved"), place.at("data")).unwrap();
+    assert_eq!(met(&place.load("bids:data", &[("sessions", "2")]).unwrap(), &before), [2, 3]);
+    assert!(before.iter().all(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())));
+}
+
+#[test]
+fn people_are_recognised_by_their_recordings_under_any_name() {
+    let place = two();
+    let before = known(&place.load("bids:data", &[]).unwrap());
+    // Samples of the second under another name, beside a header that is the same for both; other events, another window.
+    for (name, person) in [("x", "02"), ("y", "none")] {
+        place.recording(name, &["C3", "C4"], &[(500, "go"), (700, "go")]);
+        let samples = place.at(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_eeg.eeg"));
+        std::fs::copy(samples, place.at(&format!("{name}.eeg"))).ok();
+    }
+    let entry = |name: &str, subject: u32| format!("[[recording]]\nfile = \"{name}.vhdr\"\nsubject = {subject}\n");
+    let manifest = format!("[events]\ngo = \"*go\"\n{}{}", entry("x", 1), entry("y", 2));
+    place.write("m.toml", manifest);
+    let shorter = Pipeline { window_s: [0.0, 0.5], ..plain() };
+    let loaded = place.source("files:m.toml", &[]).unwrap().load(Some(&shorter), None).unwrap();
+    assert_eq!(met(&loaded, &before), [1]);
+}
+
 /// Without its table a recording would have other events, or none.
 #[cfg(unix)]
 #[test]
@@ -257,7 +310,7 @@ fn tables_that_are_not_fetched_are_told_where_they_are_needed() {
         std::fs::write(&path, "/annex/objects/MD5E-s1--abc.tsv\n").unwrap();
         assert!(place.refused("bids:data", &[]).0.contains(&said));
         // Whom it is not about can be read.
-        let one: ptsm_data::SubjectList = "1".parse().unwrap();
+        let one: SubjectList = "1".parse().unwrap();
         place.source("bids:data", &[]).unwrap().load(Some(&plain()), Some(&one)).unwrap();
     }
 }

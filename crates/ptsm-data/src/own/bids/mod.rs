@@ -137,6 +137,11 @@ impl DataSet for Bids {
         Ok(vec![])
     }
 
+    fn study(&self) -> String {
+        // Folders are moved and renamed.
+        Some(self.says("Name")).filter(|name| !name.is_empty()).unwrap_or_else(|| self.id.clone())
+    }
+
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
         Ok(list::labels(&self.root))
     }

@@ -42,6 +42,11 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
+    /// How many there are.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.stamp.size
+    }
+
     /// Whether a file still is what it was.
     pub(crate) fn still(&self, file: &Path) -> bool {
         let same = Stamp::of(file).is_ok_and(|(stamp, _)| stamp == self.stamp);

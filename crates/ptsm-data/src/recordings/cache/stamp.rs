@@ -14,7 +14,7 @@ pub(super) const BYTES: usize = 40;
 /// Size, time of the last change and place on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    size: u64,
+    pub(super) size: u64,
     changed_s: u64,
     changed_ns: u64,
     inode: u64,
