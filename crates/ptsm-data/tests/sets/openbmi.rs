@@ -268,3 +268,19 @@ fn a_file_of_another_experiment_is_refused() {
     let (error, _) = refused(ID, folder.path(), &[("phase", "offline")]);
     assert!(error.contains("`EEG_MI_train` is the text `hello`, not a struct"), "{error}");
 }
+
+#[test]
+fn people_are_the_same_in_both_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    for (session, subject) in [(1, 7), (2, 7), (2, 8)] {
+        let phase = Phase::imagery(u64::from(10 * session + subject)).value();
+        save_file(folder.path(), "MI", session, subject, [&phase, &phase]);
+    }
+    let people = |session: &str| {
+        load(ID, folder.path(), &[("session", session)], Some(&bare([0.0, 0.2]))).unwrap().people
+    };
+    let (first, second) = (people("1"), people("2"));
+    let [seven, eight] = [7, 8].map(ptsm_signal::SubjectId);
+    assert_ne!(first[&seven].trials, second[&seven].trials);
+    assert!(second[&seven].is_among(&first[&seven].hashes) && !second[&eight].is_among(&first[&seven].hashes));
+}
