@@ -17,6 +17,7 @@ mod recordings;
 pub mod simulate;
 mod source;
 mod split;
+mod stamp;
 mod subjects;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};

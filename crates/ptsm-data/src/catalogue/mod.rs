@@ -96,8 +96,8 @@ pub struct Found {
     pub classes: Vec<String>,
     /// People left out on purpose, each with the reason.
     pub excluded: Vec<(SubjectId, String)>,
-    /// Files that should be there and are not, as paths under the folder.
-    pub missing: Vec<PathBuf>,
+    /// Files that should be there and are not: whose, and their paths under the folder.
+    pub missing: Vec<(SubjectId, PathBuf)>,
     /// What else the user should know.
     pub notes: Vec<String>,
 }
@@ -189,6 +189,11 @@ pub trait DataSet: Send + Sync + fmt::Debug {
         self.about().id
     }
 
+    /// Whether names of its files may name people: they are told only when somebody asks for them.
+    fn names_people(&self) -> bool {
+        false
+    }
+
     /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
     /// user wants to find a person's files.
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
@@ -223,6 +228,10 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
 
     fn study(&self) -> String {
         (**self).study()
+    }
+
+    fn names_people(&self) -> bool {
+        (**self).names_people()
     }
 
     fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {

@@ -1,7 +1,7 @@
 //! All chosen people of a data set.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 use ptsm_signal::{Pipeline, SubjectId};
@@ -26,7 +26,7 @@ impl Recordings {
         }
         let id = self.set.about().id;
         let hint = match found.missing.first() {
-            Some(first) => format!(
+            Some((_, first)) => format!(
                 "its first file would be {}; `ptsm data get {id} --to {}` downloads it",
                 self.root.join(first).display(),
                 self.root.display()
@@ -67,10 +67,9 @@ impl Recordings {
         let samples: Vec<Option<Hash>> =
             items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
         let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
-        // Files may be called like the people whose they are.
         let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
-        let named = !labels.is_empty();
-        let mut notes = notes(&found, &items, &prepared, named);
+        let missing = missing(&found, subjects);
+        let mut notes = notes(&found, &missing, &items, &prepared, self.set.names_people());
         notes.extend(lost);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
@@ -119,8 +118,23 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
     Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })
 }
 
+/// Files that are missing of the people asked for.
+pub(crate) fn missing<'a>(
+    found: &'a Found,
+    subjects: Option<&SubjectList>,
+) -> Vec<&'a (SubjectId, PathBuf)> {
+    let asked = |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
+    found.missing.iter().filter(asked).collect()
+}
+
 /// What the user should know, the same things together; without names of files where people are `named` in them.
-fn notes(found: &Found, items: &[&Item], prepared: &[Prepared], named: bool) -> Vec<String> {
+fn notes(
+    found: &Found,
+    missing: &[&(SubjectId, PathBuf)],
+    items: &[&Item],
+    prepared: &[Prepared],
+    named: bool,
+) -> Vec<String> {
     let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };
     let mut notes = found.notes.clone();
     if !found.excluded.is_empty() {
@@ -128,8 +142,8 @@ fn notes(found: &Found, items: &[&Item], prepared: &[Prepared], named: bool) -> 
             found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
         notes.push(format!("left out: {}", each.join(", ")));
     }
-    if let Some(path) = found.missing.first() {
-        let (n, first) = (found.missing.len(), first(path.display().to_string()));
+    if let Some((_, path)) = missing.first() {
+        let (n, first) = (missing.len(), first(path.display().to_string()));
         notes.push(format!("{n} files of people who are there are missing{first}"));
     }
     let (short, unknown): (usize, usize) =

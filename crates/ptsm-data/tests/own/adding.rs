@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Added, Source, SubjectList, add_folder};
+use ptsm_data::{Added, LoadOptions, Source, SubjectList, add_folder};
 use ptsm_io::mat::{self, Value};
 use ptsm_signal::Pipeline;
 
 use crate::common::{Place, noise, plain};
 
 fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<Added> {
-    add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &|_, _| ())
+    add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &LoadOptions::default())
 }
 
 fn shared(inside: &str) -> Option<PathBuf> {
@@ -89,7 +89,7 @@ fn nothing_is_written_over_unasked() {
         error.to_string().contains("d.toml: is there already") && error.hint().unwrap().contains("--force")
     );
     assert_eq!(fs::read(place.at("d/d.toml")).unwrap(), b"mine");
-    let added = add_folder(&place.at("d"), None, true, &|_, _| ()).unwrap();
+    let added = add_folder(&place.at("d"), None, true, &LoadOptions::default()).unwrap();
     assert_eq!(added.recordings, 6);
     for (folder, to, says) in [
         ("absent", None, "there is no such folder"),
@@ -127,7 +127,9 @@ fn names_with_quotes_and_blanks_survive() {
 fn progress_is_told() {
     let place = folder();
     let heard = std::sync::Mutex::new(vec![]);
-    add_folder(&place.at("d"), None, false, &|done, all| heard.lock().unwrap().push((done, all))).unwrap();
+    let progress = |done: usize, all: usize| heard.lock().unwrap().push((done, all));
+    let options = LoadOptions { progress: Some(&progress), ..LoadOptions::default() };
+    add_folder(&place.at("d"), None, false, &options).unwrap();
     let mut heard = heard.into_inner().unwrap();
     heard.sort();
     assert_eq!(heard.last(), Some(&(heard.len(), heard.len())));
@@ -184,12 +186,12 @@ fn plain_matrices_are_found_in_matlab_files() {
 fn files_of_every_format_are_found() {
     let Some(fixtures) = shared("datasets/fixtures") else { return };
     let place = Place::new();
-    let added = add_folder(&fixtures, Some(&place.at("all.toml")), false, &|_, _| ()).unwrap();
+    let added = add_folder(&fixtures, Some(&place.at("all.toml")), false, &LoadOptions::default()).unwrap();
     assert!(added.recordings >= 8, "{added:?}");
     // They have no event in common, so which begin trials is left to whoever edits it.
     let error = Source::parse("files:all.toml", Some(place.root())).unwrap_err();
     assert!(error.to_string().contains("`[events]` names no class"), "{error}");
-    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &|_, _| ()).unwrap();
+    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &LoadOptions::default()).unwrap();
     assert_eq!((bids.recordings, bids.subjects), (2, 2));
     assert!(bids.notes[0].contains("this is a BIDS folder"), "{:?}", bids.notes);
 }
@@ -199,7 +201,7 @@ fn files_of_every_format_are_found() {
 fn the_speller_is_read_after_a_small_edit() {
     let Some(data) = shared("data/p300-8ch") else { return };
     let place = Place::new();
-    let added = add_folder(&data, Some(&place.at("p300.toml")), false, &|_, _| ()).unwrap();
+    let added = add_folder(&data, Some(&place.at("p300.toml")), false, &LoadOptions::default()).unwrap();
     assert_eq!((added.recordings, added.subjects, added.unreadable.len()), (5, 5, 0));
     let codes: Vec<_> = added.events.iter().map(|c| (&*c.code, c.events, c.recordings, c.class)).collect();
     assert_eq!(codes, [("-1", 5250, 5, true), ("1", 750, 5, true)]);

@@ -219,8 +219,8 @@ fn what_cannot_be_read_is_told() {
     };
     let found = recordings.find().unwrap();
     assert_eq!(found.items.len(), 2);
-    let missing =
-        ["sub-03/eeg/sub-03_task-mi_eeg.edf", "sub-02/eeg/sub-02_task-gone_eeg.edf"].map(PathBuf::from);
+    let missing = [(3, "sub-03/eeg/sub-03_task-mi_eeg.edf"), (2, "sub-02/eeg/sub-02_task-gone_eeg.edf")];
+    let missing = missing.map(|(subject, path)| (SubjectId(subject), PathBuf::from(path)));
     assert_eq!(found.missing, missing);
     for part in [
         "3 recordings are of an unsupported kind or have no header: .EDF.gz, .cnt, .eeg",
@@ -394,12 +394,16 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
     assert_eq!((layout.start_s, layout.samples, layout.rate_hz), (-0.25, 200, 200.0));
     assert_eq!((loaded.pipeline.window_s, loaded.pipeline.band), ([-0.25, 0.75], None));
     // The last sample of the first trial's last channel, before scaling.
-    let plain = place.load("bids:d", &[]).unwrap();
+    let (error, hint) = place.refused("bids:d", &[]);
+    assert!(error.contains("the window from 0 s to 1 s is not inside the trials, -0.25 s to 0.75 s"), "{error}");
+    assert!(hint.contains("window_s = [-0.25, 0.75]"), "{hint}");
+    let plain = Pipeline { window_s: [-0.25, 0.75], ..plain() };
+    let plain = place.source("bids:d", &[]).unwrap().load(Some(&plain), None).unwrap();
     assert_eq!(plain.trials.signal(0)[2 * 200 + 199], 11.0);
     let Source::Recordings(recordings) = place.source("bids:d", &[]).unwrap() else {
         panic!("no recordings")
     };
-    let report = ptsm_data::check::check(&recordings, None, false, &|_, _| ()).unwrap();
+    let report = ptsm_data::check::check(&recordings, None, false, &LoadOptions::default()).unwrap();
     assert_eq!(report.people[0].trials.iter().sum::<usize>(), 2);
     assert_eq!(report.problems[0].kind, ptsm_data::check::ProblemKind::Doubled);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ptsm_io::mat::{Numbers, Value};
 use ptsm_signal::{Pick, Pipeline};
 
-use super::common::{bare, cell, found, load, notes, refused, text, texts, tree, whose, with_field};
+use super::common::{bare, cell, found, load, notes, paths, refused, text, texts, tree, whose, with_field};
 use super::openbmi_made::{CHANNELS, Phase, save_file};
 
 const ID: &str = "openbmi-mi";
@@ -49,7 +49,7 @@ fn every_layout_is_found() {
         assert_eq!(items, [(1, "EEG_MI_train"), (2, "EEG_MI_test")]);
         assert_eq!(there.items[0].files, [folder.path().join(place)]);
         let missing = place.replace("session1", "session2").replace("sess01", "sess02");
-        assert_eq!(there.missing, [Path::new(&missing)]);
+        assert_eq!(paths(&there), [Path::new(&missing)]);
         assert_eq!(load(ID, folder.path(), &[], Some(&bare([0.0, 0.2]))).unwrap().trials.len(), 4);
         // The other experiments have files of other names.
         assert!(found("openbmi-erp", folder.path(), &[]).items.is_empty());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use ptsm_signal::{FilterKind, Pick, Reference, Scaling, SubjectId};
 
-use super::common::{bare, counts, found, load, notes, pipeline, recordings, refused, whose};
+use super::common::{bare, counts, found, load, notes, paths, pipeline, recordings, refused, whose};
 use super::physionet_made::Run;
 
 const ID: &str = "physionet-mi";
@@ -139,7 +139,7 @@ fn people_left_out_and_files_missing_are_named() {
     assert_eq!(there.excluded.len(), 1);
     assert_eq!(there.excluded[0].0, SubjectId(88));
     assert!(there.excluded[0].1.contains("128 Hz"));
-    assert_eq!(there.missing, [Path::new("S087/S087R08.edf")]);
+    assert_eq!(paths(&there), [Path::new("S087/S087R08.edf")]);
     let loaded = load(ID, folder.path(), &[], Some(&bare([0.0, 1.0]))).unwrap();
     assert!(notes(&loaded).contains("left out: S88 (recorded at 128 Hz"), "{}", notes(&loaded));
     let there = found(ID, folder.path(), &[("exclude", "103")]);

@@ -22,7 +22,7 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     let classes = CLASSES.map(String::from).to_vec();
     let mut found = Found { classes, notes: twice.into_iter().collect(), ..Found::default() };
     if present.is_empty() {
-        found.missing = (1..=PEOPLE).map(place).collect();
+        found.missing = (1..=PEOPLE).map(|subject| (SubjectId(subject), place(subject))).collect();
     }
     found.items = present
         .into_iter()

@@ -52,9 +52,19 @@ const FEWEST_SAMPLES: usize = 100;
 /// More numbers than these are no triggers.
 const MOST_TRIGGERS: usize = 256;
 
+/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of MATLAB files everything: packed
+/// numbers of single precision become numbers of double and of single precision.
+pub(super) fn memory(path: &Path) -> u64 {
+    if is_matlab(path) { std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)) } else { 0 }
+}
+
+fn is_matlab(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"))
+}
+
 /// Looks at a file; none where it is no recording.
 pub(super) fn look(path: &Path) -> Option<Result<Look>> {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat")) {
+    if is_matlab(path) {
         return Some(in_matlab(path));
     }
     ptsm_io::format_of(path)?;

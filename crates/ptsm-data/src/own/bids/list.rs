@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// What can be read, and what cannot.
 pub(super) struct Listed {
     pub(super) items: Vec<Item>,
-    pub(super) missing: Vec<PathBuf>,
+    pub(super) missing: Vec<(SubjectId, PathBuf)>,
     pub(super) notes: Vec<String>,
 }
 
@@ -73,8 +73,13 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let tasks: BTreeSet<&str> = chosen.iter().map(|&(.., task, _)| task).collect();
     let mut notes = remarks(&tree, &tasks);
     let items = items(&tree, &chosen, &mut notes);
-    let inside = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).to_path_buf();
-    let missing = tree.not_fetched.iter().chain(&tree.listed).map(inside).collect();
+    let whose = |path: &PathBuf| {
+        let inside = path.strip_prefix(root).ok()?;
+        let folder = inside.iter().next()?.to_string_lossy();
+        let person = people.get(folder.strip_prefix("sub-")?)?;
+        Some((SubjectId(*person), inside.to_path_buf()))
+    };
+    let missing = tree.not_fetched.iter().chain(&tree.listed).filter_map(whose).collect();
     Ok(Listed { items, missing, notes })
 }
 
@@ -154,11 +159,10 @@ fn remarks(tree: &Tree, tasks: &BTreeSet<&str>) -> Vec<String> {
             tree.not_fetched.len()
         ));
     }
-    if let Some(first) = tree.closed.first() {
+    if !tree.closed.is_empty() {
         notes.push(format!(
-            "{} folders cannot be looked into, {} is the first",
-            tree.closed.len(),
-            first.display()
+            "{} folders cannot be looked into; see who may read the folders of people",
+            tree.closed.len()
         ));
     }
     notes

@@ -142,6 +142,10 @@ impl DataSet for Bids {
         Some(self.says("Name")).filter(|name| !name.is_empty()).unwrap_or_else(|| self.id.clone())
     }
 
+    fn names_people(&self) -> bool {
+        true
+    }
+
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
         Ok(list::labels(&self.root))
     }

@@ -154,12 +154,13 @@ impl DataSet for Files {
     fn find(&self, _root: &Path, options: &Options) -> Result<Found> {
         let mut items = self.items();
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let absent = self.manifest.recordings.iter().map(|entry| &entry.path).filter(|path| !path.is_file());
-        let missing: Vec<PathBuf> =
-            absent.map(|path| path.strip_prefix(folder).unwrap_or(path).to_path_buf()).collect();
+        let absent = self.manifest.recordings.iter().filter(|entry| !entry.path.is_file());
+        let inside = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).to_path_buf();
+        let missing: Vec<(SubjectId, PathBuf)> =
+            absent.map(|entry| (SubjectId(entry.subject), inside(&entry.path))).collect();
         if items.is_empty() {
             let first =
-                missing.first().map(|path| folder.join(path).display().to_string()).unwrap_or_default();
+                missing.first().map(|(_, path)| folder.join(path).display().to_string()).unwrap_or_default();
             return Err(refuse(
                 &self.path,
                 format!("none of its {} recordings is there, {first} is the first", missing.len()),
@@ -193,5 +194,9 @@ impl DataSet for Files {
 
     fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
         Ok(vec![])
+    }
+
+    fn names_people(&self) -> bool {
+        true
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::contents;
 
 /// What the file of remembered hashes begins with; the last byte is its version.
-const MAGIC: &[u8; 8] = b"ptsmhsh\x01";
+const MAGIC: &[u8; 8] = b"ptsmhsh\x02";
 /// Which file, its stamp, its hash, when it was asked for last.
 const RECORD: usize = 16 + stamp::BYTES + 32 + 8;
 /// More are not remembered: the list is read whole at every start.
@@ -178,6 +178,8 @@ mod tests {
     fn age(file: &Path, seconds: u64) {
         let open = fs::File::options().write(true).open(file).unwrap();
         open.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+        // That it was made older is a change too.
+        std::thread::sleep(Duration::from_millis(200));
     }
 
     /// What is known of a file without reading it.
