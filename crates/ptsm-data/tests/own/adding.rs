@@ -191,7 +191,8 @@ fn files_of_every_format_are_found() {
     // They have no event in common, so which begin trials is left to whoever edits it.
     let error = Source::parse("files:all.toml", Some(place.root())).unwrap_err();
     assert!(error.to_string().contains("`[events]` names no class"), "{error}");
-    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &LoadOptions::default()).unwrap();
+    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &LoadOptions::default())
+        .unwrap();
     assert_eq!((bids.recordings, bids.subjects), (2, 2));
     assert!(bids.notes[0].contains("this is a BIDS folder"), "{:?}", bids.notes);
 }
@@ -222,4 +223,36 @@ fn the_speller_is_read_after_a_small_edit() {
         (raw.trials.len(), raw.trials.layout().rate_hz, raw.trials.layout().samples),
         (1200, 250.0, 200)
     );
+}
+
+/// Samples that cannot be read show who reads them.
+#[test]
+fn a_start_from_what_is_kept_reads_no_matrix() {
+    let place = Place::new();
+    fs::create_dir(place.at("m")).unwrap();
+    let matrix = |length: usize| Value::matrix(vec![length, 2], vec![1.5; 2 * length]);
+    let mut marks = vec![0.0; 400];
+    (50..350).step_by(100).for_each(|at| marks[at] = 1.0);
+    let save = |samples: &Value| {
+        let rate = Value::row(vec![100.0]);
+        let variables = [("y", samples), ("trig", &Value::row(marks.clone())), ("fs", &rate)];
+        mat::write(&place.at("m/s1.mat"), &variables).unwrap();
+    };
+    save(&matrix(400));
+    add(&place, "m", None).unwrap();
+    let text = fs::read_to_string(place.at("m/m.toml")).unwrap();
+    assert!(text.contains("channels = [\"ch1\", \"ch2\"]"), "{text}");
+    let Source::Recordings(recordings) = place.source("files:m/m.toml", &[]).unwrap() else { panic!("none") };
+    assert_eq!(recordings.find().unwrap().items[0].memory, 400 * 2 * 16);
+    // What is found out from the header alone does not see that the samples are others.
+    save(&matrix(300));
+    assert_eq!(recordings.set().find(place.root(), recordings.options()).unwrap().items.len(), 1);
+    place.source("files:m/m.toml", &[]).unwrap().pipeline().unwrap();
+    let (error, hint) = place.refused("files:m/m.toml", &[]);
+    assert!(
+        error.contains("its triggers are 400 numbers for 300 samples") && hint.contains("triggers"),
+        "{error}"
+    );
+    save(&Value::matrix(vec![400, 3], vec![1.5; 1200]));
+    assert!(place.refused("files:m/m.toml", &[]).0.contains("2 names of channels do not fit its 3 channels"));
 }

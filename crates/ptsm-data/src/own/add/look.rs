@@ -134,10 +134,10 @@ fn in_matlab(path: &Path) -> Result<Look> {
     let names = lists.iter().find(|(_, list)| list.len() == count && count > 1);
     let unit =
         matrix(&samples.value, Some(rows)).ok().and_then(|(_, samples)| unit(&samples, length, rate_hz));
+    let numbered: Vec<String> = (1..=count).map(|at| format!("ch{at}")).collect();
     Ok(Look {
         rate_hz,
-        channels: names
-            .map_or_else(|| (1..=count).map(|at| format!("ch{at}")).collect(), |(_, list)| list.clone()),
+        channels: names.map_or_else(|| numbered.clone(), |(_, list)| list.clone()),
         length,
         events: marked.map(|m| triggers(&m.numbers)).unwrap_or_default(),
         epochs: false,
@@ -146,7 +146,7 @@ fn in_matlab(path: &Path) -> Result<Look> {
             rows: Some(rows),
             triggers: marked.map(|m| m.name.clone()),
             rate: rate.map(|m| Words::One(m.name.clone())),
-            channels: names.map(|(name, _)| Words::One(name.clone())),
+            channels: Some(names.map_or(Words::Many(numbered), |(name, _)| Words::One(name.clone()))),
             unit,
         }),
     })

@@ -50,12 +50,7 @@ pub struct Unreadable {
 
 /// Writes a manifest for the recordings in a folder, without another place to `NAME.toml` inside of it. An existing manifest is
 /// written over only by force. Progress counts files that were looked at.
-pub fn add_folder(
-    folder: &Path,
-    to: Option<&Path>,
-    force: bool,
-    options: &LoadOptions<'_>,
-) -> Result<Added> {
+pub fn add_folder(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
     options.work(|| add_here(folder, to, force, options))
 }
 

@@ -67,15 +67,13 @@ impl Files {
 
     /// Entries whose files are there, as items.
     fn items(&self) -> Vec<Item> {
-        let item = |entry: &Entry| {
-            Item {
-                subject: SubjectId(entry.subject),
-                session: entry.session,
-                run: entry.run,
-                files: vec![entry.path.clone(), self.path.clone()],
-                part: String::new(),
-                memory: 0,
-            }
+        let item = |entry: &Entry| Item {
+            subject: SubjectId(entry.subject),
+            session: entry.session,
+            run: entry.run,
+            files: vec![entry.path.clone(), self.path.clone()],
+            part: String::new(),
+            memory: 0,
         };
         self.manifest.recordings.iter().filter(|entry| entry.path.is_file()).map(item).collect()
     }
