@@ -11,6 +11,7 @@ mod cohort;
 pub mod download;
 mod error;
 mod fingerprint;
+mod nearest;
 mod own;
 mod protocol;
 mod recordings;

@@ -247,7 +247,9 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     let changed = |cohort: &Cohort| self::simulated(cohort).load(None, None).unwrap().people[&second].clone();
     let longer = changed(&Cohort { trials: 6, ..cohort.clone() });
     assert!(longer.is_among(&simulated[&second].hashes) && longer.trials != simulated[&second].trials);
-    assert!(!changed(&Cohort { seed: cohort.seed + 1, ..cohort.clone() }).is_among(&simulated[&second].hashes));
+    assert!(
+        !changed(&Cohort { seed: cohort.seed + 1, ..cohort.clone() }).is_among(&simulated[&second].hashes)
+    );
     // Any scaling gives the same.
     let plain = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
     assert_eq!(self::simulated(&cohort).load(Some(&plain), None).unwrap().people, simulated);

@@ -34,6 +34,9 @@ pub const DATA_SETS: &[&dyn DataSet] = &[
     &bci_iv::B,
 ];
 
+/// The folder the script of `kul-aad` writes files to that have the names of published ones.
+pub(crate) const UNPUBLISHED: &str = "preprocessed_data";
+
 /// What should be known of a data set.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct About {

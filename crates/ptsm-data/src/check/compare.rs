@@ -76,9 +76,8 @@ pub(super) struct Told {
 
 /// A message in which files, which may be called like a person, are known by their endings alone.
 fn without_names(message: &str, item: &Item) -> String {
-    let hide = |text: String, file: &PathBuf| {
-        text.replace(&format!("{}.", file.with_extension("").display()), "*.")
-    };
+    let hide =
+        |text: String, file: &PathBuf| text.replace(&format!("{}.", file.with_extension("").display()), "*.");
     item.files.iter().fold(message.to_string(), hide)
 }
 

@@ -75,7 +75,9 @@ impl Recordings {
         let trials = join(&about.id, &items, prepared)?;
         let mut people = people(trials.info(), &places);
         for (item, contents) in items.iter().zip(samples) {
-            people.entry(item.subject).and_modify(|person| contents.into_iter().for_each(|c| person.is_in(c)));
+            people
+                .entry(item.subject)
+                .and_modify(|person| contents.into_iter().for_each(|c| person.is_in(c)));
         }
         for (subject, person) in &mut people {
             let number = subject.0.to_string();
@@ -119,10 +121,7 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
 }
 
 /// Files that are missing of the people asked for.
-pub(crate) fn missing<'a>(
-    found: &'a Found,
-    subjects: Option<&SubjectList>,
-) -> Vec<&'a (SubjectId, PathBuf)> {
+pub(crate) fn missing<'a>(found: &'a Found, subjects: Option<&SubjectList>) -> Vec<&'a (SubjectId, PathBuf)> {
     let asked = |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
     found.missing.iter().filter(asked).collect()
 }

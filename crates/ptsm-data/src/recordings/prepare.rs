@@ -108,9 +108,7 @@ fn outside(item: &Item, pipeline: &Pipeline, layout: &Layout) -> Error {
     let (start, end) = (layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz);
     Error::Content {
         path: item.file().to_path_buf(),
-        message: format!(
-            "the window from {from} s to {to} s is not inside the trials, {start} s to {end} s"
-        ),
+        message: format!("the window from {from} s to {to} s is not inside the trials, {start} s to {end} s"),
         hint: Some(format!("give a window inside of them: `window_s = [{start}, {end}]` in `[pipeline]`")),
     }
 }

@@ -26,8 +26,8 @@ pub struct Loaded {
     pub notes: Vec<String>,
     /// A short name of the source.
     pub name: String,
-    /// A hash of the data (of the settings, where they are simulated) and the pipeline, in hexadecimal. The choice of
-    /// subjects is not part of it.
+    /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen people
+    /// where they are recordings, of the settings where they are simulated.
     pub fingerprint: String,
     /// What everybody is recognised by under another number, file name, folder or choice.
     pub people: BTreeMap<SubjectId, Person>,

@@ -286,7 +286,8 @@ fn people_are_recognised_by_their_recordings_under_any_name() {
         let samples = place.at(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_eeg.eeg"));
         std::fs::copy(samples, place.at(&format!("{name}.eeg"))).ok();
     }
-    let entry = |name: &str, subject: u32| format!("[[recording]]\nfile = \"{name}.vhdr\"\nsubject = {subject}\n");
+    let entry =
+        |name: &str, subject: u32| format!("[[recording]]\nfile = \"{name}.vhdr\"\nsubject = {subject}\n");
     let manifest = format!("[events]\ngo = \"*go\"\n{}{}", entry("x", 1), entry("y", 2));
     place.write("m.toml", manifest);
     let shorter = Pipeline { window_s: [0.0, 0.5], ..plain() };
@@ -395,7 +396,10 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
     assert_eq!((loaded.pipeline.window_s, loaded.pipeline.band), ([-0.25, 0.75], None));
     // The last sample of the first trial's last channel, before scaling.
     let (error, hint) = place.refused("bids:d", &[]);
-    assert!(error.contains("the window from 0 s to 1 s is not inside the trials, -0.25 s to 0.75 s"), "{error}");
+    assert!(
+        error.contains("the window from 0 s to 1 s is not inside the trials, -0.25 s to 0.75 s"),
+        "{error}"
+    );
     assert!(hint.contains("window_s = [-0.25, 0.75]"), "{hint}");
     let plain = Pipeline { window_s: [-0.25, 0.75], ..plain() };
     let plain = place.source("bids:d", &[]).unwrap().load(Some(&plain), None).unwrap();

@@ -87,7 +87,10 @@ fn missing_and_unreadable_files_are_damage() {
     let kinds: Vec<_> = report.problems.iter().map(|p| (p.kind, p.damage)).collect();
     assert_eq!(kinds, [(ProblemKind::Missing, true), (ProblemKind::Unreadable, true)]);
     assert_eq!(report.problems[0].cases[0].place, "S09");
-    assert!(report.problems[1].cases[0].detail.starts_with("*.vhdr, ") || report.problems[1].cases[0].detail.starts_with("*.vhdr: "));
+    assert!(
+        report.problems[1].cases[0].detail.starts_with("*.vhdr, ")
+            || report.problems[1].cases[0].detail.starts_with("*.vhdr: ")
+    );
     let second = &report.people[1];
     assert_eq!((second.recordings, second.problems, second.trials.clone()), (0, 1, vec![0, 0]));
     assert!(report.damaged());
@@ -284,8 +287,12 @@ fn a_check_works_with_the_threads_it_is_given_and_stops_when_told_to() {
     let progress = |_: usize, _: usize| {
         threads.lock().unwrap().insert(rayon::current_num_threads());
     };
-    let options =
-        LoadOptions { threads: Some(3), memory: Some(1), progress: Some(&progress), ..LoadOptions::default() };
+    let options = LoadOptions {
+        threads: Some(3),
+        memory: Some(1),
+        progress: Some(&progress),
+        ..LoadOptions::default()
+    };
     check(&recordings, None, false, &options).unwrap();
     assert_eq!(threads.into_inner().unwrap(), [3].into());
     let options = LoadOptions { stop: Some(&|| true), ..LoadOptions::default() };

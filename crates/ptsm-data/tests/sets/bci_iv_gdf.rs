@@ -201,7 +201,10 @@ fn five_sessions_of_2b_and_when_the_cue_comes() {
     let loaded = load(id, folder.path(), &[], None).unwrap();
     assert_eq!(whose(&loaded), [(1, 1, 1, "right_hand"), (1, 4, 1, "left_hand")]);
     assert!(notes(&loaded).contains("the cue comes 3 s after the start of a trial, as GDF files tell"));
-    assert_eq!(paths(&found(id, folder.path(), &[])), ["B0102T.gdf", "B0103T.gdf", "B0105E.gdf"].map(Path::new));
+    assert_eq!(
+        paths(&found(id, folder.path(), &[])),
+        ["B0102T.gdf", "B0103T.gdf", "B0105E.gdf"].map(Path::new)
+    );
     assert_eq!(found(id, folder.path(), &[("session", "4")]).items.len(), 1);
     save_gdf(&folder.path().join("B0101T.gdf"), &labels, 12, &trial(500, 770), &[]);
     let loaded = load(id, folder.path(), &[], None).unwrap();

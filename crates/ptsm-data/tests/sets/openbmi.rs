@@ -282,5 +282,7 @@ fn people_are_the_same_in_both_sessions() {
     let (first, second) = (people("1"), people("2"));
     let [seven, eight] = [7, 8].map(ptsm_signal::SubjectId);
     assert_ne!(first[&seven].trials, second[&seven].trials);
-    assert!(second[&seven].is_among(&first[&seven].hashes) && !second[&eight].is_among(&first[&seven].hashes));
+    assert!(
+        second[&seven].is_among(&first[&seven].hashes) && !second[&eight].is_among(&first[&seven].hashes)
+    );
 }

@@ -40,7 +40,8 @@ pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<Found> {
         }
     }
     if present.is_empty() {
-        found.missing = wanted(chosen).map(|(subject, run)| (SubjectId(subject), place(subject, run))).collect();
+        found.missing =
+            wanted(chosen).map(|(subject, run)| (SubjectId(subject), place(subject, run))).collect();
     }
     Ok(found)
 }

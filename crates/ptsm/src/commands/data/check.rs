@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ptsm_data::check::{Problem, Report, check};
 use ptsm_data::arrays::Wanted;
+use ptsm_data::check::{Problem, Report, check};
 use ptsm_data::{LoadOptions, Recordings, Source};
 use ptsm_report::{Column, Table};
 use serde_json::json;
