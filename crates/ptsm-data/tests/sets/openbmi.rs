@@ -149,7 +149,9 @@ fn where_trials_begin_is_read_off_the_data() {
         let folder = folder(&with_field(&value, "smt", smt));
         let loaded = load(ID, folder.path(), &[("phase", "offline")], Some(&bare([0.0, 4.0]))).unwrap();
         assert_eq!(loaded.trials.to_vec(), from_one.trials.to_vec());
-        assert!(notes(&loaded).contains(says), "{}", notes(&loaded));
+        let notes = notes(&loaded);
+        let named = notes.contains("sess01_subj07_EEG_MI.mat, EEG_MI_train: `t` is taken to count");
+        assert!(notes.contains(says) && named, "{notes}");
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn read(item: &Item, options: &Options, pipeline: &Pipeline) -> Resul
     // Where there is nothing to cut, the first trial is there to be told of.
     let nothing = !all.iter().any(wanted);
     for (i, trial) in all.into_iter().enumerate() {
-        if !wanted(&trial) && !(nothing && i == 0) {
+        if !(wanted(&trial) || nothing && i == 0) {
             continue;
         }
         let run = trial.id.filter(|_| numbered).unwrap_or(i as u32 + 1);
