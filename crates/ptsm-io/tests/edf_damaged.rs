@@ -75,7 +75,8 @@ fn annotations_alone_are_no_recording() {
     let mut file = File::edf("EDF+C", vec![texts("EDF Annotations", 8, &[b"+0\x14\x14"])]);
     file.duration = "0";
     let error = edf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap_err();
-    assert!(error.to_string().contains("has no signal"), "{error}");
+    assert!(error.to_string().contains("holds annotations only"), "{error}");
+    assert!(error.hint().unwrap().contains("belongs to a recording"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The marker file: what happened when, and where the recording was interrupted.
 
 use super::text::{Entries, decode, unescape};
+use crate::limit::MOST;
 use crate::opened::{Mark, Stretch};
 
 /// Longer files of markers are none: this is more than a million of them.
@@ -20,7 +21,8 @@ pub(super) struct Markers {
 /// that `New Segment` markers carry are not looked at.
 pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Markers {
     let mut markers = Markers::default();
-    if bytes.len() > LONGEST {
+    // Each line may be an entry, and each entry a mark.
+    if bytes.len() > LONGEST || bytes.iter().filter(|&&byte| byte == b'\n').count() > MOST {
         markers.notes.push(format!("`{name}` is too long for markers; none are read"));
         return markers;
     }

@@ -52,7 +52,7 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
             Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, place)),
         },
     };
-    let events = events::read(&record, &sizes, &mut notes);
+    let events = events::read(&record, &sizes, place, &mut notes)?;
     let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));
     let (stretches, marks) = events::place(&events, &sizes);
     let header = Header {
