@@ -44,8 +44,7 @@ const SMALL_BYTES: usize = 4096;
 /// padding, with padding at the end only, and so on; then those near a second.
 pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -> Vec<Plan> {
     let last = stretches.last().map_or(0, |stretch| stretch.len());
-    // Records fit in between all gaps if their length divides this.
-    let between = stretches.iter().rev().skip(1).fold(0, |common, stretch| divisor(common, stretch.len()));
+    let before_gaps = &stretches[..stretches.len().saturating_sub(1)];
     let most_samples = MOST_RECORD_BYTES / (2 * channels);
     let mut plans = vec![];
     for samples in 1..=most_samples {
@@ -56,7 +55,7 @@ pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -
             continue;
         }
         let sample_bytes = 2 * channels * samples;
-        let fits = between.is_multiple_of(samples);
+        let fits = before_gaps.iter().all(|stretch| stretch.len().is_multiple_of(samples));
         let long = record_s >= SHORT_S || sample_bytes >= SMALL_BYTES;
         let tier = match (fits, last.is_multiple_of(samples), long) {
             (true, true, true) => 0,
@@ -71,14 +70,6 @@ pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -
     }
     plans.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     plans.into_iter().map(|(_, _, plan)| plan).collect()
-}
-
-/// The largest number that divides both.
-fn divisor(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]
