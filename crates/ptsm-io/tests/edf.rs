@@ -344,7 +344,11 @@ fn what_rose_in_a_gap_is_told_and_no_event() {
         signals: vec![
             counts24("Fp1", &values),
             counts24("Status", &values),
-            texts("BDF Annotations", 12, &[b"+0\x14\x14\0", b"+10\x14\x14\0", b"+20\x14\x14\0", b"+30\x14\x14\0"]),
+            texts(
+                "BDF Annotations",
+                12,
+                &[b"+0\x14\x14\0", b"+10\x14\x14\0", b"+20\x14\x14\0", b"+30\x14\x14\0"],
+            ),
         ],
     };
     let opened = opened(&file);

@@ -83,7 +83,11 @@ fn claims_are_not_believed() {
         let number = if version == "1.25" { 520 } else { 517 };
         harmed[number..number + 3].fill(255);
         let opened = gdf::parse(Bytes::from(harmed), &nowhere()).unwrap();
-        assert!(opened.notes()[0].contains("of 16777215 events is cut short: 0 are used"), "{:?}", opened.notes());
+        assert!(
+            opened.notes()[0].contains("of 16777215 events is cut short: 0 are used"),
+            "{:?}",
+            opened.notes()
+        );
         for (at, bytes, says) in [
             (0, b"GDF 3.00".to_vec(), "byte 0: this is not GDF of version 1 or 2"),
             (0, b"EDF 1.00".to_vec(), "byte 0: this is not GDF"),

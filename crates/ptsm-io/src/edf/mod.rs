@@ -37,8 +37,9 @@ pub fn open(path: &Path) -> Result<Opened> {
 pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let mut head = Head::read(&bytes, place)?;
     if head.fields.is_empty() && !head.annotations.is_empty() {
-        return Err(Error::format(place, "holds annotations only, no signal")
-            .with_hint("it belongs to a recording, often beside it under nearly the same name: open that one"));
+        return Err(Error::format(place, "holds annotations only, no signal").with_hint(
+            "it belongs to a recording, often beside it under nearly the same name: open that one",
+        ));
     }
     let mut notes = std::mem::take(&mut head.notes);
     let signals: Vec<Signal> =

@@ -17,9 +17,8 @@ impl Reader {
 
     /// The fixtures, each whole and with the lengths it can be read at when it is cut short.
     pub fn cut_short(&self) -> Vec<(Vec<u8>, Vec<usize>)> {
-        let lengths = |bytes: &[u8]| {
-            (0..bytes.len()).filter(|&length| self.reads(bytes[..length].to_vec())).collect()
-        };
+        let lengths =
+            |bytes: &[u8]| (0..bytes.len()).filter(|&length| self.reads(bytes[..length].to_vec())).collect();
         self.fixtures().map(|bytes| (bytes.clone(), lengths(&bytes))).collect()
     }
 

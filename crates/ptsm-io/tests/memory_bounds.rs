@@ -2,28 +2,29 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod by_hand;
 #[path = "shared/edf_made.rs"]
 mod edf_made;
 #[path = "shared/fif_made.rs"]
 mod fif_made;
 #[path = "shared/gdf_made.rs"]
 mod gdf_made;
-#[path = "memory/mod.rs"]
-mod measured;
+mod memory;
 mod shared;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use edf_made::{File, Made, counts, counts24, texts};
-use ptsm_io::{Bytes, Opened, Result, brainvision, edf, fif, gdf};
+use ptsm_io::mat::{self, Numbers, Value};
+use ptsm_io::{Bytes, Opened, Result, brainvision, edf, eeglab, fif, gdf};
 use shared::nowhere;
 
 /// Opens a file and checks what that takes: some memory for a million marks, and a few times the bytes of the file. A file of 100 MB
 /// stays below 1 GB.
 fn open(bytes: Vec<u8>, parse: impl FnOnce(Bytes) -> Result<Opened>) -> Result<Opened> {
     let length = bytes.len();
-    let (opened, peak) = measured::peak_of(|| parse(Bytes::from(bytes)));
+    let (opened, peak) = memory::peak_of(|| parse(Bytes::from(bytes)));
     assert!(peak < (200 << 20) + 8 * length, "{peak} bytes of memory for {length} of file");
     opened
 }
@@ -54,7 +55,10 @@ fn annotations_of_one_letter() {
     let block = |count: usize| [b"+0\x14".as_slice(), &filled(b"a\x14", 2 * count), b"\0"].concat();
     let with = |block: &[u8]| {
         let length = block.len().next_multiple_of(2);
-        open_edf(&File::edf("EDF+C", vec![counts("C3", &[&[1, 2]]), texts("EDF Annotations", length, &[block])]))
+        open_edf(&File::edf(
+            "EDF+C",
+            vec![counts("C3", &[&[1, 2]]), texts("EDF Annotations", length, &[block])],
+        ))
     };
     says(with(&block(4 << 20)), "has more than 1048576 annotations");
     says(with(&filled(b"+0\x14a\x14\0", 16 << 20)), "has more than 1048576 annotations");
@@ -67,8 +71,10 @@ fn a_gap_after_every_record() {
     let (samples, starts): (Vec<_>, Vec<_>) =
         (0..2 << 20).map(|i| (vec![0, 0], format!("+{}\x14\x14\0", 10 + i % 2 * 10).into_bytes())).unzip();
     let with = |samples: Vec<Vec<u8>>, starts: Vec<Vec<u8>>| {
-        let signals =
-            vec![Made { records: samples, ..counts("C3", &[]) }, Made { records: starts, ..texts("EDF Annotations", 6, &[]) }];
+        let signals = vec![
+            Made { records: samples, ..counts("C3", &[]) },
+            Made { records: starts, ..texts("EDF Annotations", 6, &[]) },
+        ];
         open_edf(&File::edf("EDF+D", signals))
     };
     let half = 1 << 20;
@@ -150,4 +156,37 @@ fn lines_of_one_letter() {
     let many = with(&filled(b"=\n", 8 << 20)).unwrap();
     assert!(many.notes()[0].contains("is too long for markers"), "{:?}", many.notes());
     assert_eq!(with(&filled(b"=a,,1\n", 6 << 18)).unwrap().marks().len(), 1 << 18);
+}
+
+#[test]
+fn packed_numbers_are_inflated_once() {
+    let _alone = alone();
+    let (channels, points) = (4, 1 << 20);
+    let number = |n: usize| Value::row(vec![n as f64]);
+    let data = (0..channels * points).map(|i| (i % 1000) as i16).collect();
+    let data = Value::Array {
+        dims: vec![channels, points],
+        real: Numbers::I16(data),
+        imaginary: None,
+        logical: false,
+    };
+    let fields = vec![
+        ("nbchan", number(channels)),
+        ("pnts", number(points)),
+        ("srate", number(100)),
+        ("data", data),
+        ("trials", number(1)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.set");
+    mat::write(&path, &[("EEG", &Value::record(fields))]).unwrap();
+    let plain = std::fs::read(&path).unwrap();
+    let packed = by_hand::file(&[by_hand::packed(&plain[128..])]);
+    let opened = open(packed, |bytes| eeglab::parse(bytes, None, &nowhere())).unwrap();
+    let mut to = [0.0; 6];
+    let (read, peak) = memory::peak_of(|| opened.read(&[1, 3], points - 3, &mut to));
+    read.unwrap();
+    let last = channels * (points - 3);
+    let expected = [1, 5, 9, 3, 7, 11].map(|i| ((last + i) % 1000) as f32);
+    assert_eq!((to, peak < 1 << 16), (expected, true), "{peak} bytes for six samples");
 }
