@@ -246,6 +246,26 @@ fn nothing_is_filtered_or_cut_across_a_gap() {
 }
 
 #[test]
+fn a_stretch_too_short_for_the_filter_loses_its_trials_only() {
+    let kind = FilterKind::ZeroPhase { order: 4 };
+    let band = Some(Band { low_hz: Some(8.0), high_hz: Some(40.0), kind });
+    let pipeline = Pipeline { band, window_s: [0.0, 0.05], ..plain() };
+    let whole = recording();
+    let all = pipeline.cut(&whole, &cues(), WHO).unwrap().trials.len();
+    let cue = whole.events.iter().find(|e| e.code == "T1").unwrap().sample;
+    let parted = whole.clone().with_breaks(vec![cue - 1, cue + 10]).unwrap();
+    let cut = pipeline.cut(&parted, &cues(), WHO).unwrap();
+    assert_eq!((cut.trials.len(), cut.short), (all - 1, 1));
+    // Without a filter it is long enough.
+    let cut = Pipeline { band: None, ..pipeline.clone() }.cut(&parted, &cues(), WHO).unwrap();
+    assert_eq!((cut.trials.len(), cut.short), (all, 0));
+    // Where no stretch is long enough, that is the filter's fault.
+    let alone = Recording { events: vec![Event { sample: cue, code: "T1".into(), samples: 0 }], ..parted };
+    let error = pipeline.cut(&alone, &cues(), WHO).unwrap_err();
+    assert!(error.to_string().contains("11 samples are too few"), "{error}");
+}
+
+#[test]
 fn trials_that_are_cut_already_are_finished_as_recordings_are() {
     let raw: Trials = cut(&Pipeline { window_s: [-0.2, 2.0], ..plain() }).trials;
     let finish = Pipeline {
