@@ -77,6 +77,22 @@ pub struct Stretch {
     pub samples: usize,
 }
 
+impl Stretch {
+    /// What lies between gaps in front of some samples, in any order, in which no time passes.
+    pub(crate) fn between(mut breaks: Vec<usize>, rate_hz: f64, length: usize) -> Vec<Stretch> {
+        breaks.retain(|&first| first < length);
+        breaks.extend([0, length]);
+        breaks.sort_unstable();
+        breaks.dedup();
+        let stretch = |pair: &[usize]| Stretch {
+            start_s: pair[0] as f64 / rate_hz,
+            first: pair[0],
+            samples: pair[1] - pair[0],
+        };
+        breaks.windows(2).map(stretch).collect()
+    }
+}
+
 /// Something the file says about a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
