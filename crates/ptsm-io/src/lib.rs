@@ -18,6 +18,7 @@ pub mod fif;
 mod formats;
 pub mod gdf;
 mod kind;
+mod limit;
 pub mod mat;
 pub mod npy;
 pub mod npz;

@@ -333,6 +333,36 @@ fn triggers_know_of_gaps() {
 }
 
 #[test]
+fn what_rose_in_a_gap_is_told_and_no_event() {
+    // Held over the gap, new in the gap, rising after it, another value in the gap.
+    let values: [&[i32]; 4] = [&[0, 4, 4, 4], &[4, 4, 0, 0], &[9, 9, 0, 5], &[7, 8, 8, 8]];
+    let file = File {
+        bdf: true,
+        variant: "BDF+D",
+        records: "4".into(),
+        duration: "1",
+        signals: vec![
+            counts24("Fp1", &values),
+            counts24("Status", &values),
+            texts(
+                "BDF Annotations",
+                12,
+                &[b"+0\x14\x14\0", b"+10\x14\x14\0", b"+20\x14\x14\0", b"+30\x14\x14\0"],
+            ),
+        ],
+    };
+    let opened = opened(&file);
+    let got: Vec<_> = opened.marks().iter().map(|mark| (&*mark.text, mark.sample)).collect();
+    assert_eq!(got, [("4", Some(1)), ("5", Some(11)), ("8", Some(13))]);
+    assert!(opened.notes()[0].starts_with("2 triggers of `Status` rose in gaps"), "{:?}", opened.notes());
+    // Records that follow one another at once are one stretch, whatever the file is called.
+    let whole = File { variant: "BDF+C", ..file };
+    let all = self::opened(&whole);
+    let got: Vec<_> = all.marks().iter().map(|mark| &*mark.text).collect();
+    assert_eq!(got, ["4", "9", "5", "7", "8"]);
+}
+
+#[test]
 fn samples_begin_where_the_header_says_it_ends() {
     let file = File::edf("", vec![counts("C3", &[&[1, 2]])]);
     let mut bytes = file.bytes();

@@ -8,35 +8,22 @@ mod shared;
 
 use edf_made::{File, counts, texts};
 use ptsm_io::{Bytes, edf};
-use shared::{Numbers, expected, nowhere, read_all};
+use shared::damaged::Reader;
+use shared::nowhere;
 
-fn parse(bytes: Vec<u8>) -> bool {
-    read_all(edf::parse(Bytes::from(bytes), &nowhere()))
-}
+const EDF: Reader = Reader { folder: "edf/", parse: edf::parse };
 
 #[test]
 fn cut_short_anywhere() {
-    for (path, _) in expected("edf/") {
-        let bytes = std::fs::read(&path).unwrap();
-        let good = (0..bytes.len()).filter(|&length| parse(bytes[..length].to_vec())).count();
+    for (bytes, good) in EDF.cut_short() {
         // Whole records are kept, headers are not guessed.
-        assert!(good > 0 && good < bytes.len() - 512, "{}: {good}", path.display());
+        assert!(!good.is_empty() && good.len() < bytes.len() - 512, "{}", good.len());
     }
 }
 
 #[test]
 fn harmed_anywhere() {
-    for (path, _) in expected("edf/") {
-        let whole = std::fs::read(&path).unwrap();
-        let mut numbers = Numbers(1);
-        let mut read = 0;
-        for _ in 0..4000 {
-            let mut bytes = whole.clone();
-            numbers.harm(&mut bytes, 1024);
-            read += usize::from(parse(bytes));
-        }
-        assert!(read > 400, "only {read} of 4000 could be read: the harm is too great to test anything");
-    }
+    EDF.harmed();
 }
 
 #[test]
@@ -62,11 +49,7 @@ fn claims_are_not_believed() {
         (256 + 2 * 104, "x       ", "byte 464: \"x\" is no physical minimum"),
         (256 + 2 * 120, "        ", "byte 496: \"\" is no digital minimum"),
     ] {
-        let mut bytes = whole.clone();
-        bytes[at..at + text.len()].copy_from_slice(text.as_bytes());
-        let error = edf::parse(Bytes::from(bytes), &nowhere()).unwrap_err();
-        assert!(error.to_string().contains(says), "{text} at {at}: {error}");
-        assert!(error.to_string().starts_with("made.bin, byte ") && error.hint().is_some(), "{error}");
+        EDF.refuses(&whole, at, text.as_bytes(), says);
     }
 }
 
@@ -75,7 +58,8 @@ fn annotations_alone_are_no_recording() {
     let mut file = File::edf("EDF+C", vec![texts("EDF Annotations", 8, &[b"+0\x14\x14"])]);
     file.duration = "0";
     let error = edf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap_err();
-    assert!(error.to_string().contains("has no signal"), "{error}");
+    assert!(error.to_string().contains("holds annotations only"), "{error}");
+    assert!(error.hint().unwrap().contains("belongs to a recording"));
 }
 
 #[test]

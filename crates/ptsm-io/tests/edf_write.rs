@@ -266,3 +266,17 @@ fn what_cannot_be_written_leaves_no_file() {
     refused(&with(&|r| r.breaks = vec![5, 5]), "gaps");
     edf::write(&path, &good).unwrap();
 }
+
+/// Thousands of lengths of records are possible, thousands of events are tried in each.
+#[test]
+fn what_has_no_room_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = made(160.0, 1, 100_000);
+    let text = "x".repeat(40_000);
+    recording.events = (0..20_000)
+        .map(|i| event(4 * i, "T1", 0))
+        .chain([event(99_999, &text, 0), event(99_999, &text, 0)])
+        .collect();
+    let error = edf::write(&folder.path().join("a.edf"), &recording).unwrap_err();
+    assert!(error.to_string().contains("and the events"), "{error}");
+}

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "shared/fif_made.rs"]
+mod fif_made;
 mod hostile;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fif_made::{File, parse};
 use hostile::{Random, examine, fixture, windows_equal_the_whole};
-use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, fif};
+use ptsm_io::{Kind, Opened, Stretch};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -186,69 +189,6 @@ fn the_shared_fixture_has_its_expected_values() {
         "last trial",
     );
     assert!(opened.notes().is_empty());
-}
-
-/// A file of tags, made by hand.
-struct File(Vec<u8>);
-
-impl File {
-    fn new() -> File {
-        File(vec![]).tag(100, 31, &[0; 20]).int(101, -1)
-    }
-
-    fn tag(mut self, kind: i32, of: u32, bytes: &[u8]) -> File {
-        self.0.extend(
-            [kind.to_be_bytes(), of.to_be_bytes(), (bytes.len() as i32).to_be_bytes(), [0; 4]].concat(),
-        );
-        self.0.extend(bytes);
-        self
-    }
-
-    fn int(self, kind: i32, value: i32) -> File {
-        self.tag(kind, 3, &value.to_be_bytes())
-    }
-
-    fn float(self, kind: i32, value: f32) -> File {
-        self.tag(kind, 4, &value.to_be_bytes())
-    }
-
-    fn block(self, block: i32, fill: impl FnOnce(File) -> File) -> File {
-        fill(self.int(104, block)).int(105, block)
-    }
-
-    /// A channel with a unit and its power of ten.
-    fn channel(self, kind: i32, scale: f32, unit: i32, power: i32, name: &str) -> File {
-        let mut bytes = vec![0; 96];
-        let mut put = |at: usize, value: [u8; 4]| bytes[at..at + 4].copy_from_slice(&value);
-        put(8, kind.to_be_bytes());
-        put(12, 1f32.to_be_bytes());
-        put(16, scale.to_be_bytes());
-        put(72, unit.to_be_bytes());
-        put(76, power.to_be_bytes());
-        bytes[80..][..name.len()].copy_from_slice(name.as_bytes());
-        self.tag(203, 30, &bytes)
-    }
-
-    /// Two channels at 10 Hz: one in volts, one of triggers.
-    fn info(self) -> File {
-        let channels = |file: File| file.channel(2, 1e-6, 107, 0, "C3").channel(3, 1.0, 107, 0, "STI101");
-        self.block(101, |file| channels(file.int(200, 2).float(201, 10.0)))
-    }
-
-    fn end(mut self) -> Vec<u8> {
-        let at = self.0.len();
-        self = self.tag(108, 0, &[]);
-        self.0[at + 12..at + 16].copy_from_slice(&(-1i32).to_be_bytes());
-        self.0
-    }
-
-    fn parse(self) -> Result<Opened, Error> {
-        parse(&self.end())
-    }
-}
-
-fn parse(bytes: &[u8]) -> Result<Opened, Error> {
-    fif::parse(Bytes::from(bytes.to_vec()), &Path::new("a.fif").into())
 }
 
 fn shorts(values: &[i16]) -> Vec<u8> {

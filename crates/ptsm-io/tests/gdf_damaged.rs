@@ -8,40 +8,63 @@ mod shared;
 
 use gdf_made::{File, Made, counts, table};
 use ptsm_io::{Bytes, gdf};
-use shared::{Numbers, expected, nowhere, read_all};
+use shared::damaged::Reader;
+use shared::{Numbers, marks, nowhere};
 
-fn parse(bytes: Vec<u8>) -> bool {
-    read_all(gdf::parse(Bytes::from(bytes), &nowhere()))
-}
+const GDF: Reader = Reader { folder: "gdf/", parse: gdf::parse };
 
 #[test]
 fn cut_short_anywhere() {
-    for (path, _) in expected("gdf/") {
-        let bytes = std::fs::read(&path).unwrap();
-        let good: Vec<usize> = (0..bytes.len()).filter(|&length| parse(bytes[..length].to_vec())).collect();
-        // From the first whole record to the last one; the table of events is whole or damaged.
-        assert_eq!((good[0], good[good.len() - 1]), (1024 + 1500, 1024 + 6000), "{}", path.display());
+    for (bytes, good) in GDF.cut_short() {
+        // From the first whole record on; the samples are good without the table of events.
+        assert!(good.iter().copied().eq(1024 + 1500..bytes.len()), "{good:?}");
     }
 }
 
 #[test]
 fn harmed_anywhere() {
-    for (path, _) in expected("gdf/") {
-        let whole = std::fs::read(&path).unwrap();
-        let mut numbers = Numbers(2);
-        let mut read = 0;
-        for _ in 0..4000 {
-            let mut bytes = whole.clone();
-            numbers.harm(&mut bytes, 1024);
-            read += usize::from(parse(bytes));
-        }
-        assert!(read > 400, "only {read} of 4000 could be read: the harm is too great to test anything");
+    GDF.harmed();
+    for whole in GDF.fixtures() {
         // And the table of events.
+        let mut numbers = Numbers(2);
         for _ in 0..2000 {
             let mut bytes = whole.clone();
             let at = bytes.len() - 1 - numbers.below(68);
             bytes[at] = numbers.next() as u8;
-            parse(bytes);
+            GDF.reads(bytes);
+        }
+    }
+}
+
+#[test]
+fn a_table_that_is_cut_short_keeps_what_is_there() {
+    for version in ["1.25", "2.20"] {
+        for (mode, width) in [(1, 6), (3, 12)] {
+            let mut file = File::new(version, vec![counts("C3", &[&[1, 2, 3, 4]])]);
+            file.events = table(version, mode, 4.0, &[(1, 1, 0, 2), (2, 2, 0, 2), (4, 3, 0, 2)]);
+            let (whole, rows) = (file.bytes(), 3 * width);
+            let opened = |left: usize| {
+                let length = whole.len() - rows + left;
+                gdf::parse(Bytes::from(whole[..length].to_vec()), &nowhere()).unwrap()
+            };
+            assert_eq!((opened(rows).marks().len(), opened(rows).notes().len()), (3, 0));
+            // Positions only; then types, of which the last is cut in two.
+            for (left, count) in [(0, 0), (12, 0), (13, 0), (14, 1), (17, 2)] {
+                let opened = opened(left);
+                assert_eq!(opened.marks().len(), count, "{version}, {mode}, {left}");
+                let note = format!("a table of 3 events is cut short: {count} are used");
+                assert!(opened.notes()[0].starts_with(&note), "{:?}", opened.notes());
+            }
+            if mode == 3 {
+                // The second duration is cut in two.
+                let opened = opened(24 + 7);
+                let expected =
+                    [(0.0, 0.5, Some(0), "1"), (0.25, 0.0, Some(1), "2"), (0.75, 0.0, Some(3), "3")];
+                assert_eq!(marks(&opened), expected);
+                assert!(opened.notes()[0].ends_with("3 are used, 2 of them without duration"));
+            }
+            let head = gdf::parse(Bytes::from(whole[..whole.len() - rows - 3].to_vec()), &nowhere()).unwrap();
+            assert!(head.notes()[0].contains("cut short after 5 bytes"), "{:?}", head.notes());
         }
     }
 }
@@ -55,7 +78,16 @@ fn claims_are_not_believed() {
         let u32s = |value: u32| value.to_le_bytes().to_vec();
         let many =
             if version == "1.25" { "byte 256: 1099511627520 bytes" } else { "byte 256: 16776960 bytes" };
+        // A table that is not there.
+        let mut harmed = whole.clone();
         let number = if version == "1.25" { 520 } else { 517 };
+        harmed[number..number + 3].fill(255);
+        let opened = gdf::parse(Bytes::from(harmed), &nowhere()).unwrap();
+        assert!(
+            opened.notes()[0].contains("of 16777215 events is cut short: 0 are used"),
+            "{:?}",
+            opened.notes()
+        );
         for (at, bytes, says) in [
             (0, b"GDF 3.00".to_vec(), "byte 0: this is not GDF of version 1 or 2"),
             (0, b"EDF 1.00".to_vec(), "byte 0: this is not GDF"),
@@ -67,13 +99,8 @@ fn claims_are_not_believed() {
             (472, u32s(0), "byte 512: 1 records of 0 bytes"),
             (476, u32s(18), "byte 476: samples of `C3` are of type 18"),
             (476, u32s(267), "byte 476: samples of `C3` are of type 267"),
-            (number, vec![255; 3], "a table of 16777215 events is cut short"),
         ] {
-            let mut harmed = whole.clone();
-            harmed[at..at + bytes.len()].copy_from_slice(&bytes);
-            let error = gdf::parse(Bytes::from(harmed), &nowhere()).unwrap_err();
-            assert!(error.to_string().contains(says), "{version}, {bytes:?} at {at}: {error}");
-            assert!(error.to_string().starts_with("made.bin, byte ") && error.hint().is_some(), "{error}");
+            GDF.refuses(&whole, at, &bytes, says);
         }
     }
 }

@@ -44,8 +44,8 @@ impl Alignment {
         let channels = trials.layout().channels.len();
         let mut frames = Vec::new();
         for ((subject, session), rows) in domains(trials) {
-            let moments: Vec<_> = rows.iter().map(|&r| second_moment(trials.signal(r), channels)).collect();
-            let frame = mean(&moments)
+            let moments = rows.iter().map(|&r| second_moment(trials.signal(r), channels)).collect();
+            let frame = mean(&without_reference(moments))
                 .and_then(|reference| spd::inverse_sqrt(&reference))
                 .map_err(|error| within(error, subject, session))?;
             frames.push((rows, frame));
@@ -56,6 +56,23 @@ impl Alignment {
         Ok(())
     }
 }
+
+/// An average reference takes away what all channels have in common, and one rank with it. That direction is given a power here, the
+/// mean one of the others: no trial has anything in it, so whatever a frame does there changes nothing.
+fn without_reference(mut moments: Vec<DMatrix<f64>>) -> Vec<DMatrix<f64>> {
+    let referenced = |m: &DMatrix<f64>| m.sum() <= COMMON * m.trace();
+    if moments.iter().all(referenced) {
+        for moment in &mut moments {
+            let channels = moment.nrows() as f64;
+            let power = moment.trace() / (channels - 1.0).max(1.0);
+            moment.add_scalar_mut(power / channels);
+        }
+    }
+    moments
+}
+
+/// The share of the power that all channels may have in common where it was taken away: the rounding of single precision.
+const COMMON: f64 = 1e-9;
 
 /// The trials of each person and session.
 fn domains(trials: &Trials) -> BTreeMap<(SubjectId, u32), Vec<usize>> {
@@ -167,6 +184,31 @@ mod tests {
             let wide = |t: &Trials| t.to_vec().iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
             close(&wide(&twice), &wide(&once), 1e-5 * 3.0);
         }
+    }
+
+    #[test]
+    fn an_average_reference_is_aligned_in_what_it_leaves() {
+        let mut trials = set(|_| (1, 1), |_| 20.0);
+        for row in 0..12 {
+            let signal = trials.signal_mut(row);
+            for t in 0..60 {
+                let mean = (signal[t] + signal[60 + t] + signal[120 + t]) / 3.0;
+                [0, 60, 120].iter().for_each(|at| signal[at + t] -= mean);
+            }
+        }
+        let rows: Vec<usize> = (0..12).collect();
+        // All but the common direction has a power of 1.
+        let wanted = DMatrix::<f64>::identity(3, 3).add_scalar(-1.0 / 3.0);
+        let mut other = trials.clone();
+        Alignment::Euclidean.apply(&mut trials).unwrap();
+        let mean = spd::mean_euclid(&moments(&trials, &rows)).unwrap();
+        close(mean.as_slice(), wanted.as_slice(), 1e-6);
+        Alignment::Riemannian.apply(&mut other).unwrap();
+        let mean = spd::karcher_mean(&without_reference(moments(&other, &rows))).unwrap();
+        // The added direction has the mean power of the others in each trial, so it is near 1 and not 1.
+        let apart = DMatrix::from_fn(3, 2, |i, j| [[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]][i][j]);
+        let inside = apart.transpose() * mean * &apart;
+        close(inside.as_slice(), &[2.0, 0.0, 0.0, 1.5], 1e-5);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The marker file: what happened when, and where the recording was interrupted.
 
 use super::text::{Entries, decode, unescape};
+use crate::limit::MOST;
 use crate::opened::{Mark, Stretch};
 
 /// Longer files of markers are none: this is more than a million of them.
@@ -20,7 +21,8 @@ pub(super) struct Markers {
 /// that `New Segment` markers carry are not looked at.
 pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Markers {
     let mut markers = Markers::default();
-    if bytes.len() > LONGEST {
+    // Each line may be an entry, and each entry a mark.
+    if bytes.len() > LONGEST || bytes.iter().filter(|&&byte| byte == b'\n').count() > MOST {
         markers.notes.push(format!("`{name}` is too long for markers; none are read"));
         return markers;
     }
@@ -38,7 +40,7 @@ pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Mar
         };
         let sample = usize::try_from(marker.first).ok().filter(|&sample| sample < length);
         if marker.kind.eq_ignore_ascii_case("New Segment") {
-            breaks.extend(sample.filter(|&sample| sample > 0));
+            breaks.extend(sample);
             continue;
         }
         outside += usize::from(sample.is_none());
@@ -53,7 +55,7 @@ pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Mar
     if outside > 0 {
         markers.notes.push(format!("{outside} markers of `{name}` lie outside of the {length} samples"));
     }
-    markers.stretches = stretches(breaks, rate_hz, length);
+    markers.stretches = Stretch::between(breaks, rate_hz, length);
     markers
 }
 
@@ -86,22 +88,6 @@ impl Marker {
     }
 }
 
-/// What lies between the first samples after gaps; nothing where there is no gap.
-fn stretches(mut breaks: Vec<usize>, rate_hz: f64, length: usize) -> Vec<Stretch> {
-    if breaks.is_empty() {
-        return vec![];
-    }
-    breaks.extend([0, length]);
-    breaks.sort_unstable();
-    breaks.dedup();
-    let stretch = |pair: &[usize]| Stretch {
-        start_s: pair[0] as f64 / rate_hz,
-        first: pair[0],
-        samples: pair[1] - pair[0],
-    };
-    breaks.windows(2).map(stretch).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,7 +115,7 @@ mod tests {
             ]
         );
         assert_eq!(markers.notes, ["2 markers of `a.vmrk` lie outside of the 1000 samples"]);
-        assert!(markers.stretches.is_empty());
+        assert_eq!(markers.stretches, [Stretch { start_s: 0.0, first: 0, samples: 1000 }]);
     }
 
     #[test]

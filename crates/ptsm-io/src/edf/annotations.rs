@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 use super::header::decimal;
 use crate::cursor::latin1;
+use crate::error::{Place, Result};
+use crate::limit::few_enough;
 use crate::opened::Mark;
 use crate::records::{Field, Records};
 
@@ -25,18 +27,27 @@ pub(super) struct Annotations {
 
 impl Annotations {
     /// Reads the annotation signals. `labels` are the names of the others.
-    pub(super) fn read(records: &Records, signals: &[Field], labels: &HashSet<&str>) -> Annotations {
-        let mut all = Annotations { starts_s: vec![], marks: vec![] };
-        for (place, signal) in signals.iter().enumerate() {
+    pub(super) fn read(
+        records: &Records,
+        signals: &[Field],
+        labels: &HashSet<&str>,
+        place: &Place,
+    ) -> Result<Annotations> {
+        let starts = if signals.is_empty() { 0 } else { records.count };
+        let mut all = Annotations { starts_s: Vec::with_capacity(starts), marks: vec![] };
+        for (i, signal) in signals.iter().enumerate() {
             for block in records.parts(signal) {
                 let mut lists = Lists { block }.peekable();
-                if place == 0 {
+                if i == 0 {
                     all.starts_s.push(lists.peek().and_then(List::start_s));
                 }
-                lists.for_each(|list| list.marks(labels, &mut all.marks));
+                for mark in lists.flat_map(|list| list.marks(labels)) {
+                    few_enough(all.marks.len() + 1, "annotations", place)?;
+                    all.marks.push(mark);
+                }
             }
         }
-        all
+        Ok(all)
     }
 }
 
@@ -81,15 +92,15 @@ impl<'a> List<'a> {
     }
 
     /// Each text is one mark; empty ones say nothing.
-    fn marks(&self, labels: &HashSet<&str>, marks: &mut Vec<Mark>) {
+    fn marks(self, labels: &HashSet<&str>) -> impl Iterator<Item = Mark> {
         let ended = self.texts.iter().rposition(|&byte| byte == END_OF_TEXT).unwrap_or(0);
         let texts = self.texts[..ended].split(|&byte| byte == END_OF_TEXT).filter(|text| !text.is_empty());
-        marks.extend(texts.map(|text| {
+        texts.map(move |text| {
             let text = std::str::from_utf8(text).map_or_else(|_| latin1(text), String::from);
             let about = text.rsplit_once("@@").filter(|(_, label)| labels.contains(label));
             let text = about.map_or(&*text, |(text, _)| text).to_string();
             Mark { onset_s: self.onset_s, duration_s: self.duration_s, sample: None, text }
-        }));
+        })
     }
 }
 
@@ -105,9 +116,9 @@ mod tests {
     use super::*;
 
     fn marks(block: &[u8]) -> Vec<(f64, f64, String)> {
-        let mut marks = vec![];
-        Lists { block }.for_each(|list| list.marks(&HashSet::from(["C3", "EEG Cz"]), &mut marks));
-        marks.into_iter().map(|mark| (mark.onset_s, mark.duration_s, mark.text)).collect()
+        let labels = HashSet::from(["C3", "EEG Cz"]);
+        let marks = Lists { block }.flat_map(|list| list.marks(&labels));
+        marks.map(|mark| (mark.onset_s, mark.duration_s, mark.text)).collect()
     }
 
     #[test]

@@ -88,8 +88,9 @@ impl Head {
         if rest > 0 {
             notes.push(format!("{rest} bytes after the last whole record are left out"));
         }
-        let (annotations, mut fields): (Vec<Field>, Vec<Field>) =
+        let (mut annotations, mut fields): (Vec<Field>, Vec<Field>) =
             fields.into_iter().partition(|field| is_text(&field.label, bdf));
+        annotations.retain(|field| field.samples > 0);
         sort_out(&mut fields, &mut notes);
         let plus = variant.get(..5).filter(|v| ["EDF+C", "EDF+D", "BDF+C", "BDF+D"].contains(v));
         let base = if bdf { "BDF" } else { "EDF" };

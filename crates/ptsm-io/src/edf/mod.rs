@@ -17,7 +17,8 @@ mod write;
 use std::path::Path;
 
 use crate::bytes::Bytes;
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
+use crate::limit::few_enough;
 use crate::opened::{Header, Mark, Opened, Signal};
 use crate::records::Records;
 
@@ -35,6 +36,11 @@ pub fn open(path: &Path) -> Result<Opened> {
 /// Opens a recording that is in memory.
 pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let mut head = Head::read(&bytes, place)?;
+    if head.fields.is_empty() && !head.annotations.is_empty() {
+        return Err(Error::format(place, "holds annotations only, no signal").with_hint(
+            "it belongs to a recording, often beside it under nearly the same name: open that one",
+        ));
+    }
     let mut notes = std::mem::take(&mut head.notes);
     let signals: Vec<Signal> =
         head.fields.iter().map(|field| field.signal(head.records, head.record_s)).collect();
@@ -46,18 +52,21 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         bytes,
     };
     let labels = head.fields.iter().map(|field| &*field.label).collect();
-    let annotations = Annotations::read(&records, &head.annotations, &labels);
-    let timeline = Timeline::new(&head, &signals, &annotations, &mut notes);
+    let annotations = Annotations::read(&records, &head.annotations, &labels, place)?;
+    let timeline = Timeline::new(&head, &signals, &annotations, place, &mut notes)?;
     let mut marks = annotations.marks;
     marks.iter_mut().for_each(|mark| mark.onset_s -= timeline.zero_s);
     let status = head.fields.iter().zip(&signals).find(|(field, _)| head.bdf && field.label == "Status");
     if let Some((field, signal)) = status {
-        marks.extend(status::rises(&records, field).map(|trigger| Mark {
+        let triggers = status::read(&records, field, |record| timeline.begins(record));
+        few_enough(marks.len() + triggers.rises.len(), "annotations and triggers", place)?;
+        marks.extend(triggers.rises.iter().map(|trigger| Mark {
             onset_s: timeline.time_s(trigger.record, trigger.sample as f64 / signal.rate_hz),
             duration_s: 0.0,
             sample: None,
             text: trigger.value.to_string(),
         }));
+        notes.extend(triggers.notes);
     }
     timeline.place(&mut marks, &mut notes);
     let header =

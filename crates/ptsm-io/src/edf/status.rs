@@ -1,5 +1,6 @@
 //! Triggers of BDF: the low 16 bits of a signal named `Status`. The others are about the amplifier.
 
+use crate::limit::MOST;
 use crate::records::{Field, Records, i24};
 
 /// A trigger that rises.
@@ -11,17 +12,41 @@ pub(super) struct Trigger {
     pub(super) value: u16,
 }
 
-/// Where the triggers rise. What is set from the first sample on did not rise.
-pub(super) fn rises<'a>(records: &'a Records, field: &'a Field) -> impl Iterator<Item = Trigger> + 'a {
-    let mut before = u16::MAX;
-    let blocks = records.parts(field).enumerate();
-    let samples = blocks.flat_map(|(record, block)| {
-        let values = block.as_chunks().0.iter().map(|&stored| i24(stored) as u16);
-        values.enumerate().map(move |(sample, value)| Trigger { record, sample, value })
-    });
-    samples.filter(move |trigger| {
-        let rises = trigger.value > before;
-        before = trigger.value;
-        rises
-    })
+/// What is found in the signal.
+#[derive(Default)]
+pub(super) struct Triggers {
+    pub(super) rises: Vec<Trigger>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Where the triggers rise. `begins` says whether a record is the first after a gap.
+///
+/// What is set from the first sample of the file on did not rise: many amplifiers rest at a value above 0. The same holds after a gap.
+/// A value that is new there rose in the gap, nobody knows when; an event at the first sample would be at a made-up time, so it is
+/// told in a note only.
+pub(super) fn read(records: &Records, field: &Field, begins: impl Fn(usize) -> bool) -> Triggers {
+    let mut found = Triggers::default();
+    let (mut before, mut in_gaps) = (u16::MAX, 0);
+    for (record, block) in records.parts(field).enumerate() {
+        let after_gap = record > 0 && begins(record);
+        for (sample, &stored) in block.as_chunks().0.iter().enumerate() {
+            let value = i24(stored) as u16;
+            if value > before && after_gap && sample == 0 {
+                in_gaps += 1;
+            } else if value > before {
+                if found.rises.len() == MOST {
+                    let note = "`Status` changes too often for a signal of triggers: they become no events";
+                    return Triggers { notes: vec![note.into()], ..Triggers::default() };
+                }
+                found.rises.push(Trigger { record, sample, value });
+            }
+            before = value;
+        }
+    }
+    if in_gaps > 0 {
+        found.notes.push(format!(
+            "{in_gaps} triggers of `Status` rose in gaps, nobody knows when: they become no events"
+        ));
+    }
+    found
 }

@@ -2,6 +2,8 @@
 
 use super::annotations::Annotations;
 use super::header::Head;
+use crate::error::{Place, Result};
+use crate::limit::few_enough;
 use crate::opened::{Mark, Signal, Stretch, main_of};
 
 /// Stretches of records that follow one another.
@@ -23,8 +25,9 @@ impl Timeline {
         head: &Head,
         signals: &[Signal],
         annotations: &Annotations,
+        place: &Place,
         notes: &mut Vec<String>,
-    ) -> Timeline {
+    ) -> Result<Timeline> {
         let &Head { records, record_s, gaps, .. } = head;
         let main = main_of(signals).first().map(|&i| &signals[i]);
         let (rate_hz, per_record) = main.map_or((1.0, 0), |main| (main.rate_hz, main.samples / records));
@@ -47,7 +50,10 @@ impl Timeline {
                     Some(Stretch { samples, .. }) if (start_s - next_s).abs() < 0.5 / rate_hz => {
                         *samples += per_record;
                     }
-                    _ => stretches.push(Stretch { start_s, first: record * per_record, samples: per_record }),
+                    _ => {
+                        few_enough(stretches.len() + 1, "stretches between gaps", place)?;
+                        stretches.push(Stretch { start_s, first: record * per_record, samples: per_record });
+                    }
                 }
                 next_s = start_s + record_s;
             }
@@ -67,7 +73,12 @@ impl Timeline {
         }
         let mut by_start = stretches.clone();
         by_start.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
-        Timeline { zero_s, stretches, by_start, rate_hz, per_record, record_s }
+        Ok(Timeline { zero_s, stretches, by_start, rate_hz, per_record, record_s })
+    }
+
+    /// Whether a record is the first of a stretch.
+    pub(super) fn begins(&self, record: usize) -> bool {
+        self.stretches.binary_search_by_key(&(record * self.per_record), |stretch| stretch.first).is_ok()
     }
 
     /// When a moment in a record was, in seconds after the first sample.

@@ -1,6 +1,8 @@
 //! Events: marks and gaps.
 
 use super::sizes::Sizes;
+use crate::error::{Place, Result};
+use crate::limit::few_enough;
 use crate::mat::Value;
 use crate::opened::{Mark, Stretch};
 
@@ -29,8 +31,14 @@ pub(super) fn is_gap(text: &str) -> bool {
 }
 
 /// All events that have a type and a time.
-pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Vec<Event> {
-    let Some(list) = record.field("event") else { return vec![] };
+pub(super) fn read(
+    record: &Value,
+    sizes: &Sizes,
+    place: &Place,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Event>> {
+    let Some(list) = record.field("event") else { return Ok(vec![]) };
+    few_enough(list.count(), "events", place)?;
     let mut events = vec![];
     let mut timeless = 0;
     for i in 0..list.count() {
@@ -57,7 +65,7 @@ pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Ve
         0 => {}
         outside => notes.push(format!("{outside} of {} events lie outside of the samples", list.count())),
     }
-    events
+    Ok(events)
 }
 
 /// Stretches between gaps, and all events that are none as marks. A trial is a stretch of its own.

@@ -8,8 +8,6 @@ pub(super) struct Fields {
     /// A single struct without the samples.
     pub(super) record: Value,
     pub(super) data: Data,
-    /// The variable the samples are in.
-    pub(super) variable: String,
 }
 
 /// Where the samples are.
@@ -88,7 +86,7 @@ pub(super) fn read(file: &MatFile, place: &Place) -> Result<Fields> {
             return refuse("`data` is neither numbers nor the name of a file", "save it again with its data");
         }
     };
-    Ok(Fields { record, data, variable: variable.to_string() })
+    Ok(Fields { record, data })
 }
 
 /// Fields that are variables of their own.

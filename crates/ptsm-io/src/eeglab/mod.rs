@@ -4,8 +4,8 @@
 //! type, latency and duration are kept, of all else only what describes the signals.
 //!
 //! Samples are read when asked for: a window of an `.fdt`, or of numbers that lie unpacked in the `.set`, costs the window. Numbers in a
-//! packed variable can only be had by inflating all of it; that is done when samples are first read, not when the file is opened, and
-//! they are held from then on. Packed numbers of v7.3 lie in chunks, of which a window needs only some.
+//! packed variable of level 5 can only be had by inflating all of it, and so can what describes them: that is done once, when the file
+//! is opened, and they are held from then on. Packed numbers of v7.3 lie in chunks, of which a window needs only some.
 
 mod channels;
 mod epochs;
@@ -14,11 +14,11 @@ mod fields;
 mod samples;
 mod sizes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::fields::{Data, Fields};
-use self::samples::{Inflated, Plain, Rows};
+use self::samples::{Plain, Rows};
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage, Where};
@@ -26,7 +26,13 @@ use crate::opened::{Header, Opened, Samples};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<Opened> {
-    read(Bytes::open(path)?, &path.into(), &|name| beside(path, name))
+    let found = std::cell::OnceCell::new();
+    let find = |name: &str| {
+        let file = beside(path, name)?;
+        Bytes::open(found.get_or_init(|| file))
+    };
+    let opened = read(Bytes::open(path)?, &path.into(), &find)?;
+    Ok(opened.with_files(found.into_inner()))
 }
 
 /// The same from bytes; `place` is for messages.
@@ -38,21 +44,26 @@ pub fn parse(set: Bytes, fdt: Option<Bytes>, place: &Place) -> Result<Opened> {
 
 fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Result<Opened> {
     let file = MatFile::parse(set, place)?;
-    let Fields { record, data, variable } = fields::read(&file, place)?;
+    let Fields { record, data } = fields::read(&file, place)?;
     let mut notes = vec![];
     let sizes = sizes::read(&record, data.dims(), place, &mut notes)?;
     let samples: Box<dyn Samples> = match data {
         Data::Beside(name) => Box::new(outside(&name, &sizes, place, find, &mut notes)?),
-        Data::Inside(outline) => match outline.place {
-            Where::InFile { at, storage, order } => {
-                let channels = sizes.channels;
-                Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place: place.clone() })
+        Data::Inside(outline) => {
+            let (channels, place) = (sizes.channels, place.clone());
+            match outline.place {
+                Where::InFile { at, storage, order } => {
+                    Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place })
+                }
+                Where::Inflated { bytes, storage, order } => {
+                    let bytes = Arc::new(Bytes::from(bytes));
+                    Box::new(Plain { bytes, at: 0, storage, order, channels, place })
+                }
+                Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
             }
-            Where::Packed => Box::new(Inflated::new(file, variable, sizes.channels, place)),
-            Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, place)),
-        },
+        }
     };
-    let events = events::read(&record, &sizes, &mut notes);
+    let events = events::read(&record, &sizes, place, &mut notes)?;
     let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));
     let (stretches, marks) = events::place(&events, &sizes);
     let header = Header {
@@ -100,11 +111,11 @@ fn outside(
 }
 
 /// The file with the samples: the one that is named or, where both files were renamed, the one with the name of the `.set`.
-fn beside(set: &Path, name: &str) -> Result<Bytes> {
+fn beside(set: &Path, name: &str) -> Result<PathBuf> {
     let named = Some(set.with_file_name(name)).filter(|_| !name.is_empty());
     let renamed = set.with_extension("fdt");
     match named.iter().chain([&renamed]).find(|path| path.is_file()) {
-        Some(path) => Bytes::open(path),
+        Some(path) => Ok(path.clone()),
         None => {
             let message = format!("has its samples in `{name}`, which is not there");
             let hint = format!("put it into the same folder, under that name or as `{}`", renamed.display());

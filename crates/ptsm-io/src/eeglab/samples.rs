@@ -1,14 +1,14 @@
 //! Samples, which lie together by time: all channels of the first, then of the second.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
-use crate::mat::{MatFile, Order, Storage, Value, rows_of};
+use crate::mat::{Order, Storage, rows_of};
 use crate::opened::Samples;
 
-/// Numbers as they are in a file.
+/// Numbers as they are in a file, or were packed in one.
 pub(super) struct Plain {
     pub(super) bytes: Arc<Bytes>,
     /// The first of them.
@@ -50,59 +50,6 @@ impl Samples for Plain {
             Storage::F32 => spread!(f32),
             Storage::F64 => spread!(f64),
         }
-        Ok(())
-    }
-}
-
-/// Numbers in a packed variable, inflated when first read and held from then on.
-pub(super) struct Inflated {
-    file: MatFile,
-    variable: String,
-    channels: usize,
-    place: Place,
-    held: OnceLock<Vec<f32>>,
-    /// Held while inflating: two threads would do it twice.
-    busy: Mutex<()>,
-}
-
-impl Inflated {
-    pub(super) fn new(file: MatFile, variable: String, channels: usize, place: &Place) -> Inflated {
-        let (held, busy) = (OnceLock::new(), Mutex::new(()));
-        Inflated { file, variable, channels, place: place.clone(), held, busy }
-    }
-
-    fn all(&self) -> Result<&[f32]> {
-        if let Some(held) = self.held.get() {
-            return Ok(held);
-        }
-        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = self.held.get() {
-            return Ok(held);
-        }
-        // The variable is the array itself, or the struct it is a field of.
-        let value = self.file.read_some(&self.variable, &|path| path == ["data"])?;
-        let array = match value {
-            Value::Struct { fields, values, .. } => {
-                fields.iter().zip(values).find(|(field, _)| *field == "data").map(|(_, value)| value)
-            }
-            array => Some(array),
-        };
-        match array {
-            Some(Value::Array { real, .. }) => Ok(self.held.get_or_init(|| real.into_f32())),
-            _ => Err(Error::format(&self.place, "`data` are no numbers")),
-        }
-    }
-}
-
-impl Samples for Inflated {
-    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
-        let all = self.all()?;
-        let n = to.len() / signals.len();
-        let Some(numbers) = all.get(first * self.channels..(first + n) * self.channels) else {
-            let message = format!("samples {first} to {first}+{n} are not there");
-            return Err(Error::format(&self.place, message).with_hint(DAMAGED));
-        };
-        Window { signals, channels: self.channels, n, at: 0, to }.spread(numbers, |x| x);
         Ok(())
     }
 }

@@ -1,13 +1,11 @@
 //! How many channels, samples and trials there are, and when.
 
 use crate::error::{Error, Place, Result};
+use crate::limit::few_enough;
 use crate::mat::Value;
 
 /// More than any amplifier has.
 const MOST_CHANNELS: usize = 1 << 16;
-
-/// More than anybody has patience for.
-const MOST_TRIALS: usize = 1 << 20;
 
 pub(super) struct Sizes {
     pub(super) channels: usize,
@@ -69,9 +67,10 @@ pub(super) fn read(
     if channels.checked_mul(points).and_then(|n| n.checked_mul(trials)).unwrap_or(0) == 0 {
         return refuse(format!("holds {trials} trials of {points} samples of {channels} channels"));
     }
-    if channels > MOST_CHANNELS || trials > MOST_TRIALS {
-        return refuse(format!("claims {trials} trials of {channels} channels"));
+    if channels > MOST_CHANNELS {
+        return refuse(format!("claims {channels} channels"));
     }
+    few_enough(trials, "trials", place)?;
     let Some(rate_hz) = number("srate").filter(|rate| rate.is_finite() && *rate > 0.0) else {
         return refuse("does not say how many samples a second has: `srate`".into());
     };

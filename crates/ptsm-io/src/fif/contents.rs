@@ -169,7 +169,7 @@ impl Contents {
                     *name = Some(tag.text());
                 }
             }
-            block::BAD if tag.kind == kind::NAMES => self.bad = tag.list().into_iter().collect(),
+            block::BAD if tag.kind == kind::NAMES => self.bad = tag.list()?.into_iter().collect(),
             block::REFERENCE => match tag.kind {
                 kind::REFERENCE_ROLE => reference.role = tag.int()?,
                 kind::REFERENCE_NAME => reference.name = Some(tag.text()),
@@ -179,7 +179,7 @@ impl Contents {
             block::ANNOTATIONS => match tag.kind {
                 kind::START => self.annotations.starts_s = tag.numbers()?,
                 kind::END => self.annotations.ends_s = tag.numbers()?,
-                kind::DESCRIPTION => self.annotations.texts = tag.list(),
+                kind::DESCRIPTION => self.annotations.texts = tag.list()?,
                 kind::DATE => self.annotations.date_s = date(tag)?,
                 _ => {}
             },

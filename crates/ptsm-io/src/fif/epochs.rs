@@ -8,6 +8,7 @@ use super::tags::MATRIX;
 use crate::bytes::Bytes;
 use crate::cursor::{Cursor, DAMAGED};
 use crate::error::{Error, Place, Result};
+use crate::limit::few_enough;
 use crate::opened::{Epochs, Mark, Samples, Stretch};
 use crate::stored::Encoding;
 
@@ -86,6 +87,7 @@ impl Trials {
             );
             return Err(Error::format(place, message).with_hint(DAMAGED));
         }
+        few_enough(self.trials, "trials", place)?;
         let names = names(&contents.values);
         let code = |value: &i32| names.get(value).map_or_else(|| value.to_string(), |name| name.to_string());
         let codes: Vec<String> = events.iter().map(|[_, _, value]| code(value)).collect();

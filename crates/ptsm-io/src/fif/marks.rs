@@ -3,10 +3,9 @@
 use super::contents::Contents;
 use super::raw::Raw;
 use crate::error::Result;
+use crate::limit::MOST;
 use crate::opened::{Kind, Mark, Samples, Signal, Stretch};
 
-/// A channel that rises more often holds no triggers.
-const MOST: usize = 1 << 20;
 /// Samples of a trigger channel that are looked at together.
 const BLOCK: usize = 1 << 14;
 

@@ -2,6 +2,7 @@
 
 use crate::cursor::{Cursor, DAMAGED, latin1};
 use crate::error::{Error, Place, Result};
+use crate::limit::few_enough;
 
 /// Types of values.
 pub(super) const I16: u32 = 2;
@@ -123,8 +124,9 @@ impl Tag<'_> {
     }
 
     /// Texts with colons between them.
-    pub(super) fn list(&self) -> Vec<String> {
-        self.text().split(':').map(|text| text.replace("{COLON}", ":")).collect()
+    pub(super) fn list(&self) -> Result<Vec<String>> {
+        few_enough(self.data.iter().filter(|&&byte| byte == b':').count(), "texts in a list", self.place)?;
+        Ok(self.text().split(':').map(|text| text.replace("{COLON}", ":")).collect())
     }
 }
 
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(tag(F32, &1.5f32.to_be_bytes(), &place).number().unwrap(), 1.5);
         assert_eq!(tag(F64, &1.5f64.to_be_bytes(), &place).number().unwrap(), 1.5);
         assert_eq!(
-            tag(10, b"a{COLON}b:\xe9:&#945;&#x;&#99999999;", &place).list(),
+            tag(10, b"a{COLON}b:\xe9:&#945;&#x;&#99999999;", &place).list().unwrap(),
             ["a:b", "é", "α&#x;&#99999999;"]
         );
         let matrix: Vec<u8> = [7, 8, 2, 1, 2].iter().flat_map(|v: &i32| v.to_be_bytes()).collect();

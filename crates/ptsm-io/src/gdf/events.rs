@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 
 use crate::bytes::Bytes;
-use crate::cursor::{Cursor, DAMAGED};
+use crate::cursor::Cursor;
 use crate::error::{Place, Result};
+use crate::limit::few_enough;
 use crate::opened::Mark;
 
 /// The start of a segment after a break.
 pub(super) const BREAK: &str = "32766";
+
+/// Bytes in front of the rows: mode, number and rate.
+const HEAD: usize = 8;
 
 /// A value of a signal that is not sampled at equal distances: no event.
 const SPARSE: u16 = 0x7fff;
@@ -33,10 +37,15 @@ struct Row {
 }
 
 impl Table {
-    /// Reads the table at a byte of the file. Events without a rate are at that of the data.
+    /// Reads the table at a byte of the file. Events without a rate are at that of the data. Of a table that is cut short the events
+    /// are kept that are there: the samples are good without it.
     pub(super) fn read(bytes: &Bytes, place: &Place, at: usize, version: u32, data_hz: f64) -> Result<Table> {
         let mut cursor = Cursor::new(bytes, place);
         cursor.seek(at)?;
+        if cursor.left() < HEAD {
+            let note = format!("a table of events is cut short after {} bytes: no events", cursor.left());
+            return Ok(Table { notes: vec![note], ..Table::default() });
+        }
         let mode = cursor.u8()?;
         // Bit 1 adds channels and durations, bit 2 the time of day, which is not kept.
         if mode & !0b110 != 1 {
@@ -50,9 +59,13 @@ impl Table {
             let count = u24(&mut cursor)?;
             (count, f64::from(cursor.f32()?))
         };
-        let rows = rows(&mut cursor, count, mode & 2 != 0)?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let columns = Columns::of(count, mode & 2 != 0, cursor.left());
+        few_enough(columns.rows, "events", place)?;
         let rate_hz = if rate_hz.is_finite() && rate_hz > 0.0 { rate_hz } else { data_hz };
-        Ok(Table::of(rows, rate_hz, data_hz))
+        let mut table = Table::of(columns.read(&cursor)?, rate_hz, data_hz);
+        table.notes.extend(columns.note());
+        Ok(table)
     }
 
     fn of(mut rows: Vec<Row>, rate_hz: f64, data_hz: f64) -> Table {
@@ -93,28 +106,65 @@ impl Table {
     }
 }
 
-/// The table's columns, one after the other. They are checked to be there before anything is made of their length.
-fn rows(cursor: &mut Cursor<'_>, count: u32, whole: bool) -> Result<Vec<Row>> {
-    let width = if whole { 12 } else { 6 };
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    if cursor.clone().skip(count.saturating_mul(width)).is_err() {
-        let message =
-            format!("a table of {count} events is cut short: the file ends after {} bytes", cursor.left());
-        return Err(cursor.error(message).with_hint(DAMAGED));
+/// The table's columns, one after the other: positions, types and, in a whole table, channels and durations.
+struct Columns {
+    /// Rows the table claims.
+    claimed: usize,
+    /// Rows whose position and type are there.
+    rows: usize,
+    /// Rows whose channel and duration are there too.
+    whole: usize,
+    /// Whether the table has channels and durations.
+    durations: bool,
+}
+
+impl Columns {
+    /// How much of a table is in so many bytes.
+    fn of(claimed: usize, durations: bool, bytes: usize) -> Columns {
+        // Values of a column that are there, after so many bytes for each row in the columns before it.
+        let there = |before: usize, width: usize| {
+            (bytes.saturating_sub(claimed.saturating_mul(before)) / width).min(claimed)
+        };
+        let rows = there(4, 2);
+        Columns { claimed, rows, whole: if durations { there(8, 4) } else { rows }, durations }
     }
-    // Counted from 1; a 0 can only mean the first.
-    let mut rows = (0..count)
-        .map(|_| {
-            let position = cursor.u32()?.saturating_sub(1);
-            Ok(Row { position, code: 0, channel: 0, samples: 0 })
-        })
-        .collect::<Result<Vec<Row>>>()?;
-    rows.iter_mut().try_for_each(|row| cursor.u16().map(|code| row.code = code))?;
-    if whole {
-        rows.iter_mut().try_for_each(|row| cursor.u16().map(|channel| row.channel = channel))?;
-        rows.iter_mut().try_for_each(|row| cursor.u32().map(|samples| row.samples = samples))?;
+
+    /// The rows that are there. A duration that is not is as good as not told.
+    fn read(&self, start: &Cursor<'_>) -> Result<Vec<Row>> {
+        let column = |before: usize| {
+            let mut cursor = start.clone();
+            cursor.skip(self.claimed.saturating_mul(before))?;
+            Ok(cursor)
+        };
+        if self.rows == 0 {
+            return Ok(vec![]);
+        }
+        let (mut positions, mut codes) = (column(0)?, column(4)?);
+        let row = |_| {
+            // Counted from 1; a 0 can only mean the first.
+            let position = positions.u32()?.saturating_sub(1);
+            Ok(Row { position, code: codes.u16()?, channel: 0, samples: 0 })
+        };
+        let mut rows = (0..self.rows).map(row).collect::<Result<Vec<Row>>>()?;
+        if self.durations && self.whole > 0 {
+            let (mut channels, mut durations) = (column(6)?, column(8)?);
+            for row in &mut rows[..self.whole] {
+                (row.channel, row.samples) = (channels.u16()?, durations.u32()?);
+            }
+        }
+        Ok(rows)
     }
-    Ok(rows)
+
+    /// What is not there.
+    fn note(&self) -> Option<String> {
+        let Columns { claimed, rows, whole, .. } = self;
+        let without = match rows - whole {
+            0 => String::new(),
+            without => format!(", {without} of them without duration"),
+        };
+        (whole < claimed)
+            .then(|| format!("a table of {claimed} events is cut short: {rows} are used{without}"))
+    }
 }
 
 fn u24(cursor: &mut Cursor<'_>) -> Result<u32> {

@@ -47,7 +47,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     };
     notes.extend(table.notes);
     let breaks = table.marks.iter().filter(|mark| mark.text == BREAK).filter_map(|mark| mark.sample);
-    let stretches = stretches(breaks.collect(), rate_hz, length);
+    let stretches = Stretch::between(breaks.collect(), rate_hz, length);
     let outside = table.marks.iter().filter(|mark| mark.sample.is_none_or(|sample| sample >= length)).count();
     if outside > 0 {
         notes.push(format!("{outside} of {} events lie behind the last sample", table.marks.len()));
@@ -62,19 +62,4 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let format = format!("GDF {}.{:02}", head.version / 100, head.version % 100);
     let header = Header { format, signals, stretches, marks: table.marks, epochs: None, notes };
     Opened::new(place, header, Box::new(records))
-}
-
-/// Stretches between breaks in front of some samples.
-fn stretches(mut breaks: Vec<usize>, rate_hz: f64, length: usize) -> Vec<Stretch> {
-    breaks.retain(|&sample| sample < length);
-    breaks.push(0);
-    breaks.sort_unstable();
-    breaks.dedup();
-    let ends = breaks[1..].iter().copied().chain([length]);
-    let stretch = |(&first, end): (&usize, usize)| Stretch {
-        start_s: first as f64 / rate_hz,
-        first,
-        samples: end - first,
-    };
-    breaks.iter().zip(ends).map(stretch).collect()
 }

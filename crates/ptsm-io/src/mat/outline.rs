@@ -15,8 +15,8 @@ pub(crate) struct Outline {
 pub(crate) enum Where {
     /// As they are, from this byte on.
     InFile { at: usize, storage: Storage, order: Order },
-    /// In a packed variable: to be had only by inflating what is in front of them.
-    Packed,
+    /// In a packed variable, which was inflated on the way: here they are.
+    Inflated { bytes: Vec<u8>, storage: Storage, order: Order },
     /// In a dataset of HDF5 whose rows are the last dimension.
     Rows(Box<hdf5_pure::Dataset>),
 }

@@ -4,6 +4,9 @@ use std::io::{self, Write};
 
 use super::level5::Storage;
 
+/// Numbers that are written at once.
+const PIECE: usize = 1 << 13;
+
 /// Numbers as they are stored: often smaller than the class MATLAB shows.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // a name each
@@ -208,7 +211,12 @@ impl Numbers {
 
     /// Writes them, least significant byte first.
     pub(super) fn write(&self, writer: &mut impl Write) -> io::Result<()> {
-        each!(self, all => all.iter().try_for_each(|x| writer.write_all(&x.to_le_bytes())))
+        let mut bytes = Vec::with_capacity(8 * PIECE);
+        each!(self, all => all.chunks(PIECE).try_for_each(|piece| {
+            bytes.clear();
+            bytes.extend(piece.iter().flat_map(|x| x.to_le_bytes()));
+            writer.write_all(&bytes)
+        }))
     }
 
     /// As doubles.

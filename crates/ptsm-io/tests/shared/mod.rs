@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test uses some of it
 
+pub mod damaged;
+
 use std::path::{Path, PathBuf};
 
 use ptsm_io::{Opened, Place, Result};

@@ -40,7 +40,8 @@ impl Stretch {
 pub struct Cut {
     /// The trials, in the order of their events.
     pub trials: Trials,
-    /// Windows (or their baselines) that reach past the recording's ends or over a gap and were left out.
+    /// Windows that were left out: they (or their baselines) reach past the recording's ends or over a gap, or lie between two gaps
+    /// too near to one another for the filter.
     pub short: usize,
 }
 
@@ -49,7 +50,8 @@ impl Pipeline {
     /// for; several codes may stand for one class, and classes are numbered as they first appear. Alignment is left to
     /// [`Pipeline::align`], once all of a person's trials are there.
     ///
-    /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each stretch by itself.
+    /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each stretch by itself. It is
+    /// an error where every stretch with a trial is too short for them.
     pub fn cut(&self, recording: &Recording, cues: &[(String, String)], who: Who) -> Result<Cut> {
         self.check()?;
         recording.check()?;
@@ -62,14 +64,24 @@ impl Pipeline {
         let grid = Grid::new(self, rate_hz)?;
         let mut stretches: Vec<Stretch> = recording.stretches().into_iter().map(Stretch::new).collect();
         let mut inside = Vec::new();
+        let mut too_short = None;
         for &(event, label) in &found {
             let at = stretches.partition_point(|stretch| stretch.range.end <= event.sample);
             let Range { start, end } = stretches[at].range;
             let cue = i64::try_from(chain.place(event.sample - start)).unwrap_or(i64::MAX);
-            if grid.fits(cue, chain.length(end - start)) {
-                stretches[at].cues.push((cue, inside.len()));
-                inside.push((event, label));
+            if !grid.fits(cue, chain.length(end - start)) {
+                continue;
             }
+            match chain.check(end - start) {
+                Ok(()) => {
+                    stretches[at].cues.push((cue, inside.len()));
+                    inside.push((event, label));
+                }
+                Err(error) => too_short = Some(error),
+            }
+        }
+        if let Some(error) = too_short.filter(|_| inside.is_empty()) {
+            return Err(error);
         }
         stretches.retain(|stretch| !stretch.cues.is_empty());
         stretches.iter().try_for_each(|stretch| check_numbers(recording, &selection, &stretch.range))?;
@@ -80,7 +92,6 @@ impl Pipeline {
         let isa = Isa::best();
         let mut group = Group::new(chain.room());
         for Stretch { range, cues } in &stretches {
-            chain.check(range.len())?;
             let wanted = grid.wanted(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
             let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
             for (g, picked) in selection.picked.chunks(LANES).enumerate() {

@@ -22,13 +22,10 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// The smallest blocks into which all events fit: each event in the record in which it begins, or else in the next with room. None
-    /// where records would become too large or too many.
+    /// where records would become too large.
     pub(super) fn of(recording: &Recording, stretches: &[Range<usize>], plan: &Plan) -> Option<Schedule> {
         let rate_hz = recording.rate_hz;
         let records: usize = stretches.iter().map(|stretch| plan.records(stretch)).sum();
-        if records > 99_999_999 {
-            return None;
-        }
         let mut starts = Vec::with_capacity(records);
         let mut lists = Vec::with_capacity(recording.events.len());
         let mut events: Vec<_> = recording.events.iter().collect();

@@ -46,21 +46,38 @@ pub fn write(path: &Path, recording: &Recording) -> Result<Written> {
         Error::format(&path.into(), message).with_hint("EDF holds numbers of at most 8 characters")
     })?;
     let stretches = recording.stretches();
-    let (plan, schedule) = plan::plans(recording.rate_hz, &stretches, codings.len())
-        .into_iter()
-        .find_map(|plan| Some((Schedule::of(recording, &stretches, &plan)?, plan)))
-        .map(|(schedule, plan)| (plan, schedule))
-        .ok_or_else(|| {
-            let rate_hz = recording.rate_hz;
-            let message =
-                format!("no record of EDF holds {} channels at {rate_hz} Hz and the events", codings.len());
-            Error::format(&path.into(), message).with_hint("resample to a rate in whole hertz")
-        })?;
+    let plans = plan::plans(recording.rate_hz, &stretches, codings.len());
+    let (plan, schedule) = scheduled(recording, &stretches, plans).ok_or_else(|| {
+        let rate_hz = recording.rate_hz;
+        let message =
+            format!("no record of EDF holds {} channels at {rate_hz} Hz and the events", codings.len());
+        Error::format(&path.into(), message).with_hint("resample to a rate in whole hertz")
+    })?;
     write_atomically(path, |to| {
         to.write_all(&header(recording, &codings, &plan, &schedule))?;
         records(to, recording, &stretches, &codings, &plan, &schedule)
     })?;
     Ok(Written { record_s: plan.record_s, padding: plan.padding(&stretches) })
+}
+
+/// The first plan with room for the events. Records have more room for them the shorter they are, so after one that is too small only
+/// those are tried that are at most half as long.
+fn scheduled(
+    recording: &Recording,
+    stretches: &[Range<usize>],
+    plans: Vec<Plan>,
+) -> Option<(Plan, Schedule)> {
+    let mut most = usize::MAX;
+    for plan in plans {
+        if plan.samples > most {
+            continue;
+        }
+        match Schedule::of(recording, stretches, &plan) {
+            Some(schedule) => return Some((plan, schedule)),
+            None => most = plan.samples / 2,
+        }
+    }
+    None
 }
 
 /// What cannot be written, and one thing to do about it.

@@ -8,6 +8,13 @@ pub(super) fn nearest(value: f64) -> Option<String> {
     (0..LENGTH).rev().map(|places| plain(value, places)).find(|text| text.len() <= LENGTH)
 }
 
+/// The value of the nearest number, of those not below 0, but for rounding.
+pub(super) fn rounded(value: f64) -> f64 {
+    let digits = value.max(1.0).log10() as i32 + 1;
+    let scale = 10_f64.powi((LENGTH as i32 - 1 - digits).max(0));
+    (value * scale).round() / scale
+}
+
 /// The largest number not above.
 pub(super) fn below(value: f64) -> Option<String> {
     beside(value, -1.0, |number| number <= value)
@@ -56,6 +63,10 @@ mod tests {
             (99999999.0, "99999999", "99999999", "99999999"),
             (-9999999.0, "-9999999", "-9999999", "-9999999"),
         ] {
+            if value >= 0.0 {
+                let number: f64 = near.parse().unwrap();
+                assert!((rounded(value) - number).abs() <= 1e-12 * number, "{value}");
+            }
             let short = |text: &str| plain(text.parse().unwrap(), 6);
             assert_eq!(below(value), Some(short(low)), "{value}");
             assert_eq!(nearest(value), Some(short(near)), "{value}");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::MOST_RECORD_BYTES;
-use super::number::nearest;
+use super::number::{nearest, rounded};
 use crate::records::rate_hz as rate_of;
 
 /// Records of a length that can be written.
@@ -36,6 +36,9 @@ impl Plan {
     }
 }
 
+/// Records whose number the header has room for.
+const MOST_RECORDS: usize = 99_999_999;
+
 /// Records shorter than this and smaller than that are mostly about themselves.
 const SHORT_S: f64 = 0.1;
 const SMALL_BYTES: usize = 4096;
@@ -44,19 +47,25 @@ const SMALL_BYTES: usize = 4096;
 /// padding, with padding at the end only, and so on; then those near a second.
 pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -> Vec<Plan> {
     let last = stretches.last().map_or(0, |stretch| stretch.len());
-    // Records fit in between all gaps if their length divides this.
-    let between = stretches.iter().rev().skip(1).fold(0, |common, stretch| divisor(common, stretch.len()));
+    let before_gaps = &stretches[..stretches.len().saturating_sub(1)];
+    let length = stretches.last().map_or(0, |stretch| stretch.end);
     let most_samples = MOST_RECORD_BYTES / (2 * channels);
     let mut plans = vec![];
     for samples in 1..=most_samples {
-        let Some(duration) = nearest(samples as f64 / rate_hz) else { continue };
+        let wanted_s = samples as f64 / rate_hz;
+        // Most numbers are too far from any of eight characters; to see that takes no text.
+        let off_hz = samples as f64 / rounded(wanted_s) - rate_hz;
+        if off_hz.abs() > 1e-8 * rate_hz || length / samples + stretches.len() > MOST_RECORDS {
+            continue;
+        }
+        let Some(duration) = nearest(wanted_s) else { continue };
         let Ok(record_s) = duration.parse::<f64>() else { continue };
         let read_hz = rate_of(samples, record_s);
         if (read_hz - rate_hz).abs() > 1e-9 * rate_hz || record_s == 0.0 {
             continue;
         }
         let sample_bytes = 2 * channels * samples;
-        let fits = between.is_multiple_of(samples);
+        let fits = before_gaps.iter().all(|stretch| stretch.len().is_multiple_of(samples));
         let long = record_s >= SHORT_S || sample_bytes >= SMALL_BYTES;
         let tier = match (fits, last.is_multiple_of(samples), long) {
             (true, true, true) => 0,
@@ -71,14 +80,6 @@ pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -
     }
     plans.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     plans.into_iter().map(|(_, _, plan)| plan).collect()
-}
-
-/// The largest number that divides both.
-fn divisor(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -156,16 +156,17 @@ impl<'a, 'w> Reader<'a, 'w> {
         Ok(tag)
     }
 
-    /// Where numbers are, without reading them.
+    /// Where numbers are. Packed ones are kept: to come by them again, all in front of them would be inflated again.
     fn outline(&mut self, head: Head, end: u64) -> Result<Value> {
         if head.complex {
             let message = "complex numbers where real ones are wanted";
             return Err(self.stream.error(message).with_hint("save the real part"));
         }
         let tag = self.numbers_tag(&head, end)?;
+        let (storage, order) = (tag.storage(&self.stream)?, self.stream.order());
         let place = match self.stream.in_file() {
-            Some(at) => Where::InFile { at, storage: tag.storage(&self.stream)?, order: self.stream.order() },
-            None => Where::Packed,
+            Some(at) => Where::InFile { at, storage, order },
+            None => Where::Inflated { bytes: tag.raw(&mut self.stream)?, storage, order },
         };
         self.outlines.push(Outline { dims: head.dims, place });
         Ok(Value::LeftOut)

@@ -109,11 +109,16 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Bytes of which there are few; the caller has checked that.
+    /// The next bytes. Memory grows as they come, at the end to exactly what is needed.
     pub(super) fn take(&mut self, count: u64) -> Result<Vec<u8>> {
-        let mut all = Vec::new();
+        let mut all: Vec<u8> = Vec::new();
         while (all.len() as u64) < count {
-            all.extend_from_slice(self.piece(count - all.len() as u64)?);
+            let left = count - all.len() as u64;
+            let piece = self.piece(left)?;
+            if all.capacity() - all.len() < piece.len() {
+                all.reserve_exact((all.len().max(piece.len()) as u64).min(left) as usize);
+            }
+            all.extend_from_slice(piece);
         }
         Ok(all)
     }
