@@ -85,7 +85,8 @@ fn fit_with(
     let cpu = Cpu::new().unwrap();
     let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
     let settings = method.settings(trials.layout(), changes)?;
-    let run = Run { seeds, cpu: &cpu, checkpoint: checkpoint.map(Path::to_path_buf), identity: "toy" };
+    let run =
+        Run { seeds, device: &(&cpu).into(), checkpoint: checkpoint.map(Path::to_path_buf), identity: "toy" };
     method.build(settings)?.fit(&lesson, &run, watch)
 }
 

@@ -117,7 +117,13 @@
 //! Two register-tiled kernels (`kernels/product.rs`) do all heavy work, on AVX-512, AVX2, NEON or plain arrays, chosen at run
 //! time. A convolution reads its input at shifted places instead of copying it out; kernels of 5 and 7 between wide layers take
 //! Winograd's way with 2.5 and 1.75 times fewer multiplications. `docs/performance.md` in the repository has the figures.
-//! `unsafe` exists in `kernels/` only.
+//! `unsafe` exists in `kernels/` only, and in the calls of the GPU's driver.
+//!
+//! # On a GPU
+//!
+//! [`Step::new`] and [`Program::new`] take a [`Cuda`] in place of a [`Cpu`] and mean the same: the same plan, the same random numbers, sums
+//! in another order. All active replicas run in one launch of each kernel; a step is recorded once and started by one call. Data that
+//! stays there is a [`Table`].
 
 mod cpu;
 mod cuda;

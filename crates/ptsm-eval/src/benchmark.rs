@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_data::{Protocol, Split};
 use ptsm_decode::registry::Method;
 use ptsm_decode::{Lesson, Run, Watch};
-use ptsm_engine::Cpu;
+use ptsm_engine::Device;
 use ptsm_signal::{TargetAccess, Trials};
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub struct Benchmark<'a> {
     /// The seeds of every fit. The first one also draws the validation subjects, so that all seeds of a fold train at once.
     pub seeds: &'a [u64],
     /// Where to work.
-    pub cpu: &'a Cpu,
+    pub device: &'a Device,
     /// Where `results.jsonl` and checkpoints are.
     pub folder: &'a Path,
 }
@@ -115,7 +115,7 @@ impl Benchmark<'_> {
         let lesson = Lesson::new(split.train(self.trials), split.validation(self.trials))?;
         let run = Run {
             seeds: self.seeds,
-            cpu: self.cpu,
+            device: self.device,
             checkpoint: Some(checkpoint.to_path_buf()),
             identity: self.fingerprint,
         };

@@ -32,7 +32,7 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
         protocol: &Protocol::Folds { k: 5 },
         entries: &[Entry { method, settings }],
         seeds: &[1],
-        cpu: &Cpu::new().unwrap(),
+        device: &(&Cpu::new().unwrap()).into(),
         folder: folder.path(),
     };
     let records = benchmark.run(&mut Silent).unwrap();

@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList};
 use ptsm_signal::Alignment;
 
+use crate::device::Wanted;
+
 #[derive(Parser)]
 #[command(
     name = "ptsm",
@@ -38,6 +40,9 @@ pub(crate) struct General {
     /// Threads to work with; all cores without it
     #[arg(long, global = true, env = "PTSM_THREADS", value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Where networks are trained
+    #[arg(long, global = true, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "auto")]
+    pub(crate) device: Wanted,
     /// Where trials of recordings are kept between runs, `none` for nowhere; the system's folder for caches without it
     #[arg(long, global = true, env = "PTSM_CACHE", value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -95,7 +100,7 @@ Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, i
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
 A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
-environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
+environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:
   ptsm predict run --data trials.npz --subjects 31-40 > predictions.csv

@@ -225,6 +225,12 @@ impl<'a> Trainer<'a> {
         let info = train.set().info();
         let set = train.set();
         let table = Arc::new(Table::new((0..set.len()).map(|row| set.signal(row)).collect())?);
+        let others = lesson.validation().set();
+        let others = if std::ptr::eq(set, others) {
+            table.clone()
+        } else {
+            Arc::new(Table::new((0..others.len()).map(|row| others.signal(row)).collect())?)
+        };
         // Others than the training subjects are never fed; their number is not read.
         let people = || info.iter().map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
         let people = network.value("subject").is_some().then(people);
@@ -250,7 +256,7 @@ impl<'a> Trainer<'a> {
             parameters,
             best,
             standings: run.seeds.iter().map(|&seed| Standing::new(seed)).collect(),
-            validation: Scorer::new(model, shape, replicas, run.device, lesson.validation(), &table)?,
+            validation: Scorer::new(model, shape, replicas, run.device, lesson.validation(), &others)?,
             table,
             labels: info.iter().map(|t| t.label).collect(),
             people,

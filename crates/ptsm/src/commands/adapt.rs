@@ -16,7 +16,7 @@ use crate::words::percent;
 
 pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let run = folder::read(&args.run)?;
-    let trained = Trained::load(&args.run, &session.cpu)?;
+    let trained = Trained::load(&args.run, &session.device)?;
     let subjects: SubjectList = args.subject.to_string().parse()?;
     let data = DataArgs { source: args.data.clone(), subjects: Some(subjects) };
     let input = for_model(&data, &run.data, &trained.card, true, session)?;

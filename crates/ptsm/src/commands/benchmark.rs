@@ -62,7 +62,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
         protocol: &args.protocol,
         entries: &entries,
         seeds: &seeds,
-        cpu: &session.cpu,
+        device: &session.device,
         folder: &args.out,
     };
     let records = {

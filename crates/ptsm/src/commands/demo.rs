@@ -145,7 +145,7 @@ fn fit(
     // What is not random needs no second seed.
     let n = if name == "csp-lda" { 1 } else { SEEDS };
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
-    let run = Run { seeds: &seeds, cpu: &session.cpu, checkpoint: None, identity };
+    let run = Run { seeds: &seeds, device: &session.device, checkpoint: None, identity };
     let fits = decoder.fit(lesson, &run, &mut Live::new(session.output, &session.stop, name))?;
     let mut records = vec![];
     for fit in &fits {

@@ -20,7 +20,7 @@ use crate::words::{self, percent};
 
 pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
     let run = folder::read(&args.run)?;
-    let trained = Trained::load(&args.run, &session.cpu)?;
+    let trained = Trained::load(&args.run, &session.device)?;
     let input = for_model(&args.data, &run.data, &trained.card, true, session)?;
     let people = match &run.adapted {
         None => input.trials.of(&strangers(&run, &input, args.data.subjects.is_some())?),

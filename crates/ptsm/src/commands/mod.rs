@@ -15,9 +15,10 @@ use clap::CommandFactory;
 use ptsm_decode::Fitted;
 use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
-use ptsm_engine::{Cpu, Isa};
+use ptsm_engine::{Cpu, Device, Isa};
 
 use crate::args::{Command, DataCommand, Line};
+use crate::device;
 use crate::exit::told;
 use crate::folder;
 use crate::output::{self, Output};
@@ -26,7 +27,7 @@ use crate::progress::Stop;
 /// What every command has at hand.
 pub(crate) struct Session {
     pub(crate) output: Output,
-    pub(crate) cpu: Cpu,
+    pub(crate) device: Device,
     pub(crate) stop: Stop,
     /// What was said about threads and the cache.
     pub(crate) threads: Option<usize>,
@@ -42,9 +43,12 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Some(n) => n,
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
+    let output = Output::new(general.json, general.quiet);
+    let trains = matches!(line.command, Command::Train(_) | Command::Benchmark(_) | Command::Demo(_));
+    let cpu = Cpu::with(threads, Isa::best())?;
     let session = Session {
-        output: Output::new(general.json, general.quiet),
-        cpu: Cpu::with(threads, Isa::best())?,
+        output,
+        device: device::open(general.device, cpu, trains, general.cache.as_deref(), output)?,
         // The others end at once when told to.
         stop: match &line.command {
             Command::Data(DataCommand::Get(_)) => Stop::listen()?,
@@ -91,11 +95,11 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    pub(crate) fn load(run: &Path, cpu: &Cpu) -> anyhow::Result<Trained> {
+    pub(crate) fn load(run: &Path, device: &Device) -> anyhow::Result<Trained> {
         let mut decoders = vec![];
         let mut shared = None;
         for (seed, path) in folder::models(run)? {
-            let (fitted, card) = file::load(&path, cpu).map_err(|e| match e.hint() {
+            let (fitted, card) = file::load(&path, device).map_err(|e| match e.hint() {
                 Some(_) => e.into(),
                 None => told(
                     e.to_string(),

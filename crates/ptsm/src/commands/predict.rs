@@ -9,7 +9,7 @@ use crate::input::for_model;
 use crate::output;
 
 pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
-    let trained = Trained::load(&args.run, &session.cpu)?;
+    let trained = Trained::load(&args.run, &session.device)?;
     let run = folder::read(&args.run)?;
     let input = for_model(&args.data, &run.data, &trained.card, false, session)?;
     let trials = input.trials.all();

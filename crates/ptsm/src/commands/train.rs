@@ -81,7 +81,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         });
         let run = Run {
             seeds: &seeds,
-            cpu: &session.cpu,
+            device: &session.device,
             checkpoint: Some(checkpoint.clone()),
             identity: &input.fingerprint,
         };
@@ -111,7 +111,7 @@ fn finished(folder: &Folder, seeds: &[u64], session: &Session) -> Option<Vec<Fit
     let log = std::fs::read_to_string(folder.join(LOG)).ok()?;
     let history: Vec<EpochRecord> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
     let fit = |&seed: &u64| {
-        let (fitted, card) = file::load(&folder.join(&model_name(seed)), &session.cpu).ok()?;
+        let (fitted, card) = file::load(&folder.join(&model_name(seed)), &session.device).ok()?;
         let history = history.iter().filter(|e| e.seed == seed).cloned().collect();
         Some(Fit { seed, fitted, history, best_epoch: card.provenance.best_epoch })
     };
