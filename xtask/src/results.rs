@@ -36,6 +36,8 @@ struct Section {
     title: &'static str,
     columns: &'static [&'static str],
     metrics: &'static [(&'static str, &'static str)],
+    /// Classes are as frequent as each other, so that accuracy can be held against guessing.
+    balanced: bool,
     rows: Vec<Row>,
 }
 
@@ -66,12 +68,14 @@ fn sections(seeds: usize) -> Vec<Section> {
             title: "PhysioNet motor imagery: left against right fist",
             columns: &["input", "alignment", "mirror"],
             metrics: accuracy,
+            balanced: true,
             rows: physionet,
         },
         Section {
             title: "P300 speller, eight channels: target against other flashes",
             columns: &["alignment"],
             metrics: targets,
+            balanced: false,
             rows: p300.into(),
         },
     ]
@@ -102,17 +106,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .collect::<Result<_>>()?;
         page += &format!("\n## {}\n\n", section.title);
         if let Some((_, json)) = results.first() {
-            page += &format!("{}\n\n", protocol(json)?);
+            page += &format!("{}\n\n", protocol(json, section.balanced)?);
         }
         let heads: Vec<&str> = section.columns.iter().copied().chain(["model"]).collect();
         let numbers =
             section.metrics.iter().flat_map(|(_, name)| [*name, "SD people", "SD seeds", "95 % interval"]);
+        let above = section.balanced.then_some("people above chance");
         let heads: Vec<&str> =
-            heads.into_iter().chain(numbers).chain(["people above chance", "seen of the person"]).collect();
+            heads.into_iter().chain(numbers).chain(above).chain(["seen of the person"]).collect();
         page += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
         for (row, json) in &results {
             for summary in json["summary"].as_array().context("a result without a summary")? {
-                page += &line(row, summary, section.metrics)?;
+                page += &line(row, summary, section.metrics, section.balanced)?;
             }
         }
         page += "\n```\n";
@@ -160,7 +165,7 @@ fn measured(row: &Row, data: &Path, seeds: usize) -> Result<Value> {
 }
 
 /// Who was scored and what guessing reaches.
-fn protocol(json: &Value) -> Result<String> {
+fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let summary = &json["summary"][0];
     let people = summary["subjects"].as_array().map_or(0, Vec::len);
     let chance = &summary["chance"];
@@ -168,13 +173,16 @@ fn protocol(json: &Value) -> Result<String> {
     let (Some(name), Some(level), Some(threshold)) = (summary["protocol"].as_str(), level, threshold) else {
         bail!("a summary without protocol or chance: {summary}");
     };
-    Ok(format!(
-        "`{name}`, {people} people, {} trials, {} seeds. Guessing: {level:.1} % accuracy; {threshold:.1} % on all trials together at p < 0.001.",
-        chance["pooled_n"], summary["seeds"]
-    ))
+    let guessing = if balanced {
+        format!("Guessing: {level:.1} %; {threshold:.1} % on all trials together at p < 0.001.")
+    } else {
+        format!("Guessing: 50 %. Accuracy says little here: {level:.1} % by always naming the larger class.")
+    };
+    let (trials, seeds) = (&chance["pooled_n"], &summary["seeds"]);
+    Ok(format!("`{name}`, {people} people, {trials} trials, {seeds} seeds. {guessing}"))
 }
 
-fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)]) -> Result<String> {
+fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)], balanced: bool) -> Result<String> {
     let percent = |value: &Value| value.as_f64().map_or("-".into(), |x| format!("{:.1}", 100.0 * x));
     let mut cells: Vec<String> = row.cells.iter().map(|cell| cell.to_string()).collect();
     cells.push(summary["model"].as_str().unwrap_or("?").to_string());
@@ -187,7 +195,9 @@ fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)]) -> Result<String> 
         cells.push(format!("{} to {}", percent(&interval["low"]), percent(&interval["high"])));
     }
     let people = summary["subjects"].as_array().map_or(0, Vec::len);
-    cells.push(format!("{} of {people}", summary["chance"]["above"]));
+    if balanced {
+        cells.push(format!("{} of {people}", summary["chance"]["above"]));
+    }
     cells.push(seen(&summary["target_access"]));
     Ok(format!("| {} |\n", cells.join(" | ")))
 }
