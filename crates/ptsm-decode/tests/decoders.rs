@@ -134,7 +134,7 @@ fn every_decoder_keeps_the_contract() {
         let path = folder.path().join(format!("{}.safetensors", method.name));
         let card = card(method, &trials, 30);
         file::save(&path, &*fits[0].fitted, &card).unwrap();
-        let (loaded, read) = file::load(&path, &Cpu::new().unwrap()).unwrap();
+        let (loaded, read) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
         assert_eq!(read, card);
         assert_eq!(loaded.probabilities(&stranger).unwrap(), p);
         assert_eq!(loaded.parameters(), fits[0].fitted.parameters());

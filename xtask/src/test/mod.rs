@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use crate::shell::{cargo, spelled, stream};
 
 mod demo;
+mod gpu;
 mod memory;
 mod peers;
 mod unsafe_code;
@@ -18,6 +19,9 @@ pub(crate) struct Options {
     /// Only these steps; all without any.
     #[arg(value_enum)]
     steps: Vec<Step>,
+    /// The engine on a GPU against the CPU, and nothing else. Builds a folder to carry where there is none.
+    #[arg(long, conflicts_with = "steps")]
+    gpu: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,6 +45,9 @@ enum Step {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.gpu {
+        return gpu::check();
+    }
     let chosen = |step: &&Step| options.steps.is_empty() || options.steps.contains(step);
     let all = Instant::now();
     for step in Step::value_variants().iter().filter(chosen) {
