@@ -9,10 +9,9 @@ use ptsm_engine::{Cpu, Cuda, Device};
 use crate::output::Output;
 
 /// Where to work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wanted {
     /// A GPU for training where there is one that can be used, else the processor
-    #[default]
     Auto,
     /// The processor
     Cpu,

@@ -330,12 +330,10 @@ impl Filter {
 
     /// Parts of the batch whose weight gradients are summed by themselves.
     fn weight_parts(&self) -> usize {
-        let alone = if self.weight_fills() {
-            128 / self.weight_tiles()
-        } else {
-            4096 / (self.groups * self.outputs * self.rows * self.taps)
-        };
-        alone.clamp(1, self.batch)
+        if !self.weight_fills() {
+            return 1;
+        }
+        (128 / self.weight_tiles()).clamp(1, self.batch)
     }
 }
 
@@ -749,9 +747,8 @@ impl Operation for ConvWeight {
         if f.weight_fills() {
             at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
         } else {
-            let sizes =
-                format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}");
-            at.each(32 * n * parts, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
+            let sizes = format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}");
+            at.each(32 * n, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
         }
         if parts > 1 {
             at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
