@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use ptsm_data::arrays::{read_trials, write_trials};
 use ptsm_data::simulate::Cohort;
-use ptsm_data::{Loaded, Source, SubjectList, read_cohort, save_cohort, save_recordings};
+use ptsm_data::{Loaded, Person, Source, SubjectList, read_cohort, save_cohort, save_recordings};
 use ptsm_signal::{Alignment, Pick, Pipeline, Scaling, SubjectId, Trial, Trials};
 
 /// A cohort that takes no time.
@@ -215,12 +215,15 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
 
     let simulated = of("simulated", &to);
     assert_eq!(simulated.keys().copied().collect::<Vec<_>>(), [1, 2, 3].map(SubjectId));
-    assert!(simulated.values().all(|hash| hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
-    let distinct: std::collections::BTreeSet<_> = simulated.values().collect();
-    assert_eq!(distinct.len(), 3);
-    assert_eq!(of("cohort", folder.path()), simulated);
+    let hashes = || simulated.values().flat_map(|person| &person.hashes);
+    assert!(hashes().all(|hash| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
+    assert_eq!(hashes().collect::<BTreeSet<_>>().len(), hashes().count());
+    let trials = |people: &BTreeMap<SubjectId, Person>| -> Vec<(SubjectId, String)> {
+        people.iter().map(|(subject, person)| (*subject, person.trials.clone())).collect()
+    };
+    assert_eq!(trials(&of("cohort", folder.path())), trials(&simulated));
     let second = SubjectId(2);
-    assert_eq!(of("S002.npz", &to), BTreeMap::from([(second, simulated[&second].clone())]));
+    assert_eq!(trials(&of("S002.npz", &to)), [(second, simulated[&second].trials.clone())]);
 
     // Renumbered, in reverse order, in volts and under another name.
     let own = read_trials(&to.join("S002.npz")).unwrap().trials;
@@ -231,7 +234,22 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     let other = folder.path().join("someone.npz");
     write_trials(&other, &Trials::new(own.layout().clone(), x, info).unwrap()).unwrap();
     let renumbered = of("someone.npz", folder.path());
-    assert_eq!(renumbered, BTreeMap::from([(SubjectId(77), simulated[&second].clone())]));
+    assert_eq!(trials(&renumbered), [(SubjectId(77), simulated[&second].trials.clone())]);
+    assert!(renumbered[&SubjectId(77)].is_among(&simulated[&second].hashes));
+    assert!(!renumbered[&SubjectId(77)].is_among(&simulated[&SubjectId(3)].hashes));
+    // Only one of two sessions, after both were learnt from.
+    let half = own.all().only(|t| t.session == 2);
+    let x = half.signals().flatten().copied().collect();
+    let half = Trials::new(own.layout().clone(), x, half.info().copied().collect()).unwrap();
+    write_trials(&other, &half).unwrap();
+    assert!(of("someone.npz", folder.path())[&second].is_among(&simulated[&second].hashes));
+    // The same head, recorded for longer, and another one.
+    let changed = |cohort: &Cohort| self::simulated(cohort).load(None, None).unwrap().people[&second].clone();
+    let longer = changed(&Cohort { trials: 6, ..cohort.clone() });
+    assert!(longer.is_among(&simulated[&second].hashes) && longer.trials != simulated[&second].trials);
+    assert!(
+        !changed(&Cohort { seed: cohort.seed + 1, ..cohort.clone() }).is_among(&simulated[&second].hashes)
+    );
     // Any scaling gives the same.
     let plain = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
     assert_eq!(self::simulated(&cohort).load(Some(&plain), None).unwrap().people, simulated);

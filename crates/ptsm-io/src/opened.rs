@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use ptsm_signal::{Channel, Event, Position, Recording, Unit};
 
@@ -143,6 +144,7 @@ pub(crate) struct Header {
 /// An opened recording. It has no room for names and dates of people.
 pub struct Opened {
     place: Place,
+    files: Vec<PathBuf>,
     header: Header,
     /// The signals that share the rate most have.
     main: Vec<usize>,
@@ -190,12 +192,23 @@ impl Opened {
         header.marks.retain(|mark| mark.onset_s.is_finite() && mark.duration_s.is_finite());
         header.marks.iter_mut().for_each(|mark| mark.sample = mark.sample.filter(|&s| s < length));
         header.marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
-        Ok(Opened { place: place.clone(), header, main, samples })
+        Ok(Opened { place: place.clone(), files: vec![place.path.clone()], header, main, samples })
+    }
+
+    /// The same with the other files that were opened.
+    pub(crate) fn with_files(mut self, others: impl IntoIterator<Item = PathBuf>) -> Opened {
+        self.files.extend(others);
+        self
     }
 
     /// The file.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// All files it is read from: the one that was asked for, then those it names.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The format in a few words: `EDF+C`.

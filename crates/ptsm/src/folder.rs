@@ -37,15 +37,10 @@ pub(crate) struct RunFile {
 }
 
 impl RunFile {
-    /// Who of these data the decoders have learnt from or were stopped by: the same trials whatever they are called, and the same
-    /// numbers in data of the same name.
+    /// Who of these data the decoders have learnt from or were stopped by, whatever their numbers and files are called here.
     pub(crate) fn seen(&self, input: &Input) -> BTreeSet<SubjectId> {
-        let same = self.data.name == input.name || self.data.fingerprint == input.fingerprint;
-        let number =
-            |s: &SubjectId| same && (self.data.subjects.contains(s) || self.data.validation.contains(s));
-        let known =
-            |(s, hash): (&SubjectId, &String)| (number(s) || self.data.who.contains(hash)).then_some(*s);
-        input.people.iter().filter_map(known).collect()
+        let known = input.people.iter().filter(|(_, person)| person.is_among(&self.data.who));
+        known.map(|(subject, _)| *subject).collect()
     }
 }
 
@@ -77,7 +72,7 @@ pub(crate) struct DataFile {
     pub(crate) subjects: BTreeSet<SubjectId>,
     /// Who it was stopped by.
     pub(crate) validation: BTreeSet<SubjectId>,
-    /// Hashes of the trials of all of them: numbers and names of files change.
+    /// Hashes that all of them are recognised by: numbers and names of files change.
     pub(crate) who: BTreeSet<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Source};
+use ptsm_data::{Loaded, Person, Source};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -20,8 +20,8 @@ pub(crate) struct Input {
     pub(crate) pipeline: Pipeline,
     pub(crate) name: String,
     pub(crate) fingerprint: String,
-    /// A hash of each person's trials.
-    pub(crate) people: BTreeMap<SubjectId, String>,
+    /// What everybody is recognised by.
+    pub(crate) people: BTreeMap<SubjectId, Person>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
     /// What was chosen about the data set, every choice with its value.
     pub(crate) with: BTreeMap<String, String>,

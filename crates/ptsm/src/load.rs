@@ -30,12 +30,6 @@ pub(crate) fn load(
         Source::Recordings(_) => open(session),
         _ => None,
     };
-    let memory = match std::env::var(MEMORY) {
-        Ok(text) => Some(bytes(&text).ok_or_else(|| {
-            told(format!("`{MEMORY}={text}` is no amount of memory"), "write it like `8G` or `500M`")
-        })?),
-        Err(_) => None,
-    };
     let began = Instant::now();
     let line: Mutex<Option<ProgressBar>> = Mutex::default();
     let progress = |done: usize, all: usize| {
@@ -49,7 +43,7 @@ pub(crate) fn load(
     let options = LoadOptions {
         cache: cache.as_ref(),
         threads: session.threads,
-        memory,
+        memory: memory()?,
         progress: Some(&progress),
         stop: Some(&stop),
         ..LoadOptions::default()
@@ -63,6 +57,17 @@ pub(crate) fn load(
         session.output.note(format!("note: {note}"));
     }
     Ok(loaded)
+}
+
+/// Bytes that recordings in work may take together, where the environment says it.
+pub(crate) fn memory() -> anyhow::Result<Option<u64>> {
+    let Ok(text) = std::env::var(MEMORY) else { return Ok(None) };
+    match bytes(&text) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => {
+            Err(told(format!("`{MEMORY}={text}` is no amount of memory"), "write it like `8G` or `500M`"))
+        }
+    }
 }
 
 /// The cache that `--cache` or the system names. Where it cannot be used, data are read as if there were none.

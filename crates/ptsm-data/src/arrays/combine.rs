@@ -23,11 +23,14 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
     let notes = notes(&files);
 
     let mut all: Option<Trials> = None;
+    let mut labels = BTreeMap::new();
     let mut last_runs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut before = 0;
     for file in files {
-        let labels = classes.labels(&file)?;
+        let label = classes.labels(&file)?;
         let subject = numbered(&file.path, "subject", &file.subject, &subjects)?;
+        let words = file.subject.iter().map(|name| name.words());
+        labels.extend(subject.iter().map(|&number| SubjectId(number)).zip(words));
         let session = match &file.session {
             Some(session) => numbered(&file.path, "session", session, &sessions)?,
             None => vec![1; file.trials()],
@@ -47,7 +50,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         let length_s = file.samples as f64 / rate_hz;
         let trials = (0..file.trials())
             .map(|i| Trial {
-                label: labels[i],
+                label: label[i],
                 subject: SubjectId(subject[i]),
                 session: session[i],
                 run: run[i],
@@ -76,7 +79,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         message: "no file was given".into(),
         hint: None,
     })?;
-    Ok(Arrays { trials, notes })
+    Ok(Arrays { trials, notes, labels })
 }
 
 /// Refuses columns that are text in one file and numbers in another: they cannot be compared.

@@ -9,6 +9,7 @@ use ptsm_signal::{Channel, Position, Unit};
 
 use super::names::Names;
 use crate::error::{Error, Result};
+use crate::nearest::nearest;
 
 /// What the sampling rate is called, in the order looked for.
 const RATE: &[&str] = &["rate_hz", "sfreq", "fs"];
@@ -129,15 +130,9 @@ impl Keys {
     /// A key that must be there and is not; the nearest one may be what was meant.
     fn missing(&self, key: &str) -> Error {
         let present = self.archive.names();
-        let near = present
-            .iter()
-            .map(|name| {
-                (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &key.to_lowercase()), name)
-            })
-            .filter(|(likeness, _)| *likeness >= 0.5)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let near = nearest(key, present.iter().map(|name| (name.as_ref(), name)));
         let hint = match near {
-            Some((_, name)) => format!("is `{name}` meant? save it as `{key}`"),
+            Some(name) => format!("is `{name}` meant? save it as `{key}`"),
             None => format!(
                 "add it: `numpy.savez(path, X=.., y=.., subject=..)`; the file has {}",
                 listed(&present)

@@ -20,10 +20,11 @@ mod file;
 mod names;
 mod write;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::Trials;
+use ptsm_signal::{SubjectId, Trials};
 
 pub use write::write_trials;
 
@@ -36,6 +37,8 @@ pub struct Arrays {
     pub trials: Trials,
     /// What was missing and what is assumed instead.
     pub notes: Vec<String>,
+    /// What the files call people.
+    pub(crate) labels: BTreeMap<SubjectId, String>,
 }
 
 /// Which classes the trials are of.

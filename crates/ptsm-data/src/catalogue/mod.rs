@@ -34,6 +34,9 @@ pub const DATA_SETS: &[&dyn DataSet] = &[
     &bci_iv::B,
 ];
 
+/// The folder the script of `kul-aad` writes files to that have the names of published ones.
+pub(crate) const UNPUBLISHED: &str = "preprocessed_data";
+
 /// What should be known of a data set.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct About {
@@ -96,8 +99,8 @@ pub struct Found {
     pub classes: Vec<String>,
     /// People left out on purpose, each with the reason.
     pub excluded: Vec<(SubjectId, String)>,
-    /// Files that should be there and are not, as paths under the folder.
-    pub missing: Vec<PathBuf>,
+    /// Files that should be there and are not: whose, and their paths under the folder.
+    pub missing: Vec<(SubjectId, PathBuf)>,
     /// What else the user should know.
     pub notes: Vec<String>,
 }
@@ -183,6 +186,17 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     /// What to download for all its people; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
 
+    /// The study its people took part in, where they have their numbers or labels from: other data sets of the same study have the
+    /// same people.
+    fn study(&self) -> String {
+        self.about().id
+    }
+
+    /// Whether names of its files may name people: they are told only when somebody asks for them.
+    fn names_people(&self) -> bool {
+        false
+    }
+
     /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
     /// user wants to find a person's files.
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
@@ -214,6 +228,15 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         (**self).remote(options)
     }
+
+    fn study(&self) -> String {
+        (**self).study()
+    }
+
+    fn names_people(&self) -> bool {
+        (**self).names_people()
+    }
+
     fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
         (**self).labels(options)
     }

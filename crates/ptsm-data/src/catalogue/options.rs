@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
+use crate::nearest::meant;
 
 /// Something to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +61,7 @@ impl Options {
 }
 
 fn unknown(id: &str, choices: &[Choice], name: &str) -> Error {
-    let nearest = choices
-        .iter()
-        .map(|choice| (strsim::normalized_damerau_levenshtein(choice.name, name), choice.name))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let meant = nearest.map_or_else(String::new, |(_, name)| format!("is `{name}` meant? "));
+    let meant = meant(name, choices.iter().map(|choice| (choice.name, choice.name)));
     let all: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
     let known = if all.is_empty() {
         "there is nothing to choose".into()

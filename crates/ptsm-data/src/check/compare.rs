@@ -1,6 +1,7 @@
 //! What is wrong, in each recording and between them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
@@ -13,13 +14,19 @@ use crate::catalogue::{Found, Item};
 const ODD: f64 = 10.0;
 
 /// All that is wrong, the worst first.
-pub(super) fn problems(found: &Found, checked: &[Checked<'_>], files: bool, remote: bool) -> Vec<Problem> {
+pub(super) fn problems(
+    found: &Found,
+    missing: &[&(SubjectId, PathBuf)],
+    checked: &[Checked<'_>],
+    tell_of: &Told,
+) -> Vec<Problem> {
     let mut all: BTreeMap<ProblemKind, Vec<Case>> = BTreeMap::new();
     let mut tell = |kind, subject, place: String, detail: String| {
         all.entry(kind).or_default().push(Case { subject, place, detail });
     };
-    for path in &found.missing {
-        tell(ProblemKind::Missing, None, path.display().to_string(), String::new());
+    for (subject, path) in missing {
+        let place = if tell_of.paths { path.display().to_string() } else { subject.to_string() };
+        tell(ProblemKind::Missing, Some(*subject), place, String::new());
     }
     let mut parts: Vec<(&Item, &Measured)> = vec![];
     for Checked { item, parts: measured } in checked {
@@ -27,16 +34,15 @@ pub(super) fn problems(found: &Found, checked: &[Checked<'_>], files: bool, remo
             Ok(measured) => parts.extend(measured.iter().map(|part| (*item, part))),
             Err(error) => {
                 let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-                tell(
-                    ProblemKind::Unreadable,
-                    Some(item.subject),
-                    whose(item, None, false),
-                    format!("{error}{hint}"),
-                );
+                let mut detail = format!("{error}{hint}");
+                if !tell_of.paths {
+                    detail = without_names(&detail, item);
+                }
+                tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
             }
         }
     }
-    let place = |(item, part): (&Item, &Measured)| whose(item, Some(part), files);
+    let place = |(item, part): (&Item, &Measured)| whose(item, Some(part), tell_of.files);
     for &(item, part) in &parts {
         for (kind, detail) in &part.problems {
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
@@ -55,7 +61,24 @@ pub(super) fn problems(found: &Found, checked: &[Checked<'_>], files: bool, remo
     for (subject, class) in without_trials(&parts, &found.classes) {
         tell(ProblemKind::NoTrial, Some(subject), subject.to_string(), format!("no trial of `{class}`"));
     }
-    all.into_iter().map(|(kind, cases)| problem(kind, cases, remote)).collect()
+    all.into_iter().map(|(kind, cases)| problem(kind, cases, tell_of.remote)).collect()
+}
+
+/// What is said of recordings besides what is wrong with them.
+pub(super) struct Told {
+    /// Whether the file of every recording is told.
+    pub(super) files: bool,
+    /// Whether names of files are told where they are all there is to tell.
+    pub(super) paths: bool,
+    /// Whether what is missing can be downloaded.
+    pub(super) remote: bool,
+}
+
+/// A message in which files, which may be called like a person, are known by their endings alone.
+fn without_names(message: &str, item: &Item) -> String {
+    let hide =
+        |text: String, file: &PathBuf| text.replace(&format!("{}.", file.with_extension("").display()), "*.");
+    item.files.iter().fold(message.to_string(), hide)
 }
 
 /// Which recording: by its numbers, and where it is asked for its file.
@@ -125,7 +148,7 @@ fn without_trials<'a>(parts: &[(&Item, &Measured)], classes: &'a [String]) -> Ve
 fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
     let (damage, what, advice) = match kind {
         ProblemKind::Missing if remote => (true, "files are not there", "`ptsm data get` downloads them"),
-        ProblemKind::Missing => (true, "files are not there", "copy or fetch them"),
+        ProblemKind::Missing => (true, "files are not there", "copy or fetch them; `--labels` names them"),
         ProblemKind::Unreadable => (true, "recordings cannot be read", "copy or download them again"),
         ProblemKind::NotNumbers => (
             true,

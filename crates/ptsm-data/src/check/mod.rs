@@ -10,7 +10,6 @@ pub(crate) mod scale;
 mod windows;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptsm_signal::{Pipeline, SubjectId};
 use rayon::prelude::*;
@@ -19,8 +18,11 @@ pub use report::{Case, OtherEvents, Person, Problem, ProblemKind, Report};
 
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
-use crate::recordings::{Recordings, memory};
+use crate::recordings::load::missing;
+use crate::recordings::options::Count;
+use crate::recordings::{LoadOptions, Recordings, memory};
 use crate::subjects::SubjectList;
+use compare::Told;
 use measure::{Measured, measure};
 
 /// What became of an item.
@@ -30,12 +32,21 @@ struct Checked<'a> {
 }
 
 /// Reads all recordings of all or some people. With `labels`, people's names in the data set and the files of recordings are
-/// told too. `progress` hears how many recordings of how many were read.
+/// told too. Nothing is taken from a cache: what is on the disk is looked at.
 pub fn check(
     recordings: &Recordings,
     subjects: Option<&SubjectList>,
     labels: bool,
-    progress: &(dyn Fn(usize, usize) + Sync),
+    options: &LoadOptions<'_>,
+) -> Result<Report> {
+    options.work(|| check_here(recordings, subjects, labels, options))
+}
+
+fn check_here(
+    recordings: &Recordings,
+    subjects: Option<&SubjectList>,
+    labels: bool,
+    options: &LoadOptions<'_>,
 ) -> Result<Report> {
     let found = recordings.find()?;
     let pipeline = recordings.set().pipeline(recordings.options())?;
@@ -45,22 +56,28 @@ pub fn check(
         None => present,
     };
     let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
-    let done = AtomicUsize::new(0);
+    let count = Count::new(items.len(), options);
     let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
     let mut checked = vec![];
-    for part in memory::parts(&needs, memory::usual_bound()) {
-        checked.par_extend(items[part].par_iter().map(|&item| {
+    for part in memory::parts(&needs, options.bound()) {
+        let part = items[part].par_iter().map(|&item| {
+            options.go_on()?;
             let parts = read(recordings, item, &found, &pipeline);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, items.len());
-            Checked { item, parts }
-        }));
+            count.one_more();
+            Ok(Checked { item, parts })
+        });
+        checked.append(&mut part.collect::<Result<Vec<_>>>()?);
     }
     let names = match labels {
         true => recordings.set().labels(recordings.options())?,
         false => vec![],
     };
-    let remote = recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty());
-    let problems = compare::problems(&found, &checked, labels, remote);
+    let told = Told {
+        files: labels,
+        paths: labels || !recordings.set().names_people(),
+        remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
+    };
+    let problems = compare::problems(&found, &missing(&found, subjects), &checked, &told);
     Ok(report::report(recordings.set().about().id, &found, &checked, &names, problems))
 }
 

@@ -13,6 +13,7 @@ use super::guard::Guard;
 use super::trouble::system;
 use crate::catalogue::Checksum;
 use crate::error::Result;
+use crate::stamp::{changed, place};
 
 /// The lock file's name, in the data set's folder.
 pub const LOCK_FILE: &str = ".ptsm-lock.json";
@@ -26,6 +27,12 @@ pub(super) struct Entry {
     pub(super) size: u64,
     /// When it was last written, in nanoseconds since 1970.
     pub(super) mtime_ns: u64,
+    /// When it was last changed in any way, which nobody can set back; 0 where the system does not tell.
+    #[serde(default)]
+    pub(super) ctime_ns: u64,
+    /// Its place on the disk; 0 where the system does not tell.
+    #[serde(default)]
+    pub(super) inode: u64,
     pub(super) sha256: String,
     /// Only where the publisher's checksum is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,9 +43,12 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(metadata: &Metadata, digests: Digests, url: &str) -> Entry {
+        let (size, mtime_ns, ctime_ns, inode) = signature(metadata);
         Entry {
-            size: metadata.len(),
-            mtime_ns: mtime_ns(metadata),
+            size,
+            mtime_ns,
+            ctime_ns,
+            inode,
             sha256: digests.sha256,
             md5: digests.md5,
             url: url.to_string(),
@@ -54,14 +64,17 @@ impl Entry {
             }
             Checksum::Unpublished => true,
         };
-        checked && self.size == metadata.len() && self.mtime_ns == mtime_ns(metadata)
+        checked && (self.size, self.mtime_ns, self.ctime_ns, self.inode) == signature(metadata)
     }
 }
 
-/// When a file was last written; 0 where the system does not know.
-fn mtime_ns(metadata: &Metadata) -> u64 {
+/// What changes when a file does: its size, when it was written, when it was changed in any way, its place on the disk.
+fn signature(metadata: &Metadata) -> (u64, u64, u64, u64) {
     let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+    let written = since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+    let (seconds, nanoseconds) = changed(metadata);
+    let changed = seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    (metadata.len(), written, changed, place(metadata).0)
 }
 
 /// What the file holds.
@@ -197,6 +210,8 @@ mod tests {
         assert!(!entry.vouches(&metadata, &Checksum::Sha256("0b".into())));
         assert!(!Entry { md5: None, ..entry.clone() }.vouches(&metadata, &Checksum::Md5("0b".into())));
         assert!(!Entry { size: 7, ..entry.clone() }.vouches(&metadata, &Checksum::Unpublished));
+        assert!(!Entry { ctime_ns: 7, ..entry.clone() }.vouches(&metadata, &Checksum::Unpublished));
+        assert!(!Entry { inode: u64::MAX, ..entry.clone() }.vouches(&metadata, &Checksum::Unpublished));
         assert!(!Entry { mtime_ns: 7, ..entry }.vouches(&metadata, &Checksum::Unpublished));
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::part;
-use crate::catalogue::Remote;
+use crate::catalogue::{Remote, UNPUBLISHED};
 use crate::error::{Error, Result};
 use crate::recordings::Recordings;
 use crate::subjects::SubjectList;
@@ -90,7 +90,8 @@ impl Elsewhere {
         // A folder in which the data set finds nothing is where a download begins, so that is no error here.
         let found = recordings.set().find(recordings.root(), recordings.options()).unwrap_or_default();
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for file in found.items.into_iter().flat_map(|item| item.files) {
+        let published = |file: &PathBuf| !file.iter().any(|part| part == UNPUBLISHED);
+        for file in found.items.into_iter().flat_map(|item| item.files).filter(published) {
             if let Some(name) = file.file_name().map(lower) {
                 files.entry(name).or_insert(file);
             }

@@ -1,6 +1,7 @@
 //! MATLAB files that hold a plain matrix of samples: which variable is what.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use ptsm_io::mat::{MatFile, Numbers, Value};
 use ptsm_signal::Event;
@@ -49,13 +50,10 @@ impl Variables {
         }
     }
 
-    /// Reads a file. `rate_hz` goes over what the file says.
+    /// Opens a file. `rate_hz` goes over what the file says. Samples are read later where channels and triggers tell how many there
+    /// are.
     pub(super) fn sheet(&self, path: &Path, rate_hz: Option<f64>) -> Result<Sheet> {
-        let refuse = |message: String, hint: &str| Error::Content {
-            path: path.to_path_buf(),
-            message,
-            hint: Some(hint.to_string()),
-        };
+        let refuse = |message: String, hint: &str| refuse(path, message, hint);
         let Some(name) = &self.samples else {
             return Err(refuse(
                 "nobody says which variable holds the samples".into(),
@@ -63,11 +61,11 @@ impl Variables {
             ));
         };
         let file = MatFile::open(path)?;
-        let (channels, samples) = matrix(&value(&file, name, path)?, self.rows).map_err(|message| {
-            refuse(format!("variable `{name}` {message}"), "name a matrix of samples in `[mat]`")
-        })?;
-        let length = samples.len() / channels.max(1);
-
+        let variable = name.split('.').next().unwrap_or_default();
+        if !file.names().iter().any(|known| known == variable) {
+            // Says which there are.
+            value(&file, name, path)?;
+        }
         let rate = match (rate_hz, &self.rate) {
             (Some(rate), _) => Some(rate),
             (None, Some(Words::One(word))) => match word.parse() {
@@ -83,41 +81,94 @@ impl Variables {
             ));
         };
         let names = match &self.channels {
-            None => (1..=channels).map(|at| format!("ch{at}")).collect(),
-            Some(Words::Many(names)) => names.clone(),
-            Some(Words::One(name)) => texts(&value(&file, name, path)?).ok_or_else(|| {
+            None => None,
+            Some(Words::Many(names)) => Some(names.clone()),
+            Some(Words::One(name)) => Some(texts(&value(&file, name, path)?).ok_or_else(|| {
                 refuse(
                     format!("variable `{name}` is no list of texts"),
                     "write the names themselves in `[mat]`",
                 )
-            })?,
+            })?),
         };
-        if names.len() != channels {
-            return Err(refuse(
-                format!("{} names of channels do not fit its {channels} channels", names.len()),
-                "list one name for each in `[mat]`, and see that `rows` is right",
-            ));
-        }
-        let events = match &self.triggers {
-            None => vec![],
-            Some(name) => {
-                let vector = value(&file, name, path)?.vector().unwrap_or_default();
-                if vector.len() != length {
-                    return Err(refuse(
-                        format!("variable `{name}` has {} numbers for {length} samples", vector.len()),
-                        "name the variable with one number per sample as `triggers` in `[mat]`",
-                    ));
-                }
-                triggers(&vector)
-            }
+        let marks = match &self.triggers {
+            None => None,
+            Some(name) => Some(value(&file, name, path)?.vector().unwrap_or_default()),
         };
+        let events = marks.as_ref().map(|marks| triggers(marks)).unwrap_or_default();
         let column = |name: String| {
             let mut column = Column::new(name);
             self.unit.iter().for_each(|unit| column.in_unit(unit));
             column
         };
-        Ok(Sheet::in_memory(rate, names.into_iter().map(column).collect(), samples, events))
+        let columns = |names: Vec<String>| names.into_iter().map(column).collect();
+        let matrix = Matrix { path: path.to_path_buf(), name: name.clone(), rows: self.rows };
+        let (names, marks) = match (names, marks) {
+            (Some(names), Some(marks)) => {
+                return Ok(Sheet::in_matrix(rate, columns(names), marks.len(), events, matrix));
+            }
+            unknown => unknown,
+        };
+        // One at a time: nobody has counted how much memory they take.
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (channels, samples) = matrix.whole()?;
+        let names = names.unwrap_or_else(|| (1..=channels).map(|at| format!("ch{at}")).collect());
+        let length = samples.len() / channels.max(1);
+        matrix.check((channels, length), (names.len(), marks.map_or(length, |marks| marks.len())))?;
+        Ok(Sheet::in_matrix(rate, columns(names), length, events, matrix))
     }
+}
+
+/// A matrix of samples in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Matrix {
+    path: PathBuf,
+    /// Which variable.
+    name: String,
+    rows: Option<Rows>,
+}
+
+impl Matrix {
+    /// Samples `[C, N]`, where there are as many channels and samples as are said.
+    pub(super) fn read(&self, channels: usize, length: usize) -> Result<Vec<f32>> {
+        let (own, samples) = self.whole()?;
+        self.check((own, samples.len() / own.max(1)), (channels, length))?;
+        Ok(samples)
+    }
+
+    fn whole(&self) -> Result<(usize, Vec<f32>)> {
+        let file = MatFile::open(&self.path)?;
+        matrix(&value(&file, &self.name, &self.path)?, self.rows).map_err(|message| {
+            refuse(
+                &self.path,
+                format!("variable `{}` {message}", self.name),
+                "name a matrix of samples in `[mat]`",
+            )
+        })
+    }
+
+    /// Channels and samples that are there against those that are said.
+    fn check(&self, (channels, length): (usize, usize), (names, marks): (usize, usize)) -> Result<()> {
+        if names != channels {
+            return Err(refuse(
+                &self.path,
+                format!("{names} names of channels do not fit its {channels} channels"),
+                "list one name for each in `[mat]`, and see that `rows` is right",
+            ));
+        }
+        if marks != length {
+            return Err(refuse(
+                &self.path,
+                format!("its triggers are {marks} numbers for {length} samples"),
+                "name the variable with one number per sample as `triggers` in `[mat]`",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn refuse(path: &Path, message: String, hint: &str) -> Error {
+    Error::Content { path: path.to_path_buf(), message, hint: Some(hint.to_string()) }
 }
 
 /// A variable or a field of one.

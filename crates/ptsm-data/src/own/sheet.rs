@@ -1,11 +1,13 @@
 //! A recording about to be read: its header, which tables beside it may correct, and the samples that are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use ptsm_io::{Epochs, Kind, Opened, Stretch};
 use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
 
 use super::common::Common;
+use super::matrix::Matrix;
 use crate::catalogue::Signal;
 use crate::error::{Error, Result};
 
@@ -82,6 +84,8 @@ pub(super) fn microvolts(unit: &str) -> Option<f64> {
 #[derive(Debug)]
 enum Samples {
     File(Box<Opened>),
+    /// A matrix that is read when samples are asked for.
+    Matrix(Matrix),
     /// `[columns, N]`
     Memory(Vec<f32>),
 }
@@ -101,6 +105,8 @@ pub(super) struct Sheet {
     pub(super) epochs: Option<Epochs>,
     /// What the user should know of the file.
     pub(super) notes: Vec<String>,
+    /// All files it is read from.
+    pub(super) files: Vec<PathBuf>,
     samples: Samples,
 }
 
@@ -131,6 +137,7 @@ impl Sheet {
             stretches: opened.stretches().to_vec(),
             epochs: opened.epochs().cloned(),
             notes: opened.notes().to_vec(),
+            files: opened.files().to_vec(),
             samples: Samples::File(Box::new(opened)),
         }
     }
@@ -154,8 +161,29 @@ impl Sheet {
             stretches: vec![Stretch { start_s: 0.0, first: 0, samples: length }],
             epochs: None,
             notes: vec![],
+            files: vec![],
             samples: Samples::Memory(samples),
         }
+    }
+
+    /// Samples that are in a MATLAB file, as many of each channel as are said.
+    pub(super) fn in_matrix(
+        rate_hz: f64,
+        columns: Vec<Column>,
+        length: usize,
+        events: Vec<Event>,
+        matrix: Matrix,
+    ) -> Sheet {
+        let sheet = Sheet::in_memory(rate_hz, columns, vec![], events);
+        let stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
+        Sheet { length, stretches, samples: Samples::Matrix(matrix), ..sheet }
+    }
+
+    /// About how many bytes of memory reading its electrodes takes.
+    pub(super) fn memory(&self) -> u64 {
+        let numbers = (self.length as u64).saturating_mul(self.electrodes().len() as u64);
+        // A matrix is read as a whole, often in double precision, and turned over.
+        numbers.saturating_mul(if matches!(self.samples, Samples::Matrix(_)) { 16 } else { 4 })
     }
 
     /// The sample at a time, in seconds after the first one; none outside and in gaps.
@@ -221,9 +249,10 @@ impl Sheet {
                 }
                 samples
             }
-            Samples::Memory(all) => {
-                chosen.iter().flat_map(|&at| &all[at * self.length..][..self.length]).copied().collect()
+            Samples::Matrix(matrix) => {
+                part(&matrix.read(self.columns.len(), self.length)?, chosen, self.length)
             }
+            Samples::Memory(all) => part(all, chosen, self.length),
         };
         for (&at, samples) in chosen.iter().zip(samples.chunks_exact_mut(self.length.max(1))) {
             let factor = self.columns[at].factor;
@@ -240,6 +269,11 @@ impl Sheet {
         let recording = Recording::new(self.rate_hz, channels, samples, self.events).map_err(refuse)?;
         Ok(Signal::Recording(recording.with_breaks(breaks).map_err(refuse)?))
     }
+}
+
+/// Some channels of `[C, N]`.
+fn part(all: &[f32], chosen: &[usize], length: usize) -> Vec<f32> {
+    chosen.iter().flat_map(|&at| &all[at * length..][..length]).copied().collect()
 }
 
 /// `[C, n * each]` to `[n, C, each]`.

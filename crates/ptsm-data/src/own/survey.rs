@@ -1,6 +1,7 @@
 //! What the headers of all recordings say together: channels everybody has, events, rates.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptsm_signal::{Band, FilterKind, Pick, Pipeline, Who};
@@ -42,6 +43,8 @@ pub(super) struct Survey {
     pub(super) codes: BTreeMap<String, Tally>,
     /// About how many bytes each takes in memory.
     memory: Vec<u64>,
+    /// The files each was opened from.
+    files: Vec<Vec<PathBuf>>,
     /// What the user should know.
     pub(super) notes: Vec<String>,
     /// Which channels are left out, and who has the fewest.
@@ -57,10 +60,11 @@ struct Facts {
     names: Vec<String>,
     bad: Vec<String>,
     rate_hz: f64,
-    length: usize,
+    memory: u64,
     codes: BTreeMap<String, usize>,
     epochs_s: Option<[f64; 2]>,
     notes: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 impl From<Sheet> for Facts {
@@ -78,10 +82,11 @@ impl From<Sheet> for Facts {
             bad: bad.map(|&at| sheet.columns[at].name.clone()).collect(),
             names: sheet.names(),
             rate_hz: sheet.rate_hz,
-            length: sheet.length,
+            memory: sheet.memory(),
             codes,
             epochs_s: sheet.epochs.as_ref().map(window),
             notes: sheet.notes,
+            files: sheet.files,
         }
     }
 }
@@ -127,7 +132,6 @@ impl Survey {
                 facts.names.len()
             )
         });
-        let bytes = |facts: &Facts| (facts.length as u64).saturating_mul(4 * facts.names.len() as u64);
         let same = |a: &[f64; 2], b: &[f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
         let first = opened.first().and_then(|(_, facts)| facts.epochs_s);
         let all_epochs = |window: &[f64; 2]| {
@@ -137,7 +141,8 @@ impl Survey {
             dropped,
             opened: opened.len(),
             codes,
-            memory: facts.iter().map(|facts| facts.as_ref().map_or(0, bytes)).collect(),
+            memory: facts.iter().map(|facts| facts.as_ref().map_or(0, |facts| facts.memory)).collect(),
+            files: facts.iter().map(|f| f.as_ref().map_or_else(Vec::new, |f| f.files.clone())).collect(),
             notes,
             slowest_hz: opened.iter().map(|(_, facts)| facts.rate_hz).min_by(f64::total_cmp),
             epochs_s: first.filter(all_epochs),
@@ -208,15 +213,20 @@ impl Survey {
         Some(Pick::Names(shared.to_vec()))
     }
 
-    /// Completes items: how much memory each takes, and what reading it depends on besides its own files, which are the channels
-    /// others have.
+    /// Completes items: how much memory each takes, which files it is read from, and what reading it depends on besides them, which
+    /// are the channels others have.
     pub(super) fn complete(&self, items: &mut [Item]) {
+        // What is told of channels that are left out is kept with the trials, and is about the others too.
         let part = self.common.shared().map_or_else(String::new, |shared| {
-            format!("shared channels {}", &blake3::hash(shared.join("\n").as_bytes()).to_hex()[..8])
+            let text = format!("{}\n{}", shared.join("\n"), self.dropped.as_deref().unwrap_or_default());
+            format!("shared channels {}", &blake3::hash(text.as_bytes()).to_hex()[..8])
         });
-        for (item, &memory) in items.iter_mut().zip(&self.memory) {
+        for ((item, &memory), files) in items.iter_mut().zip(&self.memory).zip(&self.files) {
             item.memory = memory;
             item.part.clone_from(&part);
+            let others: Vec<PathBuf> =
+                files.iter().filter(|file| !item.files.contains(file)).cloned().collect();
+            item.files.extend(others);
         }
     }
 }
@@ -298,6 +308,19 @@ mod tests {
         let band = pipeline.band.unwrap();
         assert_eq!((band.low_hz, band.high_hz), (Some(0.5), Some(45.0)));
         pipeline.check().unwrap();
+    }
+
+    #[test]
+    fn what_is_told_of_the_others_is_part_of_what_is_kept() {
+        let part = |more: &[&str]| {
+            let names = |n: u32| if n == 1 { vec!["C3", "Cz"] } else { [&["Cz"], more].concat() };
+            let survey = Survey::new(&items(2), |item| Ok(sheet(100.0, &names(item.subject.0), &[])));
+            let mut items = items(2);
+            survey.complete(&mut items);
+            (survey.common.shared().unwrap().to_vec(), items[0].part.clone())
+        };
+        let ((shared, one), (same, other)) = (part(&["C4"]), part(&["C4", "Oz"]));
+        assert!(shared == same && one != other);
     }
 
     #[test]

@@ -52,38 +52,6 @@ pub(super) fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What belongs to a recording besides the file that is opened.
-pub(super) fn companions(path: &Path) -> Vec<PathBuf> {
-    let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let mut found: Vec<PathBuf> = match &*ending {
-        "vhdr" | "ahdr" => {
-            let mut found = named_inside(path);
-            found.extend(["eeg", "dat", "vmrk", "amrk"].map(|ending| path.with_extension(ending)));
-            found
-        }
-        "set" => vec![path.with_extension("fdt")],
-        _ => vec![],
-    };
-    found.retain(|path| path.is_file());
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// The files a BrainVision header names.
-fn named_inside(header: &Path) -> Vec<PathBuf> {
-    // A header is short; what is no text names nothing.
-    let bytes =
-        fs::metadata(header).ok().filter(|file| file.len() < 16 << 20).and_then(|_| fs::read(header).ok());
-    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-    let base = header.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| line.split_once('='))
-        .filter(|(key, _)| ["datafile", "markerfile"].contains(&&*key.trim().to_lowercase()))
-        .map(|(_, value)| header.with_file_name(value.trim().replace("$b", &base)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -108,18 +76,5 @@ mod tests {
         assert_eq!(all, expected.into_iter().filter(|n| cfg!(unix) || *n != "t.edf").collect::<Vec<_>>());
         assert!(!names(walk(root, 2)).contains(&"z.edf".to_string()));
         assert_eq!(walk(&root.join("absent"), 2).closed.len(), 1);
-    }
-
-    #[test]
-    fn companions_are_those_the_header_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("a.vhdr"), "DataFile=other.eeg\nMarkerFile=$b.vmrk\n").unwrap();
-        for name in ["other.eeg", "a.vmrk", "b.set", "b.fdt"] {
-            fs::write(at(name), "").unwrap();
-        }
-        assert_eq!(companions(&at("a.vhdr")), [at("a.vmrk"), at("other.eeg")]);
-        assert_eq!(companions(&at("b.set")), [at("b.fdt")]);
-        assert!(companions(&at("c.edf")).is_empty());
     }
 }

@@ -1,9 +1,12 @@
 //! All chosen people of a data set.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
+use blake3::Hash;
 use ptsm_signal::{Pipeline, SubjectId};
 
+use super::cache::Contents;
 use super::prepare::{Labels, Prepared};
 use super::work::Work;
 use super::{LoadOptions, Recordings};
@@ -23,7 +26,7 @@ impl Recordings {
         }
         let id = self.set.about().id;
         let hint = match found.missing.first() {
-            Some(first) => format!(
+            Some((_, first)) => format!(
                 "its first file would be {}; `ptsm data get {id} --to {}` downloads it",
                 self.root.join(first).display(),
                 self.root.display()
@@ -61,16 +64,35 @@ impl Recordings {
             fingerprint = fingerprint.hash(contents.hash);
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
+        let samples: Vec<Option<Hash>> =
+            items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
         let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
-        // Files may be called like the people whose they are.
-        let named = !self.set.labels(&self.options)?.is_empty();
-        let mut notes = notes(&found, &items, &prepared, named);
+        let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
+        let missing = missing(&found, subjects);
+        let mut notes = notes(&found, &missing, &items, &prepared, self.set.names_people());
         notes.extend(lost);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
-        let people = people(trials.info(), &places);
+        let mut people = people(trials.info(), &places);
+        for (item, contents) in items.iter().zip(samples) {
+            people
+                .entry(item.subject)
+                .and_modify(|person| contents.into_iter().for_each(|c| person.is_in(c)));
+        }
+        for (subject, person) in &mut people {
+            let number = subject.0.to_string();
+            person.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
+        }
         Ok(Loaded { trials, pipeline, notes, name: about.id, fingerprint, people, truth: None })
     }
+}
+
+/// The hash of the file that holds an item's samples, which is the largest. Headers, tables and manifests may be the same for several
+/// people.
+fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
+    let table = |file: &Path| file.extension().is_some_and(|e| e == "toml" || e == "tsv" || e == "json");
+    let files = item.files.iter().zip(contents).filter(|(file, _)| !table(file));
+    files.max_by_key(|(_, contents)| contents.bytes()).map(|(_, contents)| contents.hash)
 }
 
 fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signal::Trials> {
@@ -98,8 +120,20 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
     Err(Error::Source { id: id.to_string(), message, hint: Some(hint) })
 }
 
+/// Files that are missing of the people asked for.
+pub(crate) fn missing<'a>(found: &'a Found, subjects: Option<&SubjectList>) -> Vec<&'a (SubjectId, PathBuf)> {
+    let asked = |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
+    found.missing.iter().filter(asked).collect()
+}
+
 /// What the user should know, the same things together; without names of files where people are `named` in them.
-fn notes(found: &Found, items: &[&Item], prepared: &[Prepared], named: bool) -> Vec<String> {
+fn notes(
+    found: &Found,
+    missing: &[&(SubjectId, PathBuf)],
+    items: &[&Item],
+    prepared: &[Prepared],
+    named: bool,
+) -> Vec<String> {
     let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };
     let mut notes = found.notes.clone();
     if !found.excluded.is_empty() {
@@ -107,8 +141,8 @@ fn notes(found: &Found, items: &[&Item], prepared: &[Prepared], named: bool) -> 
             found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
         notes.push(format!("left out: {}", each.join(", ")));
     }
-    if let Some(path) = found.missing.first() {
-        let (n, first) = (found.missing.len(), first(path.display().to_string()));
+    if let Some((_, path)) = missing.first() {
+        let (n, first) = (missing.len(), first(path.display().to_string()));
         notes.push(format!("{n} files of people who are there are missing{first}"));
     }
     let (short, unknown): (usize, usize) =

@@ -1,9 +1,9 @@
 //! From a data set on disk to trials: the same way for all of them.
 
 mod cache;
-mod load;
+pub(crate) mod load;
 pub(crate) mod memory;
-mod options;
+pub(crate) mod options;
 mod prepare;
 mod work;
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cache::Cache;
+use super::memory;
 use crate::error::{Error, Result};
 
 /// How data are loaded. The default keeps nothing and tells nobody.
@@ -34,25 +35,30 @@ impl LoadOptions<'_> {
         pool.install(work)
     }
 
+    /// Bytes that recordings in work may take together.
+    pub(crate) fn bound(&self) -> u64 {
+        self.memory.unwrap_or_else(memory::usual_bound)
+    }
+
     /// Refuses to go on where the user asked to stop.
-    pub(super) fn go_on(&self) -> Result<()> {
+    pub(crate) fn go_on(&self) -> Result<()> {
         if self.stop.is_some_and(|stop| stop()) { Err(Error::Stopped) } else { Ok(()) }
     }
 }
 
 /// Counts recordings that are done, and tells.
-pub(super) struct Count<'a> {
+pub(crate) struct Count<'a> {
     done: AtomicUsize,
     all: usize,
     options: &'a LoadOptions<'a>,
 }
 
 impl<'a> Count<'a> {
-    pub(super) fn new(all: usize, options: &'a LoadOptions<'a>) -> Count<'a> {
+    pub(crate) fn new(all: usize, options: &'a LoadOptions<'a>) -> Count<'a> {
         Count { done: AtomicUsize::new(0), all, options }
     }
 
-    pub(super) fn one_more(&self) {
+    pub(crate) fn one_more(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = self.options.progress {
             progress(done, self.all);

@@ -82,6 +82,9 @@ impl Recordings {
                 Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
                     let layout =
                         Layout { channels, samples, rate_hz, start_s, classes: labels.classes.clone() };
+                    if !pipeline.window_inside(&layout).map_err(refuse)? {
+                        return Err(outside(item, pipeline, &layout));
+                    }
                     let (trials, unknown) =
                         epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
                     all.unknown += unknown;
@@ -96,6 +99,17 @@ impl Recordings {
             }
         }
         Ok(all)
+    }
+}
+
+/// Trials that are cut already and do not reach as far as the window.
+fn outside(item: &Item, pipeline: &Pipeline, layout: &Layout) -> Error {
+    let [from, to] = pipeline.window_s;
+    let (start, end) = (layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz);
+    Error::Content {
+        path: item.file().to_path_buf(),
+        message: format!("the window from {from} s to {to} s is not inside the trials, {start} s to {end} s"),
+        hint: Some(format!("give a window inside of them: `window_s = [{start}, {end}]` in `[pipeline]`")),
     }
 }
 

@@ -67,9 +67,8 @@ impl<'a> Work<'a> {
             Ok(done)
         };
         let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
-        let bound = self.options.memory.unwrap_or_else(memory::usual_bound);
         let mut all = Vec::with_capacity(items.len());
-        for part in memory::parts(&needs, bound) {
+        for part in memory::parts(&needs, self.options.bound()) {
             all.append(&mut items[part].par_iter().map(one).collect::<Result<Vec<Done>>>()?);
         }
         Ok(all)

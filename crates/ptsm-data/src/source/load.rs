@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::{Pipeline, SubjectId, Trials};
 
 use super::Source;
-use super::people::{people, places};
+use super::people::{Person, people, places};
 use crate::arrays::{self, Arrays, Wanted};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
@@ -26,11 +26,11 @@ pub struct Loaded {
     pub notes: Vec<String>,
     /// A short name of the source.
     pub name: String,
-    /// A hash of the data (of the settings, where they are simulated) and the pipeline, in hexadecimal. The choice of
-    /// subjects is not part of it.
+    /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen people
+    /// where they are recordings, of the settings where they are simulated.
     pub fingerprint: String,
-    /// For each person a hash that recognises the same person's trials under another number, file name, folder or scaling.
-    pub people: BTreeMap<SubjectId, String>,
+    /// What everybody is recognised by under another number, file name, folder or choice.
+    pub people: BTreeMap<SubjectId, Person>,
     /// What is known because it was made, for the channels and samples of these trials.
     pub truth: Option<Truth>,
 }
@@ -119,7 +119,11 @@ impl Source {
             .value(cohort)?
             .value(&pipeline)?
             .hex();
-        let people = people(trials.info(), &places(&trials));
+        let mut people = people(trials.info(), &places(&trials));
+        // Whoever has the same number in a cohort of the same seed has the same head, whatever the other settings are.
+        for (subject, person) in &mut people {
+            person.is_called(&subject.0.to_string(), &format!("simulated {}", cohort.seed));
+        }
         let truth = Some(cohort.truth_in(trials.layout()));
         Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth })
     }
@@ -133,7 +137,7 @@ impl Source {
         subjects: Option<&SubjectList>,
     ) -> Result<Loaded> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
-        let Arrays { trials, mut notes } = arrays;
+        let Arrays { trials, mut notes, labels } = arrays;
         let given = pipeline
             .cloned()
             .unwrap_or_else(|| Pipeline { window_s: window_s(&trials), ..Pipeline::default() });
@@ -154,8 +158,11 @@ impl Source {
             fingerprint = fingerprint.file(file)?;
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        let people = people(trials.info(), &places(&trials));
-        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth: None })
+        let (mut people, name) = (people(trials.info(), &places(&trials)), self.name());
+        for (subject, label) in &labels {
+            people.entry(*subject).and_modify(|person| person.is_called(label, &name));
+        }
+        Ok(Loaded { trials, pipeline, notes, name, fingerprint, people, truth: None })
     }
 }
 

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 pub use load::Loaded;
 pub(crate) use load::choose;
+pub use people::Person;
 pub(crate) use people::{people, places};
 
 use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
+use crate::nearest::meant;
 use crate::recordings::Recordings;
 use crate::simulate::Cohort;
 
@@ -104,12 +106,7 @@ impl Source {
             ));
         }
         let known: Vec<String> = sources().into_iter().map(|entry| entry.id).collect();
-        let nearest = known
-            .iter()
-            .map(|known| (strsim::normalized_damerau_levenshtein(stem(known), id), known))
-            .filter(|(likeness, _)| *likeness >= 0.5)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let meant = nearest.map_or_else(String::new, |(_, id)| format!("is `{id}` meant? "));
+        let meant = meant(id, known.iter().map(|known| (stem(known), known.as_str())));
         Err(refuse(
             "there is no data set, file or folder of this name",
             format!(

@@ -1,17 +1,50 @@
 //! Whether two people are the same person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_signal::{SubjectId, Trial, Trials};
 
-/// A hash of each person's trials, in hexadecimal. It stays the same under another number, file name, folder, order of trials or
-/// scaling: all that goes into it is where in each trial (channel and sample) the largest value is, whatever its sign.
-pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, String> {
-    let mut all: BTreeMap<SubjectId, Vec<u64>> = BTreeMap::new();
-    for (trial, &place) in trials.iter().zip(places) {
-        all.entry(trial.subject).or_default().push(place);
+/// What a person is recognised by: hashes, never a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Person {
+    /// A hash of all trials that were loaded. It stays the same under another number, file name, folder, order of trials or scaling.
+    pub trials: String,
+    /// That, the same of every session alone, of the contents of every recording and, where a data set tells whom a number or a
+    /// label stands for, of this: whoever shares one of them is the same person.
+    pub hashes: BTreeSet<String>,
+}
+
+impl Person {
+    /// Whether one of these hashes is of this person.
+    pub fn is_among(&self, hashes: &BTreeSet<String>) -> bool {
+        !self.hashes.is_disjoint(hashes)
     }
-    all.into_iter().map(|(subject, places)| (subject, hash(places))).collect()
+
+    /// The person is known by their label, or their number, among the people of a data set.
+    pub(crate) fn is_called(&mut self, label: &str, among: &str) {
+        let parts = [among, label].map(|text| *blake3::hash(text.as_bytes()).as_bytes());
+        self.hashes.insert(short(blake3::hash(parts.as_flattened())));
+    }
+
+    /// The person is known by the contents of a recording.
+    pub(crate) fn is_in(&mut self, contents: blake3::Hash) {
+        self.hashes.insert(short(contents));
+    }
+}
+
+/// People by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
+/// sign.
+pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, Person> {
+    let mut all: BTreeMap<SubjectId, BTreeMap<u32, Vec<u64>>> = BTreeMap::new();
+    for (trial, &place) in trials.iter().zip(places) {
+        all.entry(trial.subject).or_default().entry(trial.session).or_default().push(place);
+    }
+    let person = |sessions: BTreeMap<u32, Vec<u64>>| {
+        let trials = hash(sessions.values().flatten().copied().collect());
+        let hashes = sessions.into_values().map(hash).chain([trials.clone()]).collect();
+        Person { trials, hashes }
+    };
+    all.into_iter().map(|(subject, sessions)| (subject, person(sessions))).collect()
 }
 
 /// Where the largest value of each trial is.
@@ -32,5 +65,10 @@ fn largest(signal: &[f32]) -> usize {
 fn hash(mut places: Vec<u64>) -> String {
     places.sort_unstable();
     let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_le_bytes()).collect();
-    blake3::hash(&bytes).to_hex()[..32].to_string()
+    short(blake3::hash(&bytes))
+}
+
+/// Enough of a hash to tell all people there are apart.
+fn short(hash: blake3::Hash) -> String {
+    hash.to_hex()[..16].to_string()
 }

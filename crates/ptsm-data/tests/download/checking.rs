@@ -71,7 +71,7 @@ fn a_file_in_its_place_that_is_damaged_is_replaced() {
     assert_eq!(fs::read(place.path(0)).unwrap(), b"damaged");
 }
 
-/// Changes a file's contents so that size and time do not tell.
+/// Changes a file's contents so that its size and when it was written do not tell.
 fn change_secretly(place: &Place, file: usize) {
     let path = place.path(file);
     let time = fs::metadata(&path).unwrap().modified().unwrap();
@@ -81,11 +81,13 @@ fn change_secretly(place: &Place, file: usize) {
 }
 
 #[test]
-fn a_file_that_was_checked_is_not_read_again() {
+fn a_file_that_was_replaced_with_its_old_time_is_checked_again() {
     let place = Place::new(1, 10_000);
     place.succeed();
-    change_secretly(&place, 0);
     assert_eq!(statuses(&place.run()), ["present"]);
+    // On other systems nothing tells that it was changed.
+    change_secretly(&place, 0);
+    assert_eq!(statuses(&place.run()), [if cfg!(unix) { "downloaded" } else { "present" }]);
     // Another checksum than the one it was checked by.
     fs::write(place.path(0), &place.contents[0]).unwrap();
     place.succeed();

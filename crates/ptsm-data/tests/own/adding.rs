@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Added, Source, SubjectList, add_folder};
+use ptsm_data::{Added, LoadOptions, Source, SubjectList, add_folder};
 use ptsm_io::mat::{self, Value};
 use ptsm_signal::Pipeline;
 
 use crate::common::{Place, noise, plain};
 
 fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<Added> {
-    add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &|_, _| ())
+    add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &LoadOptions::default())
 }
 
 fn shared(inside: &str) -> Option<PathBuf> {
@@ -89,7 +89,7 @@ fn nothing_is_written_over_unasked() {
         error.to_string().contains("d.toml: is there already") && error.hint().unwrap().contains("--force")
     );
     assert_eq!(fs::read(place.at("d/d.toml")).unwrap(), b"mine");
-    let added = add_folder(&place.at("d"), None, true, &|_, _| ()).unwrap();
+    let added = add_folder(&place.at("d"), None, true, &LoadOptions::default()).unwrap();
     assert_eq!(added.recordings, 6);
     for (folder, to, says) in [
         ("absent", None, "there is no such folder"),
@@ -127,7 +127,9 @@ fn names_with_quotes_and_blanks_survive() {
 fn progress_is_told() {
     let place = folder();
     let heard = std::sync::Mutex::new(vec![]);
-    add_folder(&place.at("d"), None, false, &|done, all| heard.lock().unwrap().push((done, all))).unwrap();
+    let progress = |done: usize, all: usize| heard.lock().unwrap().push((done, all));
+    let options = LoadOptions { progress: Some(&progress), ..LoadOptions::default() };
+    add_folder(&place.at("d"), None, false, &options).unwrap();
     let mut heard = heard.into_inner().unwrap();
     heard.sort();
     assert_eq!(heard.last(), Some(&(heard.len(), heard.len())));
@@ -184,12 +186,13 @@ fn plain_matrices_are_found_in_matlab_files() {
 fn files_of_every_format_are_found() {
     let Some(fixtures) = shared("datasets/fixtures") else { return };
     let place = Place::new();
-    let added = add_folder(&fixtures, Some(&place.at("all.toml")), false, &|_, _| ()).unwrap();
+    let added = add_folder(&fixtures, Some(&place.at("all.toml")), false, &LoadOptions::default()).unwrap();
     assert!(added.recordings >= 8, "{added:?}");
     // They have no event in common, so which begin trials is left to whoever edits it.
     let error = Source::parse("files:all.toml", Some(place.root())).unwrap_err();
     assert!(error.to_string().contains("`[events]` names no class"), "{error}");
-    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &|_, _| ()).unwrap();
+    let bids = add_folder(&fixtures.join("bids"), Some(&place.at("b.toml")), false, &LoadOptions::default())
+        .unwrap();
     assert_eq!((bids.recordings, bids.subjects), (2, 2));
     assert!(bids.notes[0].contains("this is a BIDS folder"), "{:?}", bids.notes);
 }
@@ -199,7 +202,7 @@ fn files_of_every_format_are_found() {
 fn the_speller_is_read_after_a_small_edit() {
     let Some(data) = shared("data/p300-8ch") else { return };
     let place = Place::new();
-    let added = add_folder(&data, Some(&place.at("p300.toml")), false, &|_, _| ()).unwrap();
+    let added = add_folder(&data, Some(&place.at("p300.toml")), false, &LoadOptions::default()).unwrap();
     assert_eq!((added.recordings, added.subjects, added.unreadable.len()), (5, 5, 0));
     let codes: Vec<_> = added.events.iter().map(|c| (&*c.code, c.events, c.recordings, c.class)).collect();
     assert_eq!(codes, [("-1", 5250, 5, true), ("1", 750, 5, true)]);
@@ -220,4 +223,36 @@ fn the_speller_is_read_after_a_small_edit() {
         (raw.trials.len(), raw.trials.layout().rate_hz, raw.trials.layout().samples),
         (1200, 250.0, 200)
     );
+}
+
+/// Samples that cannot be read show who reads them.
+#[test]
+fn a_start_from_what_is_kept_reads_no_matrix() {
+    let place = Place::new();
+    fs::create_dir(place.at("m")).unwrap();
+    let matrix = |length: usize| Value::matrix(vec![length, 2], vec![1.5; 2 * length]);
+    let mut marks = vec![0.0; 400];
+    (50..350).step_by(100).for_each(|at| marks[at] = 1.0);
+    let save = |samples: &Value| {
+        let rate = Value::row(vec![100.0]);
+        let variables = [("y", samples), ("trig", &Value::row(marks.clone())), ("fs", &rate)];
+        mat::write(&place.at("m/s1.mat"), &variables).unwrap();
+    };
+    save(&matrix(400));
+    add(&place, "m", None).unwrap();
+    let text = fs::read_to_string(place.at("m/m.toml")).unwrap();
+    assert!(text.contains("channels = [\"ch1\", \"ch2\"]"), "{text}");
+    let Source::Recordings(recordings) = place.source("files:m/m.toml", &[]).unwrap() else { panic!("none") };
+    assert_eq!(recordings.find().unwrap().items[0].memory, 400 * 2 * 16);
+    // What is found out from the header alone does not see that the samples are others.
+    save(&matrix(300));
+    assert_eq!(recordings.set().find(place.root(), recordings.options()).unwrap().items.len(), 1);
+    place.source("files:m/m.toml", &[]).unwrap().pipeline().unwrap();
+    let (error, hint) = place.refused("files:m/m.toml", &[]);
+    assert!(
+        error.contains("its triggers are 400 numbers for 300 samples") && hint.contains("triggers"),
+        "{error}"
+    );
+    save(&Value::matrix(vec![400, 3], vec![1.5; 1200]));
+    assert!(place.refused("files:m/m.toml", &[]).0.contains("2 names of channels do not fit its 3 channels"));
 }

@@ -1,10 +1,11 @@
 //! BIDS folders: one made by other programs, and hand-made ones for every rule.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::common::{Place, channels, labels, plain};
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Cache, LoadOptions, Source, SubjectList};
+use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
 use ptsm_signal::{Pick, Pipeline, SubjectId};
 
 const EVENTS: &str = "onset\tduration\ttrial_type\n1\t1\tleft\n4\t1\tright\n";
@@ -218,8 +219,8 @@ fn what_cannot_be_read_is_told() {
     };
     let found = recordings.find().unwrap();
     assert_eq!(found.items.len(), 2);
-    let missing =
-        ["sub-03/eeg/sub-03_task-mi_eeg.edf", "sub-02/eeg/sub-02_task-gone_eeg.edf"].map(PathBuf::from);
+    let missing = [(3, "sub-03/eeg/sub-03_task-mi_eeg.edf"), (2, "sub-02/eeg/sub-02_task-gone_eeg.edf")];
+    let missing = missing.map(|(subject, path)| (SubjectId(subject), PathBuf::from(path)));
     assert_eq!(found.missing, missing);
     for part in [
         "3 recordings are of an unsupported kind or have no header: .EDF.gz, .cnt, .eeg",
@@ -233,12 +234,86 @@ fn what_cannot_be_read_is_told() {
         names,
         [
             "sub-02_task-mi_eeg.vhdr",
+            "sub-02_task-mi_events.tsv",
             "sub-02_task-mi_eeg.eeg",
-            "sub-02_task-mi_eeg.vmrk",
-            "sub-02_task-mi_events.tsv"
+            "sub-02_task-mi_eeg.vmrk"
         ]
     );
     assert_eq!((second.subject, second.memory), (SubjectId(2), 8000));
+}
+
+/// Everybody who was learnt from.
+fn known(loaded: &Loaded) -> BTreeSet<String> {
+    loaded.people.values().flat_map(|person| person.hashes.clone()).collect()
+}
+
+/// Who of them was learnt from.
+fn met(loaded: &Loaded, known: &BTreeSet<String>) -> Vec<u32> {
+    loaded.people.iter().filter(|(_, person)| person.is_among(known)).map(|(subject, _)| subject.0).collect()
+}
+
+#[test]
+fn people_are_recognised_by_their_labels_in_another_session() {
+    let place = Place::new();
+    let add = |person: &str, session: &str| {
+        let name = format!("data/sub-{person}/ses-{session}/eeg/sub-{person}_ses-{session}_task-mi");
+        place.recording(&format!("{name}_eeg"), &["C3", "C4"], &[]);
+        place.write(&format!("{name}_events.tsv"), EVENTS);
+    };
+    ["ben", "eve"].iter().for_each(|person| add(person, "1"));
+    let before = known(&place.load("bids:data", &[]).unwrap());
+    // They come again, and somebody who changes everybody's number.
+    ["ada", "ben", "eve"].iter().for_each(|person| add(person, "2"));
+    let later = place.load("bids:data", &[("sessions", "2")]).unwrap();
+    assert_eq!(met(&later, &before), [2, 3]);
+    // A folder called otherwise is another one, unless it says which it is.
+    std::fs::rename(place.at("data"), place.at("moved")).unwrap();
+    assert!(met(&place.load("bids:moved", &[("sessions", "2")]).unwrap(), &before).is_empty());
+    place.write("moved/dataset_description.json", r#"{"Name": "Hands"}"#);
+    let before = known(&place.load("bids:moved", &[("sessions", "1")]).unwrap());
+    std::fs::rename(place.at("moved"), place.at("data")).unwrap();
+    assert_eq!(met(&place.load("bids:data", &[("sessions", "2")]).unwrap(), &before), [2, 3]);
+    assert!(before.iter().all(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())));
+}
+
+#[test]
+fn people_are_recognised_by_their_recordings_under_any_name() {
+    let place = two();
+    let before = known(&place.load("bids:data", &[]).unwrap());
+    // Samples of the second under another name, beside a header that is the same for both; other events, another window.
+    for (name, person) in [("x", "02"), ("y", "none")] {
+        place.recording(name, &["C3", "C4"], &[(500, "go"), (700, "go")]);
+        let samples = place.at(&format!("data/sub-{person}/eeg/sub-{person}_task-mi_eeg.eeg"));
+        std::fs::copy(samples, place.at(&format!("{name}.eeg"))).ok();
+    }
+    let entry =
+        |name: &str, subject: u32| format!("[[recording]]\nfile = \"{name}.vhdr\"\nsubject = {subject}\n");
+    let manifest = format!("[events]\ngo = \"*go\"\n{}{}", entry("x", 1), entry("y", 2));
+    place.write("m.toml", manifest);
+    let shorter = Pipeline { window_s: [0.0, 0.5], ..plain() };
+    let loaded = place.source("files:m.toml", &[]).unwrap().load(Some(&shorter), None).unwrap();
+    assert_eq!(met(&loaded, &before), [1]);
+}
+
+/// Without its table a recording would have other events, or none.
+#[cfg(unix)]
+#[test]
+fn tables_that_are_not_fetched_are_told_where_they_are_needed() {
+    for table in ["sub-02/eeg/sub-02_task-mi_events.tsv", "sub-02/eeg/sub-02_task-mi_eeg.json"] {
+        let place = two();
+        let path = place.at("data").join(table);
+        std::fs::remove_file(&path).ok();
+        std::os::unix::fs::symlink("../../.git/annex/objects/x", &path).unwrap();
+        let (error, hint) = place.refused("bids:data", &[]);
+        let said = format!("{table}: content not fetched");
+        assert!(error.contains(&said) && hint.contains("datalad get"), "{error} {hint}");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "/annex/objects/MD5E-s1--abc.tsv\n").unwrap();
+        assert!(place.refused("bids:data", &[]).0.contains(&said));
+        // Whom it is not about can be read.
+        let one: SubjectList = "1".parse().unwrap();
+        place.source("bids:data", &[]).unwrap().load(Some(&plain()), Some(&one)).unwrap();
+    }
 }
 
 #[cfg(unix)]
@@ -320,12 +395,19 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
     assert_eq!((layout.start_s, layout.samples, layout.rate_hz), (-0.25, 200, 200.0));
     assert_eq!((loaded.pipeline.window_s, loaded.pipeline.band), ([-0.25, 0.75], None));
     // The last sample of the first trial's last channel, before scaling.
-    let plain = place.load("bids:d", &[]).unwrap();
+    let (error, hint) = place.refused("bids:d", &[]);
+    assert!(
+        error.contains("the window from 0 s to 1 s is not inside the trials, -0.25 s to 0.75 s"),
+        "{error}"
+    );
+    assert!(hint.contains("window_s = [-0.25, 0.75]"), "{hint}");
+    let plain = Pipeline { window_s: [-0.25, 0.75], ..plain() };
+    let plain = place.source("bids:d", &[]).unwrap().load(Some(&plain), None).unwrap();
     assert_eq!(plain.trials.signal(0)[2 * 200 + 199], 11.0);
     let Source::Recordings(recordings) = place.source("bids:d", &[]).unwrap() else {
         panic!("no recordings")
     };
-    let report = ptsm_data::check::check(&recordings, None, false, &|_, _| ()).unwrap();
+    let report = ptsm_data::check::check(&recordings, None, false, &LoadOptions::default()).unwrap();
     assert_eq!(report.people[0].trials.iter().sum::<usize>(), 2);
     assert_eq!(report.problems[0].kind, ptsm_data::check::ProblemKind::Doubled);
 }

@@ -3,7 +3,7 @@
 use std::f32::consts::TAU;
 
 use ptsm_data::check::{Problem, ProblemKind, Report, check};
-use ptsm_data::{Source, SubjectList};
+use ptsm_data::{LoadOptions, Source, SubjectList};
 use ptsm_signal::SubjectId;
 
 use crate::common::{Place, noise};
@@ -46,7 +46,7 @@ fn checked(place: &Place) -> Report {
 fn checked_as(place: &Place, id: &str, subjects: Option<&str>, labels: bool) -> Report {
     let Source::Recordings(recordings) = place.source(id, &[]).unwrap() else { panic!("no recordings") };
     let subjects: Option<SubjectList> = subjects.map(|list| list.parse().unwrap());
-    check(&recordings, subjects.as_ref(), labels, &|_, _| ()).unwrap()
+    check(&recordings, subjects.as_ref(), labels, &LoadOptions::default()).unwrap()
 }
 
 /// The one thing that is wrong, which is of the second person.
@@ -86,8 +86,11 @@ fn missing_and_unreadable_files_are_damage() {
     let report = checked(&place);
     let kinds: Vec<_> = report.problems.iter().map(|p| (p.kind, p.damage)).collect();
     assert_eq!(kinds, [(ProblemKind::Missing, true), (ProblemKind::Unreadable, true)]);
-    assert_eq!(report.problems[0].cases[0].place, "gone.edf");
-    assert!(report.problems[1].cases[0].detail.contains("p2.vhdr"));
+    assert_eq!(report.problems[0].cases[0].place, "S09");
+    assert!(
+        report.problems[1].cases[0].detail.starts_with("*.vhdr, ")
+            || report.problems[1].cases[0].detail.starts_with("*.vhdr: ")
+    );
     let second = &report.people[1];
     assert_eq!((second.recordings, second.problems, second.trials.clone()), (0, 1, vec![0, 0]));
     assert!(report.damaged());
@@ -228,8 +231,72 @@ fn progress_counts_recordings() {
         panic!("no recordings")
     };
     let heard = std::sync::Mutex::new(vec![]);
-    check(&recordings, None, false, &|done, all| heard.lock().unwrap().push((done, all))).unwrap();
+    let progress = |done: usize, all: usize| heard.lock().unwrap().push((done, all));
+    let options = LoadOptions { progress: Some(&progress), ..LoadOptions::default() };
+    check(&recordings, None, false, &options).unwrap();
     let mut heard = heard.into_inner().unwrap();
     heard.sort();
     assert_eq!(heard, [(1, 4), (2, 4), (3, 4), (4, 4)]);
+}
+
+#[test]
+fn names_of_files_that_are_missing_or_damaged_are_told_only_on_request() {
+    let place = people(|_| (), "[[recording]]\nfile = \"p5.vhdr\"\nsubject = 5\n");
+    std::fs::remove_file(place.at("p3.eeg")).unwrap();
+    for id in ["files:m.toml", "bids:d"] {
+        if id == "bids:d" {
+            for person in ["p3", "p4"] {
+                let name = format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg");
+                place.signal(&name, &NAMES, &[(100, "S  1"), (900, "S  2")], 100.0, &good(1));
+            }
+            std::fs::remove_file(place.at("d/sub-p3/eeg/sub-p3_task-x_eeg.eeg")).unwrap();
+            place.write("d/sub-p5/eeg/sub-p5_task-x_eeg.edf", "/annex/objects/MD5E-s1--abc.edf\n");
+        }
+        let quiet = checked_as(&place, id, None, false);
+        let kinds: Vec<_> = quiet.problems.iter().take(2).map(|problem| problem.kind).collect();
+        assert_eq!(kinds, [ProblemKind::Missing, ProblemKind::Unreadable]);
+        let text = format!("{:?} {:?}", quiet.problems, quiet.notes);
+        assert!(!text.contains("p3") && !text.contains("p5"), "{text}");
+        assert!(text.contains("*.vhdr: its samples are not there; looked for `*.eeg`"), "{text}");
+        let told = format!("{:?}", checked_as(&place, id, None, true).problems);
+        assert!(told.contains("p5") && told.contains("p3"), "{told}");
+    }
+}
+
+#[test]
+fn files_of_people_nobody_asked_for_may_be_missing() {
+    let more = "[[recording]]\nfile = \"gone.vhdr\"\nsubject = 1\nrun = 2\n";
+    let place = people(|_| (), more);
+    let missing = |subjects| {
+        let report = checked_as(&place, "files:m.toml", subjects, false);
+        report.problems.iter().filter(|p| p.kind == ProblemKind::Missing).count()
+    };
+    assert_eq!((missing(None), missing(Some("1-2")), missing(Some("2-4"))), (1, 1, 0));
+    let source = place.source("files:m.toml", &[]).unwrap();
+    let notes = |list: &str| source.load(None, Some(&list.parse().unwrap())).unwrap().notes;
+    assert!(notes("1")[0].contains("1 files of people who are there are missing") && notes("2").is_empty());
+}
+
+#[test]
+fn a_check_works_with_the_threads_it_is_given_and_stops_when_told_to() {
+    let place = people(|_| (), "");
+    let Source::Recordings(recordings) = place.source("files:m.toml", &[]).unwrap() else {
+        panic!("no recordings")
+    };
+    let threads = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    let progress = |_: usize, _: usize| {
+        threads.lock().unwrap().insert(rayon::current_num_threads());
+    };
+    let options = LoadOptions {
+        threads: Some(3),
+        memory: Some(1),
+        progress: Some(&progress),
+        ..LoadOptions::default()
+    };
+    check(&recordings, None, false, &options).unwrap();
+    assert_eq!(threads.into_inner().unwrap(), [3].into());
+    let options = LoadOptions { stop: Some(&|| true), ..LoadOptions::default() };
+    assert!(matches!(check(&recordings, None, false, &options), Err(ptsm_data::Error::Stopped)));
+    let added = ptsm_data::add_folder(place.root(), Some(&place.at("n.toml")), false, &options);
+    assert!(matches!(added, Err(ptsm_data::Error::Stopped)));
 }

@@ -5,4 +5,5 @@ mod adding;
 mod bids;
 mod checking;
 mod common;
+mod keeping;
 mod manifest;

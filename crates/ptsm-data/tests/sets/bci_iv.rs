@@ -6,7 +6,7 @@ use ptsm_io::mat::Value;
 use ptsm_signal::Pipeline;
 
 use super::common::{
-    bare, cell, counts, found, load, noise, notes, refused, save, text, texts, tree, whose, with_field,
+    bare, cell, counts, found, load, noise, notes, paths, refused, save, text, texts, tree, whose, with_field,
 };
 
 /// A run: trials begin so many samples after the first, counted from 0, with a class and the expert's mark.
@@ -73,7 +73,7 @@ fn the_fixture_has_two_runs_with_trials() {
     // Four seconds after the cue are not there for the second trial.
     let loaded = load(id, folder.path(), &[], None).unwrap();
     assert_eq!((loaded.trials.len(), loaded.trials.layout().samples), (2, 1000));
-    assert_eq!(found(id, folder.path(), &[]).missing, [Path::new("A01E.mat")]);
+    assert_eq!(paths(&found(id, folder.path(), &[])), [Path::new("A01E.mat")]);
 }
 
 #[test]

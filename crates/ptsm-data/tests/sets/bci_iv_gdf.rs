@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptsm_io::mat::Value;
 
-use super::common::{bare, found, load, notes, refused, save, whose};
+use super::common::{bare, found, load, notes, paths, refused, save, whose};
 use super::gdf_made::{self, File, Made};
 
 const RATE: usize = 250;
@@ -112,7 +112,7 @@ fn training_files_tell_their_classes() {
     let usual = load(id, folder.path(), &[("artifacts", "drop")], None).unwrap();
     assert_eq!(whose(&usual).len(), 3);
     assert!(notes(&usual).contains("A01T.gdf: 1 trials an expert marked are left out"), "{}", notes(&usual));
-    assert_eq!(found(id, folder.path(), &[]).missing, [Path::new("BCICIV_2a_gdf/A01E.gdf")]);
+    assert_eq!(paths(&found(id, folder.path(), &[])), [Path::new("BCICIV_2a_gdf/A01E.gdf")]);
 }
 
 #[test]
@@ -201,8 +201,10 @@ fn five_sessions_of_2b_and_when_the_cue_comes() {
     let loaded = load(id, folder.path(), &[], None).unwrap();
     assert_eq!(whose(&loaded), [(1, 1, 1, "right_hand"), (1, 4, 1, "left_hand")]);
     assert!(notes(&loaded).contains("the cue comes 3 s after the start of a trial, as GDF files tell"));
-    let missing = found(id, folder.path(), &[]).missing;
-    assert_eq!(missing, ["B0102T.gdf", "B0103T.gdf", "B0105E.gdf"].map(Path::new));
+    assert_eq!(
+        paths(&found(id, folder.path(), &[])),
+        ["B0102T.gdf", "B0103T.gdf", "B0105E.gdf"].map(Path::new)
+    );
     assert_eq!(found(id, folder.path(), &[("session", "4")]).items.len(), 1);
     save_gdf(&folder.path().join("B0101T.gdf"), &labels, 12, &trial(500, 770), &[]);
     let loaded = load(id, folder.path(), &[], None).unwrap();

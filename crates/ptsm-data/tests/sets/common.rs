@@ -43,6 +43,11 @@ pub(crate) fn found(id: &str, root: &Path, with: &[(&str, &str)]) -> Found {
     recordings.set().find(root, recordings.options()).unwrap()
 }
 
+/// Paths of what is missing.
+pub(crate) fn paths(found: &Found) -> Vec<&Path> {
+    found.missing.iter().map(|(_, path)| path.as_path()).collect()
+}
+
 /// The default pipeline of what was chosen.
 pub(crate) fn pipeline(id: &str, with: &[(&str, &str)]) -> Pipeline {
     let recordings = recordings(id, Path::new("."), with);

@@ -219,3 +219,28 @@ fn a_file_of_another_data_set_is_refused() {
     assert!(error.contains("S1.mat: has no variable `trials` or `preproc_trials`; it has `data`"), "{error}");
     assert!(hint.contains("another data set"), "{hint}");
 }
+
+#[test]
+fn notes_of_a_file_without_a_wanted_trial_are_told() {
+    let folder = folder_of("trials", vec![trial(9, "L", 3, 10)]);
+    let cells = Value::Cell { dims: vec![1, 3], values: trials() };
+    save(&folder.path().join("S4.mat"), &[("trials", &cells)]);
+    let loaded = load(ID, folder.path(), &[], Some(&bare([0.0, 1.0]))).unwrap();
+    assert!(loaded.trials.subjects().len() == 1 && loaded.trials.len() == 23, "{}", loaded.trials.len());
+    let notes = notes(&loaded);
+    assert!(notes.contains("S3.mat: no trial is of the experiments that were chosen"), "{notes}");
+    assert!(notes.contains("1 recordings have no trial"), "{notes}");
+}
+
+#[test]
+fn what_the_authors_script_wrote_is_not_taken_for_the_published_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("preprocessed_data")).unwrap();
+    let made = folder_of("preproc_trials", trials());
+    std::fs::copy(made.path().join("S3.mat"), folder.path().join("preprocessed_data/S3.mat")).unwrap();
+    let recordings = super::common::recordings(ID, folder.path(), &[]);
+    assert_eq!(found(ID, folder.path(), &[]).items.len(), 1);
+    let one = "3".parse().unwrap();
+    let download = ptsm_data::download::Download::plan(&recordings, Some(&one)).unwrap();
+    assert_eq!(download.files()[0].found, None);
+}

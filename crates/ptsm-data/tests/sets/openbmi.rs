@@ -5,7 +5,7 @@ use std::path::Path;
 use ptsm_io::mat::{Numbers, Value};
 use ptsm_signal::{Pick, Pipeline};
 
-use super::common::{bare, cell, found, load, notes, refused, text, texts, tree, whose, with_field};
+use super::common::{bare, cell, found, load, notes, paths, refused, text, texts, tree, whose, with_field};
 use super::openbmi_made::{CHANNELS, Phase, save_file};
 
 const ID: &str = "openbmi-mi";
@@ -49,7 +49,7 @@ fn every_layout_is_found() {
         assert_eq!(items, [(1, "EEG_MI_train"), (2, "EEG_MI_test")]);
         assert_eq!(there.items[0].files, [folder.path().join(place)]);
         let missing = place.replace("session1", "session2").replace("sess01", "sess02");
-        assert_eq!(there.missing, [Path::new(&missing)]);
+        assert_eq!(paths(&there), [Path::new(&missing)]);
         assert_eq!(load(ID, folder.path(), &[], Some(&bare([0.0, 0.2]))).unwrap().trials.len(), 4);
         // The other experiments have files of other names.
         assert!(found("openbmi-erp", folder.path(), &[]).items.is_empty());
@@ -149,7 +149,9 @@ fn where_trials_begin_is_read_off_the_data() {
         let folder = folder(&with_field(&value, "smt", smt));
         let loaded = load(ID, folder.path(), &[("phase", "offline")], Some(&bare([0.0, 4.0]))).unwrap();
         assert_eq!(loaded.trials.to_vec(), from_one.trials.to_vec());
-        assert!(notes(&loaded).contains(says), "{}", notes(&loaded));
+        let notes = notes(&loaded);
+        let named = notes.contains("sess01_subj07_EEG_MI.mat, EEG_MI_train: `t` is taken to count");
+        assert!(notes.contains(says) && named, "{notes}");
     }
 }
 
@@ -267,4 +269,22 @@ fn a_file_of_another_experiment_is_refused() {
     super::common::save(&name, &[("EEG_MI_train", &text("hello")), ("EEG_MI_test", &value)]);
     let (error, _) = refused(ID, folder.path(), &[("phase", "offline")]);
     assert!(error.contains("`EEG_MI_train` is the text `hello`, not a struct"), "{error}");
+}
+
+#[test]
+fn people_are_the_same_in_both_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    for (session, subject) in [(1, 7), (2, 7), (2, 8)] {
+        let phase = Phase::imagery(u64::from(10 * session + subject)).value();
+        save_file(folder.path(), "MI", session, subject, [&phase, &phase]);
+    }
+    let people = |session: &str| {
+        load(ID, folder.path(), &[("session", session)], Some(&bare([0.0, 0.2]))).unwrap().people
+    };
+    let (first, second) = (people("1"), people("2"));
+    let [seven, eight] = [7, 8].map(ptsm_signal::SubjectId);
+    assert_ne!(first[&seven].trials, second[&seven].trials);
+    assert!(
+        second[&seven].is_among(&first[&seven].hashes) && !second[&eight].is_among(&first[&seven].hashes)
+    );
 }

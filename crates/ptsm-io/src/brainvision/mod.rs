@@ -27,8 +27,9 @@ pub fn open(path: &Path) -> Result<Opened> {
     let data = files::samples(path, head.data_file.as_deref(), &mut head.notes)?;
     let markers = files::markers(path, head.marker_file.as_deref(), &mut head.notes);
     let marker_bytes = markers.as_deref().map(Bytes::open).transpose()?;
-    let markers = markers.as_deref().zip(marker_bytes.as_deref());
-    assemble(&place, head, markers, (&Place::from(&*data), Bytes::open(&data)?))
+    let parts = markers.as_deref().zip(marker_bytes.as_deref());
+    let opened = assemble(&place, head, parts, (&Place::from(&*data), Bytes::open(&data)?))?;
+    Ok(opened.with_files([data].into_iter().chain(markers)))
 }
 
 /// Opens a recording whose three parts are in memory; the names of files in the header are not looked at. `path` is what errors

@@ -14,7 +14,7 @@ mod fields;
 mod samples;
 mod sizes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::fields::{Data, Fields};
@@ -26,7 +26,13 @@ use crate::opened::{Header, Opened, Samples};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<Opened> {
-    read(Bytes::open(path)?, &path.into(), &|name| beside(path, name))
+    let found = std::cell::OnceCell::new();
+    let find = |name: &str| {
+        let file = beside(path, name)?;
+        Bytes::open(found.get_or_init(|| file))
+    };
+    let opened = read(Bytes::open(path)?, &path.into(), &find)?;
+    Ok(opened.with_files(found.into_inner()))
 }
 
 /// The same from bytes; `place` is for messages.
@@ -105,11 +111,11 @@ fn outside(
 }
 
 /// The file with the samples: the one that is named or, where both files were renamed, the one with the name of the `.set`.
-fn beside(set: &Path, name: &str) -> Result<Bytes> {
+fn beside(set: &Path, name: &str) -> Result<PathBuf> {
     let named = Some(set.with_file_name(name)).filter(|_| !name.is_empty());
     let renamed = set.with_extension("fdt");
     match named.iter().chain([&renamed]).find(|path| path.is_file()) {
-        Some(path) => Bytes::open(path),
+        Some(path) => Ok(path.clone()),
         None => {
             let message = format!("has its samples in `{name}`, which is not there");
             let hint = format!("put it into the same folder, under that name or as `{}`", renamed.display());

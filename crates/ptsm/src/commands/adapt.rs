@@ -52,7 +52,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     adapted_run.command = "adapt".into();
     adapted_run.adapted = Some(AdaptedFile {
         subject: id,
-        person: input.people.get(&id).cloned().unwrap_or_default(),
+        person: input.people.get(&id).map(|person| person.trials.clone()).unwrap_or_default(),
         shots: args.shots,
         how: how.clone(),
     });

@@ -47,7 +47,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
             align: input.pipeline.alignment,
             subjects,
             validation: [].into(),
-            who: input.people.values().cloned().collect(),
+            who: input.people.values().flat_map(|person| person.hashes.clone()).collect(),
         },
         adapted: None,
         models,

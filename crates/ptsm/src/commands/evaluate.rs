@@ -148,7 +148,7 @@ fn shots(
 /// The trials of the person a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
 /// decoder, whose scores would stand beside the wrong access.
 fn adapted_to<'a>(adapted: &AdaptedFile, input: &'a Input) -> anyhow::Result<Subset<'a>> {
-    let own = input.people.iter().find(|(_, hash)| **hash == adapted.person);
+    let own = input.people.iter().find(|(_, person)| person.trials == adapted.person);
     let Some((&subject, _)) = own else {
         return Err(told(
             format!("this run is adapted to {}, whose trials these are not", adapted.subject),

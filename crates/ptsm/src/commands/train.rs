@@ -49,7 +49,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
-            who: input.people.values().cloned().collect(),
+            who: input.people.values().flat_map(|person| person.hashes.clone()).collect(),
         },
         adapted: None,
         models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],

@@ -101,7 +101,7 @@ fn damage_is_told_and_ends_with_one() {
     let outcome = place.ptsm("data check files:m.toml").run();
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     for part in [
-        "wrong: files are not there\n  rec/S03R02.edf\n",
+        "wrong: files are not there\n  S03\n",
         "wrong: recordings cannot be read\n  S04 session 1 run 1: ",
         "wrong: recordings have the same samples\n  S02 session 1 run 1: the same as S01 session 1 run 1\n",
         "  to do: ",
@@ -110,6 +110,9 @@ fn damage_is_told_and_ends_with_one() {
     }
     let error = "error: files:m.toml: files are not there (1), recordings cannot be read (1), recordings have the same samples (1)\nhint: ";
     assert!(outcome.stderr.contains(error), "{}", outcome.stderr);
+    assert!(!outcome.stdout.contains(".edf ") && !outcome.stdout.contains("rec/"), "{}", outcome.stdout);
+    let named = place.ptsm("data check files:m.toml --labels --threads 1").run();
+    assert!(named.stdout.contains("wrong: files are not there\n  rec/S03R02.edf\n"), "{}", named.stdout);
     let json = place.ptsm("data check files:m.toml --json").run();
     assert_eq!(json.code, Some(1));
     assert_eq!(json.json()["problems"][0]["kind"], "missing");

@@ -45,7 +45,7 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> 
             }
             let beside = |name: String| under(root, sibling.with_file_name(name));
             if file_name(sibling).to_lowercase().ends_with(".mat") {
-                found.missing.push(beside(set.mat(subject, half)));
+                found.missing.push((SubjectId(subject), beside(set.mat(subject, half))));
                 continue;
             }
             for session in sessions {
@@ -55,7 +55,10 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> 
                         let files = [path.clone()].into_iter().chain(labels).collect();
                         found.items.push(item(subject, session, files, 4));
                     }
-                    None => found.missing.push(beside(format!("{}.gdf", set.gdf(subject, session, half)))),
+                    None => {
+                        let name = format!("{}.gdf", set.gdf(subject, session, half));
+                        found.missing.push((SubjectId(subject), beside(name)));
+                    }
                 }
             }
         }
@@ -69,7 +72,8 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> 
         let halves = Half::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
         let halves: Vec<Half> = halves.collect();
         let all = (1..=PEOPLE).flat_map(|subject| halves.iter().map(move |&half| (subject, half)));
-        found.missing = all.map(|(subject, half)| PathBuf::from(set.mat(subject, half))).collect();
+        let file = |(subject, half)| (SubjectId(subject), PathBuf::from(set.mat(subject, half)));
+        found.missing = all.map(file).collect();
     }
     found.items.sort_by_key(|item| (item.subject, item.session));
     Ok(found)

@@ -6,14 +6,14 @@ use ptsm_signal::SubjectId;
 
 use super::{CLASSES, ID, PEOPLE};
 use crate::catalogue::disk::{file_name, files, numbers, once, size};
-use crate::catalogue::{Checksum, Found, Item, Remote};
+use crate::catalogue::{Checksum, Found, Item, Remote, UNPUBLISHED};
 use crate::error::Result;
 
 /// Looks for everybody.
 pub(super) fn find(root: &Path) -> Result<Found> {
     let mut all = files(ID, root, &[".mat"])?;
     // The authors' script writes files of the same names to a folder beside.
-    all.sort_by_key(|path| path.components().any(|part| part.as_os_str() == "preprocessed_data"));
+    all.sort_by_key(|path| path.components().any(|part| part.as_os_str() == UNPUBLISHED));
     let named = all.into_iter().filter_map(|path| {
         let [subject] = numbers("S+.mat", &file_name(&path))?[..] else { return None };
         (1..=PEOPLE).contains(&subject).then_some((subject, path))
@@ -22,7 +22,7 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     let classes = CLASSES.map(String::from).to_vec();
     let mut found = Found { classes, notes: twice.into_iter().collect(), ..Found::default() };
     if present.is_empty() {
-        found.missing = (1..=PEOPLE).map(place).collect();
+        found.missing = (1..=PEOPLE).map(|subject| (SubjectId(subject), place(subject))).collect();
     }
     found.items = present
         .into_iter()

@@ -39,16 +39,22 @@ pub(super) fn read(item: &Item, options: &Options, pipeline: &Pipeline) -> Resul
         notes.push(format!("{name}: trials have no numbers of their own and are counted from 1"));
     }
     let mut parts = vec![];
+    let wanted = |trial: &Trial<'_>| options.get("experiments") != "12" || trial.experiment != 3;
+    // Where there is nothing to cut, the first trial is there to be told of.
+    let nothing = !all.iter().any(wanted);
     for (i, trial) in all.into_iter().enumerate() {
-        if options.get("experiments") == "12" && trial.experiment == 3 {
+        if !(wanted(&trial) || nothing && i == 0) {
             continue;
         }
         let run = trial.id.filter(|_| numbered).unwrap_or(i as u32 + 1);
         check_band(path, variable, &trial, pipeline)?;
         notes.extend(trial.notes.iter().map(|note| format!("{name}, trial {run}: {note}")));
-        let recording = recording(&trial, pipeline)
+        let mut recording = recording(&trial, pipeline)
             .map_err(|error| Error::Signal { place: format!("{}, trial {run}", path.display()), error })?;
-        if recording.events.is_empty() {
+        if nothing {
+            recording.events.clear();
+            notes.push(format!("{name}: no trial is of the experiments that were chosen"));
+        } else if recording.events.is_empty() {
             notes.push(format!("{name}, trial {run}: too short for a window"));
         }
         let who = Who { subject: item.subject, session: item.session, run };

@@ -31,12 +31,16 @@ pub(super) fn find(set: &Paradigm, root: &Path, options: &Options) -> Result<Fou
         for &session in sessions(options) {
             match present.get(&(subject, session)) {
                 Some(path) => found.items.extend(items(set, subject, session, path, options)),
-                None => found.missing.push(under(root, beside(set, sibling, session, subject))),
+                None => {
+                    let path = under(root, beside(set, sibling, session, subject));
+                    found.missing.push((SubjectId(subject), path));
+                }
             }
         }
     }
     if present.is_empty() {
-        found.missing = wanted(options).map(|(subject, session)| place(set, session, subject)).collect();
+        let file = |(subject, session)| (SubjectId(subject), place(set, session, subject));
+        found.missing = wanted(options).map(file).collect();
     }
     Ok(found)
 }

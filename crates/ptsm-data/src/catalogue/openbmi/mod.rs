@@ -92,4 +92,8 @@ impl DataSet for Paradigm {
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         Ok(find::remote(self, options))
     }
+
+    fn study(&self) -> String {
+        "openbmi".into()
+    }
 }

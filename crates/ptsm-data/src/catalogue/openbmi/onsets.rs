@@ -5,6 +5,9 @@ use ptsm_io::mat::Value;
 use crate::catalogue::matlab::{Record, Samples};
 use crate::error::Result;
 
+/// What is found in the files that are published.
+pub(super) const USUAL: &str = "`t` counts samples from 1, as the trials in `smt` show";
+
 /// The first sample of each trial, counted from 0, and how that was found out.
 pub(super) fn onsets(record: &Record<'_>, x: Samples<'_>) -> Result<(Vec<usize>, String)> {
     let value = record.get("t")?;
@@ -56,7 +59,7 @@ fn base(smt: Option<&Value>, x: Samples<'_>, places: &[usize]) -> (usize, String
         [0, trials - 1].into_iter().all(|trial| [0, channels - 1].into_iter().all(|c| same(base, trial, c)))
     };
     match (fits(1), fits(0)) {
-        (true, _) => (1, "`t` counts samples from 1, as the trials in `smt` show".into()),
+        (true, _) => (1, USUAL.into()),
         (false, true) => (0, "`t` counts samples from 0, as the trials in `smt` show".into()),
         (false, false) => (
             1,

@@ -3,7 +3,7 @@
 use ptsm_signal::{Channel, Event, Pipeline, Recording, Who};
 
 use super::labels::labels;
-use super::onsets::onsets;
+use super::onsets::{USUAL, onsets};
 use super::paradigm::Paradigm;
 use crate::catalogue::channels::{OPENBMI, difference, used};
 use crate::catalogue::disk::file_name;
@@ -35,8 +35,13 @@ pub(super) fn read(set: &Paradigm, item: &Item, pipeline: &Pipeline) -> Result<P
         return Err(record.refuse("t", message));
     }
 
-    let mut notes = vec![counted];
+    // The usual thing is said once, all else of each file.
+    let mut notes: Vec<String> =
+        Some(counted.clone()).filter(|counted| counted == USUAL).into_iter().collect();
     let mut note = |text: String| notes.push(format!("{}, {}: {text}", file_name(path), item.part));
+    if counted != USUAL {
+        note(counted);
+    }
     if let Some(difference) = difference(&channels, &OPENBMI) {
         note(difference);
     }

@@ -37,9 +37,9 @@ impl Chosen {
         let classes = ["left_hand", "right_hand", "hands", "feet"];
         let classes = classes[..if four { 4 } else { 2 }].iter().map(|class| class.to_string()).collect();
         let excluded = match options.get("exclude") {
-            "default" | "105" | "" => Excluded::Known(LEAVES_105.to_vec()),
+            "default" | "105" => Excluded::Known(LEAVES_105.to_vec()),
             "103" => Excluded::Known([&LEAVES_105[..], &LEAVES_103].concat()),
-            "none" => Excluded::Known(vec![]),
+            "none" | "" => Excluded::Known(vec![]),
             list => Excluded::Listed(list.parse().map_err(|_| {
                 let hint = "give `default`, `none`, `105`, `103` or numbers and ranges such as `88,92`";
                 Options::refuse(ID, "exclude", list, hint)
@@ -96,6 +96,7 @@ mod tests {
         assert_eq!(left(&chosen(&[("exclude", "105")]).unwrap()), [88, 92, 100, 104]);
         assert_eq!(left(&chosen(&[("exclude", "103")]).unwrap()), [38, 88, 89, 92, 100, 104]);
         assert!(left(&chosen(&[("exclude", "none")]).unwrap()).is_empty());
+        assert!(left(&chosen(&[("exclude", "")]).unwrap()).is_empty());
         assert_eq!(left(&chosen(&[("exclude", "1-3,S105")]).unwrap()), [1, 2, 3, 105]);
         let error = chosen(&[("exclude", "nobody")]).err().unwrap();
         assert!(error.to_string().contains("`exclude=nobody`"), "{error}");

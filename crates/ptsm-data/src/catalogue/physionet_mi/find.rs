@@ -34,13 +34,14 @@ pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<Found> {
                 Some(path) => found.items.push(item(subject, run, path)),
                 None => {
                     let path = folder.join(format!("S{subject:03}R{run:02}.edf"));
-                    found.missing.push(under(root, path));
+                    found.missing.push((SubjectId(subject), under(root, path)));
                 }
             }
         }
     }
     if present.is_empty() {
-        found.missing = wanted(chosen).map(|(subject, run)| place(subject, run)).collect();
+        found.missing =
+            wanted(chosen).map(|(subject, run)| (SubjectId(subject), place(subject, run))).collect();
     }
     Ok(found)
 }

@@ -52,9 +52,19 @@ const FEWEST_SAMPLES: usize = 100;
 /// More numbers than these are no triggers.
 const MOST_TRIGGERS: usize = 256;
 
+/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of MATLAB files everything: packed
+/// numbers of single precision become numbers of double and of single precision.
+pub(super) fn memory(path: &Path) -> u64 {
+    if is_matlab(path) { std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)) } else { 0 }
+}
+
+fn is_matlab(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"))
+}
+
 /// Looks at a file; none where it is no recording.
 pub(super) fn look(path: &Path) -> Option<Result<Look>> {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat")) {
+    if is_matlab(path) {
         return Some(in_matlab(path));
     }
     ptsm_io::format_of(path)?;
@@ -124,10 +134,10 @@ fn in_matlab(path: &Path) -> Result<Look> {
     let names = lists.iter().find(|(_, list)| list.len() == count && count > 1);
     let unit =
         matrix(&samples.value, Some(rows)).ok().and_then(|(_, samples)| unit(&samples, length, rate_hz));
+    let numbered: Vec<String> = (1..=count).map(|at| format!("ch{at}")).collect();
     Ok(Look {
         rate_hz,
-        channels: names
-            .map_or_else(|| (1..=count).map(|at| format!("ch{at}")).collect(), |(_, list)| list.clone()),
+        channels: names.map_or_else(|| numbered.clone(), |(_, list)| list.clone()),
         length,
         events: marked.map(|m| triggers(&m.numbers)).unwrap_or_default(),
         epochs: false,
@@ -136,7 +146,7 @@ fn in_matlab(path: &Path) -> Result<Look> {
             rows: Some(rows),
             triggers: marked.map(|m| m.name.clone()),
             rate: rate.map(|m| Words::One(m.name.clone())),
-            channels: names.map(|(name, _)| Words::One(name.clone())),
+            channels: Some(names.map_or(Words::Many(numbered), |(name, _)| Words::One(name.clone()))),
             unit,
         }),
     })

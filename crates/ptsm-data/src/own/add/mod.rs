@@ -7,7 +7,6 @@ mod write;
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -15,6 +14,8 @@ pub use codes::EventCode;
 
 use super::walk::{name, walk};
 use crate::error::{Error, Result};
+use crate::recordings::options::Count;
+use crate::recordings::{LoadOptions, memory};
 use look::{Look, look};
 use write::Plan;
 
@@ -48,13 +49,12 @@ pub struct Unreadable {
 }
 
 /// Writes a manifest for the recordings in a folder, without another place to `NAME.toml` inside of it. An existing manifest is
-/// written over only by force. `progress` hears how many files of how many were looked at.
-pub fn add_folder(
-    folder: &Path,
-    to: Option<&Path>,
-    force: bool,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Added> {
+/// written over only by force. Progress counts files that were looked at.
+pub fn add_folder(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
+    options.work(|| add_here(folder, to, force, options))
+}
+
+fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
     let refuse = |path: &Path, message: String, hint: &str| Error::Content {
         path: path.to_path_buf(),
         message,
@@ -79,17 +79,18 @@ pub fn add_folder(
     })?;
 
     let walked = walk(&whole, DEEPEST);
-    let done = AtomicUsize::new(0);
-    let all = walked.files.len();
-    let looked: Vec<(String, Option<Result<Look>>)> = walked
-        .files
-        .par_iter()
-        .map(|path| {
-            let looked = look(path);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
-            (path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked)
-        })
-        .collect();
+    let count = Count::new(walked.files.len(), options);
+    let one = |path: &PathBuf| {
+        options.go_on()?;
+        let looked = look(path);
+        count.one_more();
+        Ok((path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked))
+    };
+    let needs: Vec<u64> = walked.files.iter().map(|path| look::memory(path)).collect();
+    let mut looked: Vec<(String, Option<Result<Look>>)> = vec![];
+    for part in memory::parts(&needs, options.bound()) {
+        looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
+    }
     let from_home = |inner: &str| between(&home, &whole.join(inner));
     let (mut read, mut unreadable) = (vec![], vec![]);
     for (inner, looked) in looked {

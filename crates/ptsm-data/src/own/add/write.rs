@@ -132,8 +132,8 @@ impl Plan<'_> {
         if mat.triggers.is_none() {
             text += "# triggers = \"NAME\"  # a variable with one number per sample, not zero where an event begins\n";
         }
-        if mat.channels.is_none() {
-            text += "# channels = [\"Fz\", \"Cz\"]  # names of the 10-05 system, in their order, if they are known\n";
+        if let Some(Words::Many(_)) = &mat.channels {
+            text += "# Give channels the names they have in the 10-05 system, if those are known: [\"Fz\", \"Cz\"]\n";
         }
         match &mat.unit {
             Some(_) => text.insert_str(

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::super::numbers::{natural, numbers};
-use super::super::walk::{companions, name};
+use super::super::walk::name;
 use super::choose::Wanted;
-use super::tree::{Named, Tree};
+use super::tree::{FETCH, Named, Tree};
 use crate::catalogue::{Item, Options};
 use crate::error::{Error, Result};
 
 /// What can be read, and what cannot.
 pub(super) struct Listed {
     pub(super) items: Vec<Item>,
-    pub(super) missing: Vec<PathBuf>,
+    pub(super) missing: Vec<(SubjectId, PathBuf)>,
     pub(super) notes: Vec<String>,
 }
 
@@ -73,8 +73,13 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let tasks: BTreeSet<&str> = chosen.iter().map(|&(.., task, _)| task).collect();
     let mut notes = remarks(&tree, &tasks);
     let items = items(&tree, &chosen, &mut notes);
-    let inside = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).to_path_buf();
-    let missing = tree.not_fetched.iter().chain(&tree.listed).map(inside).collect();
+    let whose = |path: &PathBuf| {
+        let inside = path.strip_prefix(root).ok()?;
+        let folder = inside.iter().next()?.to_string_lossy();
+        let person = people.get(folder.strip_prefix("sub-")?)?;
+        Some((SubjectId(*person), inside.to_path_buf()))
+    };
+    let missing = tree.not_fetched.iter().chain(&tree.listed).filter_map(whose).collect();
     Ok(Listed { items, missing, notes })
 }
 
@@ -101,7 +106,6 @@ fn items(tree: &Tree, chosen: &[(u32, u32, u32, &str, &Named)], notes: &mut Vec<
         let counted = next.entry((person, session)).or_default();
         *counted += 1;
         let mut files = vec![named.path.clone()];
-        files.extend(companions(&named.path));
         files.extend(
             ["channels", "electrodes", "events"]
                 .iter()
@@ -155,11 +159,10 @@ fn remarks(tree: &Tree, tasks: &BTreeSet<&str>) -> Vec<String> {
             tree.not_fetched.len()
         ));
     }
-    if let Some(first) = tree.closed.first() {
+    if !tree.closed.is_empty() {
         notes.push(format!(
-            "{} folders cannot be looked into, {} is the first",
-            tree.closed.len(),
-            first.display()
+            "{} folders cannot be looked into; see who may read the folders of people",
+            tree.closed.len()
         ));
     }
     notes
@@ -174,7 +177,7 @@ fn nothing(root: &Path, id: &str, tree: &Tree) -> Error {
                 tree.not_fetched.len(),
                 first.display()
             ),
-            "`datalad get` or `git annex get` in the folder fetches it",
+            FETCH,
         )
     } else if let Some(first) = tree.unsupported.first() {
         (

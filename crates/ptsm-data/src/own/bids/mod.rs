@@ -137,8 +137,29 @@ impl DataSet for Bids {
         Ok(vec![])
     }
 
+    fn study(&self) -> String {
+        // Folders are moved and renamed.
+        Some(self.says("Name")).filter(|name| !name.is_empty()).unwrap_or_else(|| self.id.clone())
+    }
+
+    fn names_people(&self) -> bool {
+        true
+    }
+
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
         Ok(list::labels(&self.root))
+    }
+}
+
+/// Refuses files whose content is elsewhere.
+fn present(files: &[PathBuf]) -> Result<()> {
+    match files.iter().find(|file| !tree::fetched(file)) {
+        None => Ok(()),
+        Some(file) => Err(Error::Content {
+            path: file.clone(),
+            message: "content not fetched".into(),
+            hint: Some(tree::FETCH.into()),
+        }),
     }
 }
 
@@ -153,7 +174,9 @@ fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
         others.iter().filter(fits).map(PathBuf::as_path).collect()
     };
     let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
+    present(others)?;
     let mut sheet = Sheet::of(ptsm_io::open(first)?);
+    present(&sheet.files)?;
     let mut notes = description::apply(&mut sheet, &description::merged(beside("eeg", "json")));
     if let Some(table) = table("channels")? {
         notes.extend(channels::apply(&mut sheet.columns, &table, options.get("mismatch") == "rename"));

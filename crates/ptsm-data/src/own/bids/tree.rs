@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::super::walk::{companions, name, walk};
+use super::super::walk::{name, walk};
 use super::entities::Entities;
 
 /// Endings of recordings, in lower case.
@@ -46,7 +46,7 @@ pub(super) struct Tree {
     root: PathBuf,
     /// What belongs to recordings.
     beside: Vec<PathBuf>,
-    /// Tables and descriptions.
+    /// Tables and descriptions, also those whose content is not there: whoever needs one says so.
     sidecars: Vec<Named>,
 }
 
@@ -78,14 +78,12 @@ impl Tree {
             let recording = RECORDINGS.contains(&&*entities.extension);
             let in_place = path.parent().is_some_and(|folder| name(folder) == "eeg");
             if entities.suffix == "eeg" && in_place && recording {
-                match fetched(&path) && companions(&path).iter().all(|path| fetched(path)) && !hollow(&path) {
+                match whole(&path) {
                     true => self.recordings.push(Named { path, person, entities }),
                     false => self.not_fetched.push(path),
                 }
             } else if ["tsv", "json"].contains(&&*entities.extension) {
-                if fetched(&path) {
-                    self.sidecars.push(Named { path, person, entities });
-                }
+                self.sidecars.push(Named { path, person, entities });
             } else if entities.suffix == "eeg" && in_place {
                 match BESIDE.contains(&&*entities.extension) {
                     true => self.beside.push(path),
@@ -170,8 +168,17 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// Whether the content of a recording is there, and that of files which belong to it by their names.
+fn whole(path: &Path) -> bool {
+    let beside = BESIDE.map(|ending| path.with_extension(ending));
+    fetched(path) && beside.iter().all(|path| path.symlink_metadata().is_err() || fetched(path))
+}
+
+/// What to do where content is not there.
+pub(super) const FETCH: &str = "`datalad get` or `git annex get` in the folder fetches it";
+
 /// Whether a file's content is there: git-annex leaves links that lead nowhere, or short texts in the place of the content.
-fn fetched(path: &Path) -> bool {
+pub(super) fn fetched(path: &Path) -> bool {
     let Ok(about) = fs::metadata(path) else { return false };
     if about.len() == 0 || about.len() > POINTER {
         return true;
@@ -182,12 +189,4 @@ fn fetched(path: &Path) -> bool {
     read.is_err()
         || !(text.starts_with("/annex/objects/")
             || (text.starts_with("../") && text.contains(".git/annex/objects/")))
-}
-
-/// Whether the file of samples beside a header is a link that leads nowhere.
-fn hollow(path: &Path) -> bool {
-    ["eeg", "fdt"]
-        .map(|ending| path.with_extension(ending))
-        .iter()
-        .any(|path| path.is_symlink() && !path.exists())
 }

@@ -43,7 +43,7 @@ use ptsm_signal::{Pipeline, SubjectId};
 
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
-use super::walk::{companions, name};
+use super::walk::name;
 use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
 use crate::error::{Error, Result};
 use text::{Entry, Manifest};
@@ -67,18 +67,13 @@ impl Files {
 
     /// Entries whose files are there, as items.
     fn items(&self) -> Vec<Item> {
-        let item = |entry: &Entry| {
-            let mut files = vec![entry.path.clone()];
-            files.extend(companions(&entry.path));
-            files.push(self.path.clone());
-            Item {
-                subject: SubjectId(entry.subject),
-                session: entry.session,
-                run: entry.run,
-                files,
-                part: String::new(),
-                memory: 0,
-            }
+        let item = |entry: &Entry| Item {
+            subject: SubjectId(entry.subject),
+            session: entry.session,
+            run: entry.run,
+            files: vec![entry.path.clone(), self.path.clone()],
+            part: String::new(),
+            memory: 0,
         };
         self.manifest.recordings.iter().filter(|entry| entry.path.is_file()).map(item).collect()
     }
@@ -157,12 +152,13 @@ impl DataSet for Files {
     fn find(&self, _root: &Path, options: &Options) -> Result<Found> {
         let mut items = self.items();
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let absent = self.manifest.recordings.iter().map(|entry| &entry.path).filter(|path| !path.is_file());
-        let missing: Vec<PathBuf> =
-            absent.map(|path| path.strip_prefix(folder).unwrap_or(path).to_path_buf()).collect();
+        let absent = self.manifest.recordings.iter().filter(|entry| !entry.path.is_file());
+        let inside = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).to_path_buf();
+        let missing: Vec<(SubjectId, PathBuf)> =
+            absent.map(|entry| (SubjectId(entry.subject), inside(&entry.path))).collect();
         if items.is_empty() {
             let first =
-                missing.first().map(|path| folder.join(path).display().to_string()).unwrap_or_default();
+                missing.first().map(|(_, path)| folder.join(path).display().to_string()).unwrap_or_default();
             return Err(refuse(
                 &self.path,
                 format!("none of its {} recordings is there, {first} is the first", missing.len()),
@@ -196,5 +192,9 @@ impl DataSet for Files {
 
     fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
         Ok(vec![])
+    }
+
+    fn names_people(&self) -> bool {
+        true
     }
 }

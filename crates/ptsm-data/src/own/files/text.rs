@@ -11,6 +11,7 @@ use super::super::matrix::Variables;
 use super::super::sheet::microvolts;
 use super::super::words::Words;
 use crate::error::{Error, Result};
+use crate::nearest;
 
 /// What a manifest says. All in it fits together.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,12 +221,7 @@ fn plain(message: &str) -> (String, String) {
 
 /// The key that was most likely meant, and all there are.
 pub(super) fn meant(wrong: &str, known: &[String]) -> String {
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::normalized_damerau_levenshtein(name, wrong), name))
-        .filter(|(likeness, _)| *likeness >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let meant = nearest.map_or_else(String::new, |(_, name)| format!("is `{name}` meant? "));
+    let meant = nearest::meant(wrong, known.iter().map(|name| (name.as_str(), name.as_str())));
     format!("{meant}known here are {}", known.join(", "))
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::contents;
 
 /// What the file of remembered hashes begins with; the last byte is its version.
-const MAGIC: &[u8; 8] = b"ptsmhsh\x01";
+const MAGIC: &[u8; 8] = b"ptsmhsh\x02";
 /// Which file, its stamp, its hash, when it was asked for last.
 const RECORD: usize = 16 + stamp::BYTES + 32 + 8;
 /// More are not remembered: the list is read whole at every start.
@@ -42,6 +42,11 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
+    /// How many there are.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.stamp.size
+    }
+
     /// Whether a file still is what it was.
     pub(crate) fn still(&self, file: &Path) -> bool {
         let same = Stamp::of(file).is_ok_and(|(stamp, _)| stamp == self.stamp);
@@ -68,10 +73,14 @@ impl Hashes {
 
     /// The hash of a file, remembered or made.
     pub(crate) fn of(&self, file: &Path) -> Result<Contents> {
-        let refuse = |error: std::io::Error| Error::Content {
-            path: file.to_path_buf(),
-            message: format!("cannot read: {error}"),
-            hint: None,
+        let refuse = |error: std::io::Error| {
+            // As git-annex leaves files whose content is elsewhere.
+            let nowhere = file.is_symlink() && !file.exists();
+            Error::Content {
+                path: file.to_path_buf(),
+                message: if nowhere { "content not fetched".into() } else { format!("cannot read: {error}") },
+                hint: nowhere.then(|| "`datalad get` or `git annex get` fetches it".into()),
+            }
         };
         let absolute = std::path::absolute(file).map_err(refuse)?;
         let (stamp, settled) = Stamp::of(file).map_err(refuse)?;
@@ -169,6 +178,8 @@ mod tests {
     fn age(file: &Path, seconds: u64) {
         let open = fs::File::options().write(true).open(file).unwrap();
         open.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+        // That it was made older is a change too.
+        std::thread::sleep(Duration::from_millis(200));
     }
 
     /// What is known of a file without reading it.

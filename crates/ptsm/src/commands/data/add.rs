@@ -1,9 +1,10 @@
 //! `ptsm data add`
 
-use ptsm_data::{Added, add_folder};
+use ptsm_data::{Added, LoadOptions, add_folder};
 
 use crate::args::AddArgs;
 use crate::commands::Session;
+use crate::load::memory;
 use crate::progress::counting;
 use crate::words::{count, people};
 
@@ -12,10 +13,17 @@ const TOLD: usize = 5;
 
 pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
     let bar = counting(session.output, "looking", 1);
-    let added = add_folder(&args.folder, args.to.as_deref(), args.force, &|done, all| {
+    let progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
-    });
+    };
+    let options = LoadOptions {
+        threads: session.threads,
+        memory: memory()?,
+        progress: Some(&progress),
+        ..LoadOptions::default()
+    };
+    let added = add_folder(&args.folder, args.to.as_deref(), args.force, &options);
     bar.finish_and_clear();
     let added = added?;
     for note in &added.notes {

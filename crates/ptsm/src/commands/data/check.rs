@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use ptsm_data::arrays::Wanted;
 use ptsm_data::check::{Problem, Report, check};
-use ptsm_data::{Recordings, Source};
+use ptsm_data::{LoadOptions, Recordings, Source};
 use ptsm_report::{Column, Table};
 use serde_json::json;
 
@@ -11,6 +12,7 @@ use crate::args::CheckArgs;
 use crate::commands::Session;
 use crate::exit::told;
 use crate::input::pairs;
+use crate::load::{load, memory};
 use crate::progress::counting;
 use crate::words::{count, people};
 
@@ -26,10 +28,17 @@ pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
 
 fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
     let bar = counting(session.output, "checking", 1);
-    let report = check(recordings, args.subjects.as_ref(), args.labels, &|done, all| {
+    let progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
-    });
+    };
+    let options = LoadOptions {
+        threads: session.threads,
+        memory: memory()?,
+        progress: Some(&progress),
+        ..LoadOptions::default()
+    };
+    let report = check(recordings, args.subjects.as_ref(), args.labels, &options);
     bar.finish_and_clear();
     let report = report?;
     for note in &report.notes {
@@ -47,10 +56,7 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
 
 /// Trials are whole when they can be loaded.
 fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    let loaded = source.load(None, args.subjects.as_ref())?;
-    for note in &loaded.notes {
-        session.output.note(format!("note: {note}"));
-    }
+    let loaded = load(source, None, args.subjects.as_ref(), Wanted::Own, session)?;
     let subjects = loaded.trials.subjects().len();
     session.output.result(
         format!(

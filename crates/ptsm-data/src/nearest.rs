@@ -1,0 +1,16 @@
+//! Names that were mistyped.
+
+/// The name that was most likely meant, of those that can be typed, each with what it is called in a message; none where nothing is
+/// near.
+pub(crate) fn nearest<'a, T>(typed: &str, known: impl IntoIterator<Item = (&'a str, T)>) -> Option<T> {
+    let near = |(name, told): (&str, T)| {
+        (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &typed.to_lowercase()), told)
+    };
+    let all = known.into_iter().map(near).filter(|(likeness, _)| *likeness >= 0.5);
+    all.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, told)| told)
+}
+
+/// The same as the beginning of a hint.
+pub(crate) fn meant<'a>(typed: &str, known: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    nearest(typed, known).map_or_else(String::new, |name| format!("is `{name}` meant? "))
+}
