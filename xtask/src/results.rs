@@ -55,6 +55,13 @@ fn sections(seeds: usize) -> Vec<Section> {
             }
         }
     }
+    // The motor pipeline narrows channels, band and reference at once; this tells the channels from the rest.
+    physionet.push(Row {
+        cells: vec!["motor broadband", "none", "no"],
+        arguments: format!(
+            "--data physionet-mi --root DATA --with pipeline=motor --set pipeline.reference=as_recorded --set pipeline.band.low_hz=0.5 --set pipeline.band.high_hz=45.0 --align none --set augment.mirror=0.0 --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
+        ),
+    });
     let p300 = ["none", "euclidean"].map(|align| Row {
         cells: vec![align],
         arguments: format!(
@@ -138,7 +145,7 @@ fn folder_name(row: &Row, seeds: usize) -> String {
         .map(|cell| match *cell {
             "no" => "mirror-0.0".into(),
             "yes" => "mirror-0.5".into(),
-            other => other.to_string(),
+            other => other.replace(' ', "-"),
         })
         .collect();
     format!("{data}-{}-seeds-{seeds}", cells.join("-"))
@@ -174,7 +181,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
         bail!("a summary without protocol or chance: {summary}");
     };
     let guessing = if balanced {
-        format!("Guessing: {level:.1} %; {threshold:.1} % on all trials together at p < 0.001.")
+        format!("Guessing: {level:.1} %; {threshold:.1} % on all trials together at p < {}.", chance["alpha"])
     } else {
         format!("Guessing: 50 %. Accuracy says little here: {level:.1} % by always naming the larger class.")
     };
