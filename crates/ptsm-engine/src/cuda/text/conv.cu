@@ -170,9 +170,11 @@ FUNCTION conv_weight_rows(At at, const float *grad, const float *x, float *out, 
         float sum = 0.0f;
         for (int b = 0; b < batch; b++) {
             const float *g = grad + (b * groups * outs + o) * places;
-            const float *s = x + ((b * groups + group) * rows + row) * time + k - left;
-            int from = max(0, left - k), to = min(places, time + left - k);
-            for (int t = from + (at.thread & 31); t < to; t += 32) sum += g[t] * s[t];
+            const float *s = x + ((b * groups + group) * rows + row) * time;
+            EACH_LANE(t, places) {
+                int u = t + k - left;
+                if (u >= 0 && u < time) sum += g[t] * s[u];
+            }
         }
         sum = warp_sum(sum);
         if ((at.thread & 31) == 0) out[i] = sum;
