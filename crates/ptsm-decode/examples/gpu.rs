@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Ptsm};
+use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
 use ptsm_engine::{Adam, Cuda, Decay, Feed, Parameters, Step, Table};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let batch = 64;
     let model = match name.as_str() {
         "ptsm" => Model::Ptsm(Ptsm::default()),
+        "ptsm-each" => Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
         "eegnet" => Model::EegNet(EegNet::default()),
         "deepconvnet" => Model::DeepConvNet(DeepConvNet::default()),
         other => return Err(format!("no model `{other}`").into()),
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("x", Feed::Table { table: &table, rows: &rows }),
         ("task", Feed::LabelRows { data: &y, rows: &rows }),
     ];
-    if name == "ptsm" {
+    if name.starts_with("ptsm") {
         feeds.push(("subject", Feed::LabelRows { data: &s, rows: &rows }));
     }
     for _ in 0..5 {
