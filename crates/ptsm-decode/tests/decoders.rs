@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, Error, Fit, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_decode::{Adaptation, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, Trial, Trials};
 use rand::RngExt;
@@ -85,9 +85,10 @@ fn fit_with(
     let cpu = Cpu::new().unwrap();
     let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
     let settings = method.settings(trials.layout(), changes)?;
-    let run =
-        Run { seeds, device: &(&cpu).into(), checkpoint: checkpoint.map(Path::to_path_buf), identity: "toy" };
-    method.build(settings)?.fit(&lesson, &run, watch)
+    let run = Run { device: &(&cpu).into(), identity: "toy" };
+    let path = |seed: &u64| checkpoint.map(|path| path.with_extension(seed.to_string()));
+    let jobs = seeds.iter().map(|seed| Job { lesson: &lesson, seed: *seed, checkpoint: path(seed) });
+    method.build(settings)?.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
 fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
@@ -234,7 +235,7 @@ fn a_stopped_run_continues_to_the_same_end() {
     let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
     let message = other.err().unwrap().to_string();
     assert!(message.contains("another run"), "{message}");
-    std::fs::write(&path, b"cut").unwrap();
+    std::fs::write(path.with_extension("1"), b"cut").unwrap();
     let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
     assert_eq!(other.err().unwrap().hint().unwrap(), "delete it to begin anew");
 }

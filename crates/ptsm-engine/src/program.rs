@@ -299,6 +299,20 @@ impl<T: Real> Program<T> {
         self.forward(parameters, feeds, None, None)
     }
 
+    /// The same for some replicas; the outputs of the others stay what they were.
+    pub fn run_some(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        active: &[bool],
+    ) -> Result<()> {
+        if active.len() != self.replicas {
+            let (r, n) = (self.replicas, active.len());
+            return Err(Error::Program(format!("{r} replicas need {r} active flags, got {n}")));
+        }
+        self.forward(parameters, feeds, Some(active), None)
+    }
+
     /// On a GPU `moves` moves the parameters too.
     pub(crate) fn forward(
         &mut self,
@@ -315,7 +329,7 @@ impl<T: Real> Program<T> {
             Home::Cpu(cpu, memory) => {
                 parameters.fetch()?;
                 let (cpu, instructions, inputs, runs) = (&*cpu, &*instructions, &*inputs, &*runs);
-                let inner = &cpu.inside(memory.len());
+                let inner = &cpu.inside((0..memory.len()).filter(|r| active(*r)).count());
                 // All inputs of all replicas are checked before any replica runs, so that a refused run leaves no trace.
                 cpu.enter(|| {
                     cpu.each(memory, |r, memory| {
@@ -361,7 +375,13 @@ impl<T: Real> Program<T> {
                 fetched.iter_mut().flatten().for_each(|gradient| *gradient = OnceLock::new());
                 let device = engine.device().clone();
                 let adam = moves.map(|(adam, _, _)| adam);
-                parameters.on(&device, |remote| engine.run(&moved, &fed, remote, adam))?;
+                parameters.on(&device, |remote| engine.begin(&moved, &fed, remote, adam))?;
+                // A step that moves parameters is waited for by whoever started it.
+                if moves.is_none() {
+                    while engine.under_way() > 0 {
+                        engine.listen()?;
+                    }
+                }
             }
         }
         for (_, runs) in self.runs.iter_mut().enumerate().filter(|(r, _)| active(*r)) {
@@ -667,7 +687,7 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
                     input.shape
                 ));
             }
-            picked(table.len() * per_row, rows)
+            picked(table.numbers() * per_row, rows)
         }
         Feed::Slices(rows) => {
             if rows.len() != batch * replicas {
@@ -707,7 +727,7 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
         }
         Feed::Table { table, rows } => {
             let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
-            cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(table.row(rows[i])));
+            cpu.pieces(slot, n, size, |i, to| table.copy(rows[i], to));
             return Ok(()); // looked at when the table was made
         }
         Feed::Labels(v) => {
