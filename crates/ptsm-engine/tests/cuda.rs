@@ -148,15 +148,32 @@ struct Run {
     logits: Vec<Vec<f32>>,
 }
 
+/// How trials reach a step.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    Rows,
+    Table,
+    /// From a table, one step prepared while the one before is under way.
+    Ahead,
+}
+
+fn finish(step: &mut Step<f32>, parameters: &Parameters<f32>, steps: usize, losses: &mut [Vec<f32>]) {
+    step.finish().unwrap();
+    let done = losses[0].len();
+    for (r, losses) in losses.iter_mut().enumerate().filter(|(r, _)| *r != 1 || done < steps / 2) {
+        losses.push(step.output(parameters, r, 0)[0]);
+    }
+}
+
 /// Trains three replicas, the second one for the first half only, and applies them.
-fn train(device: &Device, table: bool, steps: usize) -> Run {
+fn train(device: &Device, how: How, steps: usize) -> Run {
     let (batch, trials, replicas) = (12, 40, 3);
     let (g, logits, loss) = network(batch);
     let mut random = Random::new(3);
     let data: Vec<f32> = to(&random.reals(trials * 480));
     let labels: Vec<u32> = (0..trials as u32).map(|i| i % 3).collect();
     let rows: Vec<&[f32]> = data.chunks(480).collect();
-    let resident = Table::new(rows).unwrap();
+    let resident = Table::new(rows).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
     let adam = Adam { decay: Decay::Gradient(1e-3), clip: Some(0.5), ..Adam::default() };
     let objectives = vec![Objective::new(&g, loss, |_| true)];
     let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam };
@@ -165,17 +182,21 @@ fn train(device: &Device, table: bool, steps: usize) -> Run {
     let mut losses = vec![vec![]; replicas];
     for i in 0..steps {
         let picked: Vec<u32> = (0..replicas * batch).map(|_| random.within(0, trials - 1) as u32).collect();
-        let x = if table {
-            Feed::Table { table: &resident, rows: &picked }
-        } else {
+        let x = if how == How::Rows {
             Feed::Rows { data: &data, rows: &picked }
+        } else {
+            Feed::Table { table: &resident, rows: &picked }
         };
         let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
         let active = [true, i < steps / 2, true];
-        step.run(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
-        for (r, losses) in losses.iter_mut().enumerate().filter(|(r, _)| active[*r]) {
-            losses.push(step.output(&parameters, r, 0)[0]);
+        let most = if how == How::Ahead { step.most_under_way() } else { 1 };
+        while step.under_way() >= most {
+            finish(&mut step, &parameters, steps, &mut losses);
         }
+        step.start(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
+    }
+    while step.under_way() > 0 {
+        finish(&mut step, &parameters, steps, &mut losses);
     }
     let mut program = Program::new(&g, Mode::Infer, &[logits], replicas, device).unwrap();
     program.run(&parameters, &[("x", Feed::Shared(&data[..batch * 480]))]).unwrap();
@@ -186,7 +207,7 @@ fn train(device: &Device, table: bool, steps: usize) -> Run {
 #[test]
 fn replicas_train_and_stop_as_on_the_cpu() {
     let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), false, 50), train(&gpu.into(), false, 50));
+    let (here, there) = (train(&cpu().into(), How::Rows, 50), train(&gpu.into(), How::Rows, 50));
     for r in 0..3 {
         assert_eq!(here.losses[r].len(), if r == 1 { 25 } else { 50 });
         for (i, (a, b)) in here.losses[r].iter().zip(&there.losses[r]).enumerate() {
@@ -201,16 +222,62 @@ fn replicas_train_and_stop_as_on_the_cpu() {
             assert_eq!(there.parameters.get(r, &tensor.name).unwrap().len(), tensor.len());
         }
     }
-    // The same again, from a table, is the same to the bit.
-    let again = train(&gpu.into(), true, 50);
-    assert_eq!(there.losses, again.losses);
-    assert_eq!(there.logits, again.logits);
+    // The same again, from a table, waited for or not, is the same to the bit.
+    for how in [How::Table, How::Ahead] {
+        let again = train(&gpu.into(), how, 50);
+        assert_eq!(there.losses, again.losses);
+        assert_eq!(there.logits, again.logits);
+    }
+}
+
+/// Images of rows, and parameters that change their replica, as the trainer uses them.
+#[test]
+fn images_and_seats_are_those_of_the_cpu() {
+    let Some(gpu) = asked() else { return };
+    let (g, logits, loss) = network(12);
+    let data: Vec<f32> = to(&Random::new(5).reals(20 * 480));
+    let table = || Table::new(data.chunks(480).collect()).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
+    let rows: Vec<u32> = (0..24).map(|i| i * 7 % 40).collect();
+    let labels: Vec<u32> = (0..24).map(|i| i % 3).collect();
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let run = |device: &Device| {
+        let table = table();
+        let feeds = [("x", Feed::Table { table: &table, rows: &rows }), ("y", Feed::Labels(&labels))];
+        let mut step = Step::<f32>::new(&g, &spec, 2, device).unwrap();
+        let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
+        let mut kept = parameters.clone();
+        let mut seen = vec![];
+        for i in 0..4 {
+            step.run(&mut parameters, &feeds, &[1e-2; 2], &[true; 2]).unwrap();
+            if i == 1 {
+                // The second replica is kept, and a new one takes its seat.
+                kept.put(0, &parameters, 1).unwrap();
+                parameters.put(1, &Parameters::new(&g, &[9]).unwrap(), 0).unwrap();
+                step.reset(1).unwrap();
+            }
+            seen.extend([0, 1].map(|r| step.output(&parameters, r, 0)[0]));
+        }
+        let mut program = Program::new(&g, Mode::Infer, &[logits], 2, device).unwrap();
+        program
+            .run_some(&kept, &[("x", Feed::Table { table: &table, rows: &rows })], &[true, false])
+            .unwrap();
+        seen.extend_from_slice(program.output(&kept, 0, 0));
+        (seen, kept.get(0, "w").unwrap().to_vec())
+    };
+    let (here, there) = (run(&cpu().into()), run(&gpu.into()));
+    for (a, b) in here.0.iter().zip(&there.0).chain(here.1.iter().zip(&there.1)) {
+        assert!((a - b).abs() < 2e-3 * (a.abs() + 0.1), "{a} {b}");
+    }
+    // Another seat begins anew.
+    assert_eq!(here.0.len(), 8 + 36);
+    assert!(Table::new(data.chunks(480).collect()).unwrap().with_images(&[0, 7]).is_err());
 }
 
 #[test]
 fn the_first_step_is_the_same() {
     let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), true, 1), train(&gpu.into(), true, 1));
+    let (here, there) = (train(&cpu().into(), How::Table, 1), train(&gpu.into(), How::Table, 1));
     for r in [0, 2] {
         for tensor in here.parameters.tensors() {
             let (a, b) = (here.parameters.get(r, &tensor.name), there.parameters.get(r, &tensor.name));
