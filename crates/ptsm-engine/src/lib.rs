@@ -144,7 +144,7 @@ mod step;
 mod table;
 
 pub use cpu::{Cpu, Isa};
-pub use cuda::Cuda;
+pub use cuda::{Cuda, Precision};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
