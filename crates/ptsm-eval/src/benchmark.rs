@@ -130,6 +130,7 @@ impl Benchmark<'_> {
                 target_access: entry.method.target_access.and(self.trials_access),
                 fold: unit.fold,
                 seed: fit.seed,
+                precision: self.device.precision().noted(),
             };
             records.extend(score(&*fit.fitted, &split.test(self.trials), &context)?);
         }

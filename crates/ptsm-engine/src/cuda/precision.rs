@@ -28,6 +28,11 @@ pub(crate) struct Operand {
 }
 
 impl Precision {
+    /// Its name, for what is written down; none for f32, which is meant where nothing is said.
+    pub fn noted(self) -> Option<String> {
+        (self != Precision::F32).then(|| self.to_string())
+    }
+
     /// The operand of tensor cores; none where they are not used.
     pub(crate) fn operand(self) -> Option<Operand> {
         match self {
@@ -65,7 +70,7 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written() {
         for precision in [Precision::F32, Precision::Tf32, Precision::Bf16] {
-            assert_eq!(precision.to_string().parse::<Precision>().unwrap(), precision);
+            assert_eq!(precision.to_string().parse::<Precision>().ok(), Some(precision));
         }
         assert!("fp16".parse::<Precision>().is_err());
     }

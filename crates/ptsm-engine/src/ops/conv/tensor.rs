@@ -189,6 +189,7 @@ impl Filter {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::{Conv1d, ConvInput, ConvWeight, Operation};
     use super::*;
@@ -211,34 +212,77 @@ mod tests {
         found
     }
 
+    /// Names of the functions that a training step of a convolution calls.
+    fn names(
+        [batch, channels, time, outputs, taps, groups]: [usize; 6],
+        precision: Precision,
+    ) -> Vec<String> {
+        let conv = Conv1d { groups, left: 0, right: 0 };
+        let (x, w) = ([batch, channels, time], [outputs, channels / groups, taps]);
+        let y = [batch, outputs, time + 1 - taps];
+        let mut works = calls(&conv, &[&x, &w], precision);
+        works.extend(calls(&ConvInput { conv }, &[&y, &w], precision));
+        works.extend(calls(&ConvWeight { conv, taps }, &[&y, &x], precision));
+        works.iter().map(|w| w.call.split(['<', '(']).next().unwrap_or_default().to_string()).collect()
+    }
+
+    const NETWORKS: [[usize; 6]; 5] = [
+        [64, 64, 406, 32, 7, 1],
+        [64, 64, 29, 128, 5, 1],
+        [64, 62, 1000, 25, 10, 1],
+        [64, 100, 32, 200, 10, 1],
+        [64, 64, 424, 64, 25, 1],
+    ];
+
     #[test]
-    fn dump() {
-        for [batch, channels, time, outputs, taps, groups, left, right] in [
-            [2, 64, 400, 32, 7, 1, 3, 3],
-            [3, 32, 100, 64, 5, 1, 2, 2],
-            [2, 64, 25, 128, 5, 1, 2, 2],
-            [1, 62, 500, 25, 10, 1, 0, 0],
-            [2, 25, 330, 50, 10, 1, 0, 0],
-            [2, 50, 107, 100, 10, 1, 0, 0],
-            [2, 100, 32, 200, 10, 1, 0, 0],
-            [1, 64, 200, 64, 25, 1, 12, 12],
-            [3, 48, 101, 33, 3, 3, 1, 1],
-            [7, 9, 333, 17, 4, 1, 1, 2],
-            [5, 22, 51, 18, 61, 2, 30, 30],
-            [3, 40, 1000, 16, 1, 1, 0, 0],
-            [4, 13, 90, 250, 6, 1, 0, 0],
-        ] {
-            let conv = Conv1d { groups, left, right };
+    fn large_convolutions_take_tensor_cores_and_f32_never_does() {
+        let [forward, weights, gradient] = ["tensor_conv", "tensor_weights", "tensor_conv_weight"];
+        for sizes in NETWORKS {
+            for precision in [Precision::Tf32, Precision::Bf16] {
+                let names = names(sizes, precision);
+                assert_eq!(names[..5], [weights, forward, weights, forward, gradient], "{sizes:?}");
+            }
+            let plain = names(sizes, Precision::F32);
+            assert!(plain.iter().all(|name| !name.starts_with("tensor")), "{plain:?}");
+        }
+        // One row, and next to nothing to do.
+        for sizes in [[64, 16, 400, 16, 50, 16], [2, 8, 20, 8, 4, 1]] {
+            assert_eq!(names(sizes, Precision::Bf16), names(sizes, Precision::F32));
+        }
+    }
+
+    #[test]
+    fn the_workspace_holds_what_is_written_there() {
+        for [batch, channels, time, outputs, taps, groups] in NETWORKS {
+            let conv = Conv1d { groups, left: 0, right: 0 };
             let (x, w) = ([batch, channels, time], [outputs, channels / groups, taps]);
-            let y = [batch, outputs, time + left + right + 1 - taps];
-            for p in [Precision::Tf32, Precision::Bf16] {
-                for work in calls(&conv, &[&x, &w], p)
-                    .into_iter()
-                    .chain(calls(&ConvInput { conv }, &[&y, &w], p))
-                    .chain(calls(&ConvWeight { conv, taps }, &[&y, &x], p))
-                {
-                    println!("{:?} {}", work.grid, work.call);
-                }
+            let y = [batch, outputs, time + 1 - taps];
+            for precision in [Precision::Tf32, Precision::Bf16] {
+                // The number of words is the fourth argument of what lays weights out.
+                let first = calls(&conv, &[&x, &w], precision)[0].call.clone();
+                let words: usize = first.split(", ").nth(3).unwrap().parse().unwrap();
+                assert_eq!(conv.cuda_workspace(&[&x, &w], &y, precision), words);
+                let op = ConvWeight { conv, taps };
+                let parts = op.cuda_workspace(&[&y, &x], &w, precision) / w.iter().product::<usize>();
+                let last = calls(&op, &[&y, &x], precision)[1].call.clone();
+                assert!(last.ends_with(&format!(", {parts})")), "{last} {parts}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_keep_to_their_memory() {
+        for [batch, channels, time, outputs, taps, groups] in NETWORKS {
+            let conv = Conv1d { groups, left: 0, right: 0 };
+            let filter = conv.filter(&[batch, channels, time], &[outputs, channels / groups, taps]);
+            for operand in [Precision::Tf32, Precision::Bf16].into_iter().filter_map(Precision::operand) {
+                let tiles = filter.tiles(operand).unwrap();
+                let words = 8 * apart(tiles.places() + taps - 1, 16, 8) + 8 * taps * tiles.outputs();
+                assert!(words <= SHARED && tiles.sixteens * tiles.eights <= SUMS, "{tiles:?}");
+                assert!(tiles.over_outputs * tiles.over_places <= WARPS, "{tiles:?}");
+                let tiles = filter.weight_tensor_tiles(operand).unwrap();
+                assert!(tiles.eights * tiles.warps >= tiles.rows * taps, "{tiles:?}");
+                assert!(tiles.step.is_multiple_of(8 * operand.numbers) && tiles.parts <= batch, "{tiles:?}");
             }
         }
     }
