@@ -1,15 +1,15 @@
-//! Speed of training on a GPU: `cargo run --release --example gpu -- ptsm 64 400 20 [profile]`: model, channels, time, replicas.
+//! Speed of training on a GPU: `cargo run --release --example gpu -- ptsm 64 400 20 [tf32|bf16] [profile]`: model, channels, time, replicas.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
 use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
-use ptsm_engine::{Adam, Cuda, Decay, Feed, Parameters, Step, Table};
+use ptsm_engine::{Adam, Cuda, Decay, Feed, Parameters, Precision, Step, Table};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [name, channels, time, replicas, rest @ ..] = &words[..] else {
-        return Err("usage: gpu MODEL CHANNELS TIME REPLICAS [profile]".into());
+        return Err("usage: gpu MODEL CHANNELS TIME REPLICAS [tf32|bf16] [profile]".into());
     };
     let (channels, time, replicas): (usize, usize, usize) =
         (channels.parse()?, time.parse()?, replicas.parse()?);
@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other => return Err(format!("no model `{other}`").into()),
     };
     let kernels = std::env::temp_dir().join("ptsm-kernels");
-    let cuda = Cuda::new(Some(&kernels))?;
+    let precision: Precision = rest.iter().find_map(|word| word.parse().ok()).unwrap_or_default();
+    let cuda = Cuda::new(Some(&kernels))?.with_precision(precision)?;
     let shape = TrialShape { channels, time, classes: 2, subjects: 84 };
     let network = model.build(shape, batch)?;
     let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
@@ -59,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort_by(f64::total_cmp);
     let median = times[25];
     println!(
-        "{name} {channels} {time} R={replicas}: {:.3} ms, {:.1} k trials/s, {} kernels, {:.0} MiB, ready in {ready:.2} s, loss {:.4}",
+        "{name} {channels} {time} {precision} R={replicas}: {:.3} ms, {:.1} k trials/s, {} kernels, {:.0} MiB, ready in {ready:.2} s, loss {:.4}",
         median * 1e3,
         (replicas * batch) as f64 / median / 1e3,
         step.program().len(),

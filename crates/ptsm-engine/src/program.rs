@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::cpu::{Buffer, Cpu, buffer};
-use crate::cuda::{Engine, Fed, Moved, Wanted};
+use crate::cuda::{Engine, Fed, Moved, Precision, Wanted};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
@@ -187,8 +187,11 @@ impl<T: Real> Program<T> {
         }
         let mut lowered = lower(graph, mode, &keep)?;
         // A program that moves nothing meets the same parameters again and again.
-        let on_cpu = matches!(device, Device::Cpu(_));
-        let applies = objectives.is_empty() && on_cpu;
+        let on_gpu = match &device {
+            Device::Cpu(_) => None,
+            Device::Cuda(cuda) => Some(cuda.precision()),
+        };
+        let applies = objectives.is_empty() && on_gpu.is_none();
         if applies {
             lowered = prepack(lowered)?;
         }
@@ -217,7 +220,7 @@ impl<T: Real> Program<T> {
             .chain(moved.iter().filter_map(|(_, g)| *g))
             .chain(updates.iter().map(|(_, id)| *id))
             .collect();
-        let plan = Plan::new(&lowered.graph, &kept, applies, on_cpu);
+        let plan = Plan::new(&lowered.graph, &kept, applies, on_gpu);
         let place = |id: Id| plan.place(&lowered.graph, id);
         let instructions = plan.instructions(&lowered.graph);
         let inputs = plan.inputs(&lowered.graph);
@@ -821,7 +824,7 @@ struct Plan {
 
 impl Plan {
     /// With `hold`, values that follow from parameters alone keep their buffers.
-    fn new(graph: &Graph, kept: &[Id], hold: bool, on_cpu: bool) -> Plan {
+    fn new(graph: &Graph, kept: &[Id], hold: bool, on_gpu: Option<Precision>) -> Plan {
         let n = graph.nodes.len();
         let mut live = vec![false; n];
         let mut last = vec![0usize; n];
@@ -862,10 +865,9 @@ impl Plan {
                 let reusable = if plan.constant[i] { &mut vec![] } else { &mut free };
                 plan.slot[i] = Some(plan.take(reusable, count(&node.shape)));
                 let shapes: Vec<&[usize]> = node.inputs.iter().map(|&p| graph.shape(p)).collect();
-                let need = if on_cpu {
-                    node.op.workspace(&shapes, &node.shape)
-                } else {
-                    node.op.cuda_workspace(&shapes, &node.shape)
+                let need = match on_gpu {
+                    None => node.op.workspace(&shapes, &node.shape),
+                    Some(precision) => node.op.cuda_workspace(&shapes, &node.shape, precision),
                 };
                 if need > 0 {
                     let slot = plan.take(&mut free, need);

@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::{Experiment, Random, cpu, gpu, to};
+use common::{Experiment, Random, assert_same, cpu, gpu, to};
 use ptsm_engine::{
-    Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling, Program,
-    Result, Step, StepSpec, Table,
+    Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling,
+    Precision, Program, Result, Step, StepSpec, Table,
 };
 
 /// The GPU, or a line that says why nothing was tested.
@@ -89,6 +89,166 @@ fn convolutions_of_every_size() {
             compare(&label, &shapes, |g, p| g.conv1d(p[0], p[1], Some(p[2]), groups, padding));
         }
     }
+}
+
+/// The precisions that tensor cores have, and how far results may be from those in f32, by their norm.
+const ROUNDED: [(Precision, f64); 2] = [(Precision::Tf32, 2e-3), (Precision::Bf16, 2e-2)];
+
+/// The norm of a difference by the norm, and the largest difference by the root mean square.
+fn apart(there: &[f64], here: &[f64]) -> (f64, f64) {
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let pairs = || there.iter().zip(here).map(|(a, b)| a - b);
+    let size = norm(&mut here.iter().copied());
+    let largest = pairs().fold(0.0f64, |m, d| m.max(d.abs()));
+    (norm(&mut pairs()) / size, largest / size * (here.len() as f64).sqrt())
+}
+
+/// Compares a product of the first two parameters and its gradients with the CPU's. `all` is whether each of them is large enough for
+/// tensor cores.
+fn compare_rounded(
+    label: &str,
+    shapes: &[&[usize]],
+    all: bool,
+    build: impl Fn(&mut Graph, &[Id]) -> Result<Id>,
+) {
+    let Some(gpu) = gpu() else { return };
+    let experiment = Experiment::new(label, Mode::Train, shapes, &build);
+    let exact = experiment.clone().coarse();
+    let (here, exact_here) = (experiment.measure::<f32>(cpu()), exact.measure::<f32>(cpu()));
+    for (precision, allowed) in ROUNDED {
+        let device = gpu.clone().with_precision(precision).unwrap();
+        let there = experiment.measure::<f32>(&device);
+        let results = [("result", &there.result[..], &here.result[..])];
+        let gradients = ["p0", "p1"].map(|name| (name, there.gradient(name), here.gradient(name)));
+        for (name, a, b) in results.into_iter().chain(gradients) {
+            let (norm, largest) = apart(a, b);
+            assert!(norm < allowed, "{label} {precision}: {name} differs by {norm}");
+            // One wrong number would not show in the norm of a million. Rounding is spread: its largest is about five of its norm.
+            assert!(largest < 10.0 * allowed, "{label} {precision}: a number of {name} differs by {largest}");
+            if all {
+                assert!(norm > 1e-5, "{label} {precision}: {name} was not rounded, {norm}");
+            }
+        }
+        // Where operands need no rounding, what is left is the order of sums.
+        let device = gpu.clone().with_precision(precision).unwrap();
+        assert_same(&format!("{label} {precision} exact"), &exact.measure::<f32>(&device), &exact_here, 1e-4);
+    }
+}
+
+#[test]
+fn products_on_tensor_cores() {
+    if asked().is_none() {
+        return;
+    }
+    for [items, m, n, k] in [
+        [1, 64, 256, 2048],
+        [1, 65, 63, 130],
+        [3, 100, 70, 33],
+        [1, 128, 128, 64],
+        [2, 17, 130, 47],
+        [1, 16, 513, 16],
+    ] {
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let a = if ta { [items, k, m] } else { [items, m, k] };
+            let b = if tb { [items, n, k] } else { [items, k, n] };
+            let label = format!("matmul {items} {m} {n} {k} {ta} {tb}");
+            compare_rounded(&label, &[&a, &b], true, |g, p| g.matmul(p[0], p[1], ta, tb));
+        }
+    }
+}
+
+fn compare_rounded_conv(sizes: [usize; 6], padding: Padding, all: bool) {
+    let [batch, channels, time, outputs, taps, groups] = sizes;
+    let label = format!("conv1d {sizes:?} {padding:?}");
+    let shapes: [&[usize]; 3] = [&[batch, channels, time], &[outputs, channels / groups, taps], &[outputs]];
+    compare_rounded(&label, &shapes, all, |g, p| g.conv1d(p[0], p[1], Some(p[2]), groups, padding));
+}
+
+#[test]
+fn convolutions_on_tensor_cores() {
+    if asked().is_none() {
+        return;
+    }
+    for sizes in [
+        [64, 64, 400, 32, 7, 1],
+        [8, 32, 100, 64, 5, 1],
+        [8, 64, 25, 128, 5, 1],
+        [6, 62, 301, 25, 10, 1],
+        [6, 50, 107, 100, 10, 1],
+        [5, 100, 32, 200, 10, 1],
+        [3, 64, 250, 64, 25, 1],
+        [3, 40, 1000, 32, 1, 1],
+        [3, 48, 101, 33, 3, 3],
+        [7, 9, 333, 17, 4, 1],
+        [5, 22, 71, 18, 61, 2],
+        [4, 13, 90, 250, 6, 1],
+    ] {
+        compare_rounded_conv(sizes, Padding::Same, true);
+        compare_rounded_conv(sizes, Padding::Valid, true);
+    }
+    let mut random = Random::new(8);
+    for _ in 0..16 {
+        let groups = random.pick(&[1, 1, 2]);
+        let (channels, outputs) = (groups * random.within(5, 80), groups * random.within(5, 140));
+        let taps = random.within(1, 26);
+        let sizes = [random.within(1, 9), channels, random.within(taps, taps + 300), outputs, taps, groups];
+        compare_rounded_conv(sizes, random.pick(&[Padding::Same, Padding::Valid]), false);
+    }
+}
+
+/// Losses of a network that is wide enough for tensor cores.
+fn train_wide(device: &Device, steps: usize) -> Vec<f32> {
+    let (batch, channels, time) = (32, 24, 100);
+    let mut g = Graph::new();
+    let x = g.input("x", &[batch, channels, time]).unwrap();
+    let y = g.labels("y", &[batch], 3).unwrap();
+    let w = g.parameter("w", &[32, channels, 5], Init::fan_in(channels * 5)).unwrap();
+    let h = g.conv1d(x, w, None, 1, Padding::Same).unwrap();
+    let h = g.scoped("norm", |g| g.batch_norm(h, 1e-5, 0.1)).unwrap();
+    let h = g.elu(h).unwrap();
+    let h = g.pool(h, Pooling::Adaptive { length: 10 }).unwrap();
+    let h = g.flatten(h).unwrap();
+    let v = g.parameter("v", &[64, 320], Init::fan_in(320)).unwrap();
+    let h = g.linear(h, v, None).unwrap();
+    let h = g.elu(h).unwrap();
+    let u = g.parameter("u", &[3, 64], Init::fan_in(64)).unwrap();
+    let logits = g.linear(h, u, None).unwrap();
+    let loss = g.cross_entropy(logits, y, 0.0).unwrap();
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let mut step = Step::<f32>::new(&g, &spec, 2, device).unwrap();
+    let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
+    let data: Vec<f32> = to(&Random::new(4).reals(batch * channels * time));
+    let labels: Vec<u32> = (0..batch as u32).map(|i| i % 3).collect();
+    let feeds = [("x", Feed::Shared(&data[..])), ("y", Feed::SharedLabels(&labels))];
+    let run = |_| {
+        step.run(&mut parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
+        step.output(&parameters, 1, 0)[0]
+    };
+    (0..steps).map(run).collect()
+}
+
+#[test]
+fn a_network_learns_in_every_precision() {
+    let Some(gpu) = asked() else { return };
+    let plain = train_wide(&gpu.into(), 40);
+    for (precision, allowed) in ROUNDED {
+        let device = gpu.clone().with_precision(precision).unwrap();
+        assert_eq!(device.precision(), precision);
+        let rounded = train_wide(&Device::Cuda(device.clone()), 40);
+        assert!(rounded.iter().all(|loss| loss.is_finite()), "{precision}: {rounded:?}");
+        assert!(
+            (rounded[0] - plain[0]).abs() < allowed as f32 * plain[0],
+            "{precision}: {rounded:?} {plain:?}"
+        );
+        assert_ne!(rounded, plain, "{precision}");
+        assert!(rounded[39] < 0.5 * rounded[0], "{precision}: {rounded:?}");
+        // The same again is the same to the bit.
+        assert_eq!(train_wide(&Device::Cuda(device), 40), rounded, "{precision}");
+    }
+    // A clone of other precision leaves the GPU as it was.
+    assert_eq!(gpu.precision(), Precision::F32);
+    assert_eq!(train_wide(&gpu.into(), 40), plain);
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl Benchmark<'_> {
                 target_access: entry.method.target_access.and(self.trials_access),
                 fold,
                 seed,
+                precision: self.device.precision().noted(),
             };
             for record in score(&*fit.fitted, &splits[fold].test(self.trials), &context)? {
                 if done.insert(key(&record)) {

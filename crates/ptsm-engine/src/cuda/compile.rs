@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
-use super::driver::{self, Gpu, Kernel};
-use super::emit::PRELUDE;
+use super::driver::{self, Kernel};
+use super::emit::{PRELUDE, TENSOR};
+use super::{Cuda, Precision};
 use crate::error::Result;
 use crate::parameters::replace;
 
@@ -14,7 +15,9 @@ const AT_ONCE: usize = 8;
 const WORTH: usize = 16;
 
 /// Compiles kernels that are named `k0`, `k1`, .. in their order.
-pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Result<Vec<Kernel>> {
+pub(super) fn kernels(device: &Cuda, texts: &[String]) -> Result<Vec<Kernel>> {
+    let (gpu, cache) = (&device.gpu, device.kernels.as_deref());
+    let tensor = (device.precision != Precision::F32).then_some(TENSOR);
     let capability = gpu.capability()?;
     let version = driver::compiler_version()?;
     // Neighbours in the list are of one size; dealt out in turn, the sources take about as long as each other.
@@ -23,7 +26,7 @@ pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Resu
         .map(|first| {
             let mine: Vec<usize> = (first..texts.len()).step_by(at_once).collect();
             let own = mine.iter().map(|&i| texts[i].as_str());
-            let source = PRELUDE.iter().copied().chain(own).collect::<Vec<_>>().join("\n");
+            let source = PRELUDE.iter().copied().chain(tensor).chain(own).collect::<Vec<_>>().join("\n");
             (mine, source)
         })
         .collect();

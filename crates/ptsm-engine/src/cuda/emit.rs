@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use super::Precision;
+
 /// What every source begins with.
 pub(crate) const PRELUDE: &[&str] = &[
     include_str!("text/common.cu"),
@@ -19,6 +21,9 @@ pub(crate) const PRELUDE: &[&str] = &[
     include_str!("text/lags.cu"),
     include_str!("text/adam.cu"),
 ];
+
+/// What follows where tensor cores are used.
+pub(crate) const TENSOR: &str = include_str!("text/tensor.cu");
 
 /// Threads of a block that does several small operations.
 const BLOCK: usize = 512;
@@ -45,6 +50,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) inputs: &'a [String],
     pub(crate) out: &'a str,
     pub(crate) work: &'a str,
+    pub(crate) precision: Precision,
     pub(crate) found: &'a mut Vec<Work>,
 }
 

@@ -114,6 +114,7 @@ impl Engine {
                 inputs: &[],
                 out: &at(Place::Slot(*slot)),
                 work: "",
+                precision: device.precision,
                 found: &mut works,
             };
             emit.each(rows * n, rows * n, format!("take(at, own, {i}, {}, {rows}, {n})", emit.out));
@@ -129,6 +130,7 @@ impl Engine {
                 inputs: &inputs,
                 out: &out,
                 work: &work,
+                precision: device.precision,
                 found: &mut works,
             });
         }
@@ -194,7 +196,7 @@ impl Engine {
         let moves = list.len();
         let (shapes, texts): (Vec<_>, Vec<_>) = list.into_iter().chain(more).unzip();
         let names = texts.iter().map(|text| emit::names(text)).collect();
-        let kernels = compile::kernels(&device.gpu, &texts, device.kernels.as_deref())?;
+        let kernels = compile::kernels(device, &texts)?;
         let float = size_of::<f32>();
         let memory = Memory::new(&device.gpu, replicas * stride * float)
             .map_err(|e| fewer(e, device, (stride + moments_stride) * float))?;

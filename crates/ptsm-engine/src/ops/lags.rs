@@ -10,7 +10,7 @@
 
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::scratch;
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::product::Dots;
@@ -143,7 +143,7 @@ impl Operation for LagMoments {
         }
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         (inputs[0][0] * self.per_trial()).next_multiple_of(2) + 2 * self.per_trial() + output.len()
     }
 

@@ -171,6 +171,7 @@ fn context(name: &str, seed: u64) -> Context {
         target_access: TargetAccess::Nothing,
         fold: 0,
         seed,
+        precision: None,
     }
 }
 

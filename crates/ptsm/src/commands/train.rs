@@ -42,6 +42,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         command: "train".into(),
         seeds: seeds.clone(),
         protocol: "train".into(),
+        precision: session.device.precision().noted(),
         data: DataFile {
             name: input.name.clone(),
             with: input.with.clone(),
