@@ -125,6 +125,7 @@
 //! in another order. All active replicas run in one launch of each kernel; a step is recorded once and started by one call. Data that
 //! stays there is a [`Table`].
 
+mod cost;
 mod cpu;
 mod cuda;
 mod device;
@@ -143,6 +144,7 @@ mod schedule;
 mod step;
 mod table;
 
+pub use cost::Spent;
 pub use cpu::{Cpu, Isa};
 pub use cuda::Cuda;
 pub use device::Device;
