@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine|io`, `cargo xtask golden`, `cargo xtask masks`,
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine|gpu|io`, `cargo xtask golden`, `cargo xtask masks`,
 //! `cargo xtask results`, `cargo xtask fuzz`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod carry;
 mod draw;
 mod fuzz;
 mod golden;
@@ -51,6 +52,12 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Draw PTSM's graph for the documentation.
     Draw,
+    /// Our side of the comparison on a GPU: a JSON line for each case.
+    #[command(hide = true)]
+    Gpu(worker::gpu::Options),
+    /// Leave-one-subject-out through the program `ptsm`: a JSON line for each network.
+    #[command(hide = true)]
+    Loso(worker::loso::Options),
     /// One side of a benchmark, driven by JSON lines on standard input.
     #[command(hide = true)]
     Worker,
@@ -72,6 +79,8 @@ impl Command {
             Command::Results(options) => results::run(&options),
             Command::Fuzz(options) => fuzz::run(&options),
             Command::Draw => draw::run(),
+            Command::Gpu(options) => worker::gpu::run(&options),
+            Command::Loso(options) => worker::loso::run(&options),
             Command::Worker => worker::run(),
             Command::Reading => worker::reading::run(),
             Command::Peak => peak::run(),

@@ -126,6 +126,7 @@
 //! stays there is a [`Table`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
 //! tf32 or bf16; everything else stays f32.
 
+mod cost;
 mod cpu;
 mod cuda;
 mod device;
@@ -144,6 +145,7 @@ mod schedule;
 mod step;
 mod table;
 
+pub use cost::Spent;
 pub use cpu::{Cpu, Isa};
 pub use cuda::{Cuda, Precision};
 pub use device::Device;

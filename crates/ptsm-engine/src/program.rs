@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::cost::{Cost, Spent};
 use crate::cpu::{Buffer, Cpu, buffer};
 use crate::cuda::{Engine, Fed, Moved, Precision, Wanted};
 use crate::device::Device;
@@ -537,13 +538,13 @@ impl<T: Real> Program<T> {
         self.runs[replica] = runs;
     }
 
-    /// Runs the first replica and returns the seconds each kind of operation took, longest first. On a GPU it is all replicas and each
+    /// Runs the first replica and returns what each operation of each shape took, longest first. On a GPU it is all replicas and each
     /// kernel by itself; a step's profile there moves parameters.
     pub fn profile(
         &mut self,
         parameters: &Parameters<T>,
         feeds: &[(&str, Feed<'_, T>)],
-    ) -> Result<Vec<(String, f64)>> {
+    ) -> Result<Vec<Spent>> {
         self.fits(parameters)?;
         self.check_feeds(feeds)?;
         if let Home::Cuda(..) = self.home {
@@ -556,13 +557,13 @@ impl<T: Real> Program<T> {
             Home::Cuda(engine, _) => {
                 let device = engine.device().clone();
                 let mut spent = parameters.on(&device, |remote| engine.profile(*replicas, remote))?;
-                spent.sort_by(|a, b| b.1.total_cmp(&a.1));
+                spent.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
                 return Ok(spent);
             }
         };
         parameters.fetch()?;
         let (own, memory, step) = (&parameters.replicas[0], &mut memory[0], runs[0]);
-        let mut spent: Vec<(String, f64)> = vec![];
+        let mut spent: Vec<Spent> = vec![];
         cpu.enter(|| -> Result<()> {
             fill_all(cpu, inputs, feeds, 0, memory)?;
             for i in instructions.iter().filter(|i| !(memory.stamp == Some(own.stamp) && i.constant)) {
@@ -570,15 +571,16 @@ impl<T: Real> Program<T> {
                 i.run(cpu, &mut memory.slots, own.values(), Draw { seed: own.seed, step });
                 let name = format!("{} {:?}", i.op.name(), i.shape);
                 let seconds = start.elapsed().as_secs_f64();
-                match spent.iter_mut().find(|(n, _)| *n == name) {
-                    Some((_, s)) => *s += seconds,
-                    None => spent.push((name, seconds)),
+                let one = Spent::new(name, i.op.name(), seconds, i.cost::<T>());
+                match spent.iter_mut().find(|s| s.name == one.name) {
+                    Some(all) => all.add(&one),
+                    None => spent.push(one),
                 }
             }
             memory.stamp = Some(own.stamp);
             Ok(())
         })?;
-        spent.sort_by(|a, b| b.1.total_cmp(&a.1));
+        spent.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         Ok(spent)
     }
 }
@@ -600,6 +602,13 @@ fn fill_all<T: Real>(
 }
 
 impl Instruction {
+    /// The least it costs.
+    pub(crate) fn cost<T>(&self) -> Cost {
+        let shapes: Vec<&[usize]> = self.inputs.iter().map(|(_, shape)| &shape[..]).collect();
+        let numbers = shapes.iter().map(|shape| count(shape)).sum::<usize>() + count(&self.shape);
+        Cost::new::<T>(self.op.multiply_adds(&shapes, &self.shape), numbers)
+    }
+
     fn run<T: Real>(&self, cpu: &Cpu, slots: &mut [Buffer<T>], tensors: &[Buffer<T>], draw: Draw) {
         let take = |slots: &mut [Buffer<T>], i: usize| std::mem::replace(&mut slots[i], Buffer::new(64));
         let mut out = take(slots, self.slot);

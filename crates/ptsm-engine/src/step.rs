@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
+use crate::cost::Spent;
 use crate::cpu::{Buffer, Cpu, Isa, buffer};
 use crate::cuda::Moved;
 use crate::device::Device;
@@ -324,12 +325,12 @@ impl<T: Real> Step<T> {
         &self.program
     }
 
-    /// Seconds each kind of operation takes, longest first; see [`Program::profile`].
+    /// What each operation takes, longest first; see [`Program::profile`].
     pub fn profile(
         &mut self,
         parameters: &Parameters<T>,
         feeds: &[(&str, Feed<'_, T>)],
-    ) -> Result<Vec<(String, f64)>> {
+    ) -> Result<Vec<Spent>> {
         self.program.profile(parameters, feeds)
     }
 

@@ -219,6 +219,27 @@ fn a_profile_leaves_results_alone() {
     assert_eq!(run(&mut program, &parameters, &x), expected);
 }
 
+/// By hand: 2 trials, 3 channels to 4 through 5 taps at 16 places, then 64 numbers to 7.
+#[test]
+fn a_profile_counts_what_an_operation_costs_at_least() {
+    let mut g = Graph::new();
+    let x = g.input("x", &[2, 3, 16]).unwrap();
+    let weight = g.parameter("conv.weight", &[4, 3, 5], Init::Constant(1.0)).unwrap();
+    let h = g.conv1d(x, weight, None, 1, Padding::Same).unwrap();
+    let h = g.reshape(h, &[2, 64]).unwrap();
+    let weight = g.parameter("linear.weight", &[64, 7], Init::Constant(1.0)).unwrap();
+    let y = g.matmul(h, weight, false, false).unwrap();
+    let mut program = Program::<f32>::new(&g, Mode::Infer, &[y], 1, cpu()).unwrap();
+    let parameters = Parameters::new(&g, &[1]).unwrap();
+    let spent = program.profile(&parameters, &[("x", Feed::Shared(&[0.5; 96]))]).unwrap();
+    let of = |kind: &str| {
+        let one = spent.iter().find(|s| s.kind == kind).unwrap();
+        (one.multiply_adds, one.bytes)
+    };
+    assert_eq!(of("conv1d").0, 2 * 4 * 3 * 5 * 16);
+    assert_eq!(of("matmul"), (2 * 64 * 7, 4 * (2 * 64 + 64 * 7 + 2 * 7)));
+}
+
 /// Random stacks of layers: whatever the planner reuses, a second run equals a first one.
 #[test]
 fn random_stacks_run_twice() {

@@ -5,10 +5,12 @@ use clap::Subcommand;
 
 mod case;
 mod engine;
+pub(crate) mod gpu;
 pub(crate) mod io;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod others;
+mod page;
 mod process;
 mod report;
 mod table;
@@ -18,6 +20,8 @@ mod work;
 pub(crate) enum Bench {
     /// Training and inference against PyTorch and onnxruntime, interleaved in one run.
     Engine(engine::Options),
+    /// Training on a GPU against PyTorch; what is measured there can be carried here.
+    Gpu(gpu::Options),
     /// Recordings to trials against MNE and SciPy, interleaved in one run.
     Io(io::Options),
 }
@@ -26,6 +30,7 @@ impl Bench {
     pub(crate) fn run(self) -> Result<()> {
         match self {
             Bench::Engine(options) => engine::run(&options),
+            Bench::Gpu(options) => gpu::run(&options),
             Bench::Io(options) => io::run(&options),
         }
     }

@@ -3,14 +3,14 @@
 //! The tests are built into a folder that needs nothing else, to be carried to a machine with a GPU and no Rust; where this machine has
 //! one they run here.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use ptsm_engine::Cuda;
 
-use crate::shell::{capture, cargo, relative, stream, target};
+use crate::carry;
+use crate::shell::{cargo, relative, stream};
 
 /// Tests that compare a GPU with the CPU where they are asked to, and the packages they belong to.
 const TESTS: [(&str, &str); 4] = [
@@ -41,19 +41,12 @@ fi
 "#;
 
 pub(super) fn check() -> Result<()> {
-    let folder = target().join("gpu");
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", relative(&folder)))?;
+    let folder = carry::folder()?;
     for (name, built) in build()? {
-        // Without what a debugger needs it is a tenth of the size.
-        let to = folder.join(&name);
-        if Command::new("strip").arg("-o").arg(&to).arg(&built).status().is_ok_and(|s| s.success()) {
-            continue;
-        }
-        fs::copy(&built, &to).with_context(|| format!("{} cannot be written", relative(&to)))?;
+        carry::program(&built, &folder.join(&name))?;
     }
     let script = folder.join("run");
-    fs::write(&script, SCRIPT).context("the script cannot be written")?;
-    executable(&script)?;
+    carry::script(&script, SCRIPT)?;
     match Cuda::new(None) {
         Ok(gpu) => {
             println!("on {}", gpu.name());
@@ -69,31 +62,13 @@ pub(super) fn check() -> Result<()> {
 
 /// The test programs and their names.
 fn build() -> Result<Vec<(String, PathBuf)>> {
-    let mut command = cargo("test --release --locked --no-run --message-format json".split(' '));
+    let mut command = cargo("test --release --locked --no-run".split(' '));
     TESTS.iter().for_each(|(package, test)| {
         command.args(["-p", package, "--test", test]);
     });
-    let told = capture(&mut command)?;
-    let mut found = vec![];
-    for line in told.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
-        if let (Some(name), Some(path)) = (line["target"]["name"].as_str(), line["executable"].as_str()) {
-            found.push((name.to_string(), PathBuf::from(path)));
-        }
-    }
+    let found = carry::build(&mut command)?;
     match TESTS.iter().find(|(_, test)| !found.iter().any(|(name, _)| name == test)) {
         Some((_, missing)) => bail!("cargo built no test `{missing}`"),
         None => Ok(found),
     }
-}
-
-#[cfg(unix)]
-fn executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .context("the script cannot be made executable")
-}
-
-#[cfg(not(unix))]
-fn executable(_: &Path) -> Result<()> {
-    Ok(())
 }

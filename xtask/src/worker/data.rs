@@ -67,12 +67,17 @@ impl Batches {
     /// Fills `rows`, `[R, B]`, with a batch for each replica.
     pub(super) fn draw(&mut self, rows: &mut [u32]) {
         for rows in rows.chunks_mut(self.batch) {
-            for (i, row) in rows.iter_mut().enumerate() {
-                let other = i + self.random.below(TRIALS - i);
-                self.order.swap(i, other);
-                *row = self.order[i];
-            }
+            draw(&mut self.random, &mut self.order, rows);
         }
+    }
+}
+
+/// Fills `rows` with some of `order`, none twice.
+pub(super) fn draw(random: &mut Random, order: &mut [u32], rows: &mut [u32]) {
+    for (i, row) in rows.iter_mut().enumerate() {
+        let other = i + random.below(order.len() - i);
+        order.swap(i, other);
+        *row = order[i];
     }
 }
 

@@ -11,7 +11,9 @@ use serde_json::json;
 use crate::protocol::{Framework, Memory, Mode, Question, Ready, Request, Times};
 
 mod data;
+pub(crate) mod gpu;
 mod inference;
+pub(crate) mod loso;
 pub(crate) mod reading;
 mod training;
 

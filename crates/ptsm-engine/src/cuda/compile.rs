@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
-use super::driver::{self, Kernel};
+use super::driver::{self, Gpu, Kernel};
 use super::emit::{PRELUDE, TENSOR};
 use super::{Cuda, Precision};
 use crate::error::Result;

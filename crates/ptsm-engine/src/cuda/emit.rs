@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use super::Precision;
+use crate::cost::Cost;
 
 /// What every source begins with.
 pub(crate) const PRELUDE: &[&str] = &[
@@ -38,6 +39,9 @@ pub(crate) struct Work {
     pub(crate) call: String,
     /// Blocks and threads; none for one block that may do other work before and after.
     pub(crate) grid: Option<(usize, usize)>,
+    /// The operation it is of.
+    pub(crate) kind: &'static str,
+    pub(crate) cost: Cost,
 }
 
 /// What an operation tells the GPU to do.
@@ -51,6 +55,9 @@ pub(crate) struct Emit<'a> {
     pub(crate) out: &'a str,
     pub(crate) work: &'a str,
     pub(crate) precision: Precision,
+    /// What the operation is called, and what it costs at least.
+    pub(crate) kind: &'static str,
+    pub(crate) cost: Cost,
     pub(crate) found: &'a mut Vec<Work>,
 }
 
@@ -58,17 +65,27 @@ impl Emit<'_> {
     /// Threads share the work, whose elementary operations are counted; `at` tells a thread which it is.
     pub(crate) fn each(&mut self, threads: usize, operations: usize, call: String) {
         let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
-        self.found.push(Work { call, grid });
+        self.push(call, grid, self.cost);
+    }
+
+    /// As [`each`](Self::each), before or after the operation proper: so many numbers are read, one is written by each thread.
+    pub(crate) fn aside(&mut self, threads: usize, operations: usize, call: String) {
+        let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
+        self.push(call, grid, Cost::new::<f32>(0, operations + threads));
     }
 
     /// By one block; the function may use barriers.
     pub(crate) fn block(&mut self, call: String) {
-        self.found.push(Work { call, grid: None });
+        self.push(call, None, self.cost);
     }
 
     /// By blocks whose number the function counts on.
     pub(crate) fn grid(&mut self, blocks: usize, threads: usize, call: String) {
-        self.found.push(Work { call, grid: Some((blocks, threads)) });
+        self.push(call, Some((blocks, threads)), self.cost);
+    }
+
+    fn push(&mut self, call: String, grid: Option<(usize, usize)>, cost: Cost) {
+        self.found.push(Work { call, grid, kind: self.kind, cost });
     }
 
     /// The operation's inputs, written as arguments.
@@ -109,6 +126,10 @@ pub(crate) fn axes(sizes: &[usize], a: &[usize], b: &[usize]) -> String {
 pub(crate) struct Kernel {
     pub(crate) blocks: usize,
     pub(crate) threads: usize,
+    /// The operation, or `several`.
+    pub(crate) kind: &'static str,
+    /// For one replica.
+    pub(crate) cost: Cost,
 }
 
 /// The kernels of a list of works, in their order, numbered from `first` on; `strides` are the sizes of a replica's memory, tensors and
@@ -120,20 +141,23 @@ pub(crate) fn kernels(
     first: usize,
 ) -> Vec<(Kernel, String)> {
     let mut found: Vec<(Kernel, String)> = vec![];
-    let mut open: Option<Vec<&str>> = None;
-    let close = |open: &mut Option<Vec<&str>>, found: &mut Vec<(Kernel, String)>| {
-        if let Some(calls) = open.take() {
+    let mut open: Option<Vec<&Work>> = None;
+    let close = |open: &mut Option<Vec<&Work>>, found: &mut Vec<(Kernel, String)>| {
+        if let Some(works) = open.take() {
+            let calls: Vec<&str> = works.iter().map(|work| work.call.as_str()).collect();
             let body = calls.join(";\n    __syncthreads();\n    ");
-            let kernel = Kernel { blocks: 1, threads: BLOCK };
+            let kind = if let [one] = works[..] { one.kind } else { "several" };
+            let cost = works.iter().map(|work| work.cost).sum();
+            let kernel = Kernel { blocks: 1, threads: BLOCK, kind, cost };
             found.push((kernel, kernel_text(first + found.len(), kernel, &body, strides, replicas)));
         }
     };
     for work in works {
         match work.grid {
-            None => open.get_or_insert_default().push(&work.call),
+            None => open.get_or_insert_default().push(work),
             Some((blocks, threads)) => {
                 close(&mut open, &mut found);
-                let kernel = Kernel { blocks, threads };
+                let kernel = Kernel { blocks, threads, kind: work.kind, cost: work.cost };
                 found.push((kernel, kernel_text(first + found.len(), kernel, &work.call, strides, replicas)));
             }
         }
@@ -182,6 +206,23 @@ pub(crate) fn names(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_works_share_a_kernel_and_their_costs_add_up() {
+        let mut found = vec![];
+        for (kind, threads) in [("sum", 10), ("softmax", 20), ("conv1d", 1 << 20)] {
+            let cost = Cost::new::<f32>(threads, 2 * threads);
+            let (shapes, inputs, shape) = (&[], &[], &[]);
+            let mut at = Emit { shapes, inputs, shape, out: "o", work: "w", kind, cost, found: &mut found };
+            if kind == "conv1d" {
+                at.aside(100, 300, "conv_weights()".into());
+            }
+            at.each(threads, threads, format!("{kind}()"));
+        }
+        let told: Vec<_> = kernels(&found, [1, 1, 1], 0, 0).iter().map(|(k, _)| (k.kind, k.cost)).collect();
+        let cost = |multiply_adds, numbers| Cost::new::<f32>(multiply_adds, numbers);
+        assert_eq!(told, [("several", cost(30, 60 + 400)), ("conv1d", cost(1 << 20, 1 << 21))]);
+    }
 
     #[test]
     fn numbers_are_literals_of_cuda() {

@@ -6,6 +6,7 @@ use super::driver::{Graph, Kernel, Memory, Moment, Pinned, Place as Address};
 use super::emit::{self, Emit, MOST_AXES, Work, number};
 use super::remote::{Remote, Resident, offsets};
 use super::{Cuda, compile};
+use crate::cost::{Cost, Spent};
 use crate::error::{Error, Result};
 use crate::graph::{Input, Tensor};
 use crate::ops::count;
@@ -115,6 +116,8 @@ impl Engine {
                 out: &at(Place::Slot(*slot)),
                 work: "",
                 precision: device.precision,
+                kind: "input",
+                cost: Cost::new::<f32>(0, 2 * rows * n),
                 found: &mut works,
             };
             emit.each(rows * n, rows * n, format!("take(at, own, {i}, {}, {rows}, {n})", emit.out));
@@ -131,6 +134,8 @@ impl Engine {
                 out: &out,
                 work: &work,
                 precision: device.precision,
+                kind: instruction.op.name(),
+                cost: instruction.cost::<f32>(),
                 found: &mut works,
             });
         }
@@ -143,7 +148,7 @@ impl Engine {
                     let n = count(shape);
                     let call = format!("copy(at, {}, own.report + {report_stride}, {n})", at(*place));
                     let grid = (n > 1 << 14).then(|| (n.div_ceil(256).min(4096), 256));
-                    works.push(Work { call, grid });
+                    works.push(Work { call, grid, kind: "output", cost: Cost::new::<f32>(0, 2 * n) });
                     report_stride += n;
                     Some(report_stride - n)
                 }
@@ -332,14 +337,15 @@ impl Engine {
     }
 
     /// Seconds that each kernel takes by itself with so many replicas, and what it does.
-    pub(crate) fn profile(&mut self, active: usize, parameters: &Remote) -> Result<Vec<(String, f64)>> {
+    pub(crate) fn profile(&mut self, active: usize, parameters: &Remote) -> Result<Vec<Spent>> {
         let places = [self.memory.place(), parameters.place(), self.state.place(), self.table.place()];
         let mut spent = vec![];
         for ((kernel, shape), name) in self.kernels.iter().zip(&self.names) {
             // A row of the same launches hides what starting one costs.
             let launches = std::iter::repeat_n((kernel, shape.blocks, shape.threads), 20);
             let graph = self.device.gpu.record(launches, active, places)?;
-            spent.push((name.clone(), self.device.gpu.time(&graph, 3)? / 20.0));
+            let seconds = self.device.gpu.time(&graph, 3)? / 20.0;
+            spent.push(Spent::new(name.clone(), shape.kind, seconds, shape.cost.times(active)));
         }
         Ok(spent)
     }
@@ -479,31 +485,34 @@ fn moving(
 ) -> Vec<Work> {
     let norm = format!("(own.report + {norm})");
     let mut works = vec![];
-    let mut push = |call: String, grid| works.push(Work { call, grid });
-    push(format!("squares(chunks, m, m + {partial})"), Some((chunks.len(), 256)));
-    push(format!("gradient_norm(at, m + {partial}, {norm}, {})", chunks.len()), None);
+    let mut push = |call: String, grid, multiply_adds, numbers| {
+        works.push(Work { call, grid, kind: "optimizer", cost: Cost::new::<f32>(multiply_adds, numbers) });
+    };
+    let moved: usize = chunks.iter().map(|chunk| chunk[3] as usize).sum();
+    let blocks = Some((chunks.len(), 256));
+    push(format!("squares(chunks, m, m + {partial})"), blocks, moved, moved);
+    let call = format!("gradient_norm(at, m + {partial}, {norm}, {})", chunks.len());
+    push(call, None, chunks.len(), chunks.len());
     for (tensor, place) in wanted.updates {
         let n = wanted.tensors[*tensor].len();
-        push(format!("replace(at, {norm}, {}, p + {}, {n})", at(*place), tensor_at[*tensor]), None);
+        let call = format!("replace(at, {norm}, {}, p + {}, {n})", at(*place), tensor_at[*tensor]);
+        push(call, None, 0, 2 * n);
     }
     let clip = number(adam.clip.unwrap_or(f64::INFINITY));
     let l2 = number(if let Decay::Gradient(w) = adam.decay { w } else { 0.0 });
     let (first, second) = adam.betas;
     let betas = [first, second, 1.0 - first, 1.0 - second, adam.eps].map(number).join(", ");
     let rule = format!("Rule{{{clip}, {l2}, {betas}}}");
-    push(format!("adam(own, {rule}, chunks, m, p, s, s + {moments}, {norm})"), Some((chunks.len(), 256)));
+    // A gradient is read; a parameter and both its moments are read and written.
+    let call = format!("adam(own, {rule}, chunks, m, p, s, s + {moments}, {norm})");
+    push(call, blocks, 4 * moved, 7 * moved);
     for (tensor, _) in wanted.gradients {
         let of = &wanted.tensors[*tensor];
         if let Some(largest) = of.max_norm {
             let (slices, n) = (of.shape[0], of.len() / of.shape[0]);
-            push(
-                format!(
-                    "constrain(at, {norm}, p + {}, {slices}, {n}, {})",
-                    tensor_at[*tensor],
-                    number(largest)
-                ),
-                None,
-            );
+            let (tensor, largest) = (tensor_at[*tensor], number(largest));
+            let call = format!("constrain(at, {norm}, p + {tensor}, {slices}, {n}, {largest})");
+            push(call, None, of.len(), 2 * of.len());
         }
     }
     works

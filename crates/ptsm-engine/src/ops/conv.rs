@@ -318,7 +318,7 @@ impl Filter {
         let (tile, all_rows, n) = (each * over_outputs, rows.next_multiple_of(chunk), self.cuda_weights());
         let tiles = outputs.div_ceil(tile);
         let sizes = format!("{n}, {rows}, {all_rows}, {outputs}, {tiles}, {tile}, {taps}, {backwards}");
-        at.each(n, n, format!("conv_weights(at, {}, {}, {sizes})", at.inputs[1], at.work));
+        at.aside(n, n, format!("conv_weights(at, {}, {}, {sizes})", at.inputs[1], at.work));
         let sizes = format!(
             "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {each}, {over_outputs}, {over_places}, {chunk}"
         );
@@ -456,6 +456,10 @@ impl Operation for Conv1d {
         filter.apply(call.cpu, call.inputs[0], call.work, bias, call.out);
     }
 
+    fn multiply_adds(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        self.filter(inputs[0], inputs[1]).work()
+    }
+
     fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize], precision: Precision) -> usize {
         self.filter(inputs[0], inputs[1]).cuda_workspace(precision)
     }
@@ -524,6 +528,10 @@ impl Operation for PackedConv {
         filter.apply(call.cpu, call.inputs[0], call.inputs[1], call.inputs.get(2).copied(), call.out);
     }
 
+    fn multiply_adds(&self, _: &[&[usize]], _: &[usize]) -> usize {
+        self.0.conv.filter(&self.0.x, &self.0.weight).work()
+    }
+
     fn cuda(&self, at: &mut Emit<'_>) {
         unreachable!("weights are laid out for the CPU only, got {}", at.length())
     }
@@ -569,6 +577,10 @@ impl Operation for ConvInput {
         let at = Strides { start: taps - 1, output: taps, row: outputs * taps, tap: -1 };
         filter.pack(call.cpu.isa, call.inputs[1], at, call.work);
         filter.apply(call.cpu, call.inputs[0], call.work, None, call.out);
+    }
+
+    fn multiply_adds(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        self.filter(inputs[0], inputs[1]).work()
     }
 
     fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize], precision: Precision) -> usize {
@@ -744,6 +756,10 @@ impl Operation for ConvWeight {
         }
     }
 
+    fn multiply_adds(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        self.conv.filter(inputs[1], output).work()
+    }
+
     fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], precision: Precision) -> usize {
         let filter = self.conv.filter(inputs[1], output);
         let parts = filter.weight_parts(precision);
@@ -771,7 +787,7 @@ impl Operation for ConvWeight {
             at.each(32 * n, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
         }
         if parts > 1 {
-            at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
+            at.aside(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
         }
     }
 }

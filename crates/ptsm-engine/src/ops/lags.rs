@@ -8,7 +8,8 @@
 //! without running it. A is nearly constant along diagonals; only the edges differ, and those are
 //! corrected exactly.
 
-use super::{Backward, Call, Operation, operands};
+use super::{Backward, Call, Operation, count, operands};
+use crate::cost::Cost;
 use crate::cpu::scratch;
 use crate::cuda::{Emit, Precision};
 use crate::error::Result;
@@ -143,6 +144,10 @@ impl Operation for LagMoments {
         }
     }
 
+    fn multiply_adds(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
+        count(inputs[0]) * self.taps
+    }
+
     fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         (inputs[0][0] * self.per_trial()).next_multiple_of(2) + 2 * self.per_trial() + output.len()
     }
@@ -166,8 +171,9 @@ impl Operation for LagMoments {
         let last = format!("lag_moments(at, {totals}, {}, {sizes})", at.out);
         at.grid(b, 256, products);
         for (threads, operations, call) in sums {
-            at.each(threads, operations, call);
+            at.aside(threads, operations, call);
         }
+        at.cost = Cost::new::<f32>(0, self.per_trial() + at.length());
         at.block(last);
     }
 }

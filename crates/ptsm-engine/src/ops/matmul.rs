@@ -200,6 +200,11 @@ impl Operation for MatMul {
         });
     }
 
+    fn multiply_adds(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        let Sizes { items, m, n, k } = Sizes::of(inputs, output);
+        items * m * n * k
+    }
+
     fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         let sizes = Sizes::of(inputs, output);
         let parts = sizes.parts();
@@ -227,7 +232,7 @@ impl Operation for MatMul {
         }
         if parts > 1 {
             let n = at.length();
-            at.each(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
+            at.aside(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));
         }
     }
 }

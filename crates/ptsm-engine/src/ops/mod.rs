@@ -58,6 +58,11 @@ pub(crate) trait Operation {
         0
     }
 
+    /// Elementary multiply-adds of the plain definition; of an operation that has none, one for each number it goes over.
+    fn multiply_adds(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+        inputs.iter().map(|shape| count(shape)).fold(count(output), usize::max)
+    }
+
     /// Computes the result on the CPU.
     fn run<T: Real>(&self, call: Call<'_, T>);
 
@@ -159,6 +164,13 @@ macro_rules! operations {
                 match self {
                     Op::Tensor(_) | Op::Input(_) | Op::Constant(_) => 0,
                     $(Op::$variant(op) => op.cuda_workspace(inputs, output, precision),)*
+                }
+            }
+
+            pub(crate) fn multiply_adds(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+                match self {
+                    Op::Tensor(_) | Op::Input(_) | Op::Constant(_) => 0,
+                    $(Op::$variant(op) => op.multiply_adds(inputs, output),)*
                 }
             }
 

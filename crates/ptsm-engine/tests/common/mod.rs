@@ -301,7 +301,7 @@ impl<T: Real> Runner<'_, T> {
         let shape = format!(" {shape:?}");
         let feeds = feeds(self.experiment, &self.reals);
         let spent = self.step.profile(&self.parameters, &feeds).unwrap();
-        spent.iter().any(|(name, _)| name.ends_with(&shape))
+        spent.iter().any(|s| s.name.ends_with(&shape))
     }
 
     pub(crate) fn measure(&mut self) -> Measured {

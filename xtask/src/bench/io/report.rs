@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::super::machine;
+use super::super::page;
 use super::super::table::Table;
 use super::Measured;
 use super::entrant::{Entrant, Programs};
-use crate::shell;
 use crate::worker::reading::Cached;
 
-/// Where the table goes, between its marks.
-const PAGE: &str = "docs/performance.md";
+/// Where the table goes in the documentation.
 const MARKS: [&str; 2] = ["<!-- reading recordings -->", "<!-- end of reading recordings -->"];
 /// Other programs may take this share of the machine without the numbers being doubtful.
 const TOLERABLE: f64 = 0.05;
@@ -139,14 +137,7 @@ impl Report {
 
     /// Puts the tables between the page's marks; what stands around them is written by hand.
     pub(crate) fn write(&self) -> Result<()> {
-        let path = shell::root().join(PAGE);
-        let text = fs::read_to_string(&path).with_context(|| format!("{PAGE} cannot be read"))?;
-        let parts =
-            text.split_once(MARKS[0]).and_then(|(head, rest)| Some((head, rest.split_once(MARKS[1])?.1)));
-        let (head, tail) =
-            parts.with_context(|| format!("{PAGE} has no `{}` and `{}`", MARKS[0], MARKS[1]))?;
-        fs::write(&path, format!("{head}{}\n\n{self}\n{}{tail}", MARKS[0], MARKS[1]))
-            .with_context(|| format!("{PAGE} cannot be written"))
+        page::put(MARKS, &self.to_string())
     }
 }
 
