@@ -43,7 +43,7 @@ pub(crate) struct General {
     #[arg(long, global = true, env = "PTSM_THREADS", value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Where networks are trained
-    #[arg(long, global = true, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, global = true, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "auto")]
     pub(crate) device: Wanted,
     /// Where trials of recordings are kept between runs, `none` for nowhere; the system's folder for caches without it
     #[arg(long, global = true, env = "PTSM_CACHE", value_name = "DIR")]

@@ -46,7 +46,12 @@ pub(crate) fn open(
                     "leave `--precision` out to train on the processor",
                 ));
             }
-            Err(_) => Device::Cpu(cpu),
+            Err(why) => {
+                if Cuda::has_driver() {
+                    output.note(format!("note: networks are trained on the processor, not on a GPU: {why}"));
+                }
+                Device::Cpu(cpu)
+            }
         },
         Wanted::Auto | Wanted::Cpu => Device::Cpu(cpu),
     };

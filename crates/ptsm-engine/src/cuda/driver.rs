@@ -24,6 +24,12 @@ pub(super) struct Gpu {
     pub(super) loaded: Mutex<HashMap<[u8; 32], Vec<Kernel>>>,
 }
 
+/// Whether there is a driver, whatever it can do.
+pub(super) fn has_driver() -> bool {
+    // SAFETY: loading a library runs its initialisers; NVIDIA's are made for that.
+    unsafe { sys::is_culib_present() }
+}
+
 fn failed(what: &str, error: DriverError) -> Error {
     let name = error.error_name().ok().and_then(|n| n.to_str().ok().map(str::to_string));
     let text = error.error_string().ok().and_then(|n| n.to_str().ok().map(str::to_string));
@@ -37,9 +43,9 @@ fn failed(what: &str, error: DriverError) -> Error {
 impl Gpu {
     /// The first GPU, or why there is none to work with.
     pub(super) fn open() -> Result<Gpu> {
-        // SAFETY: loading a library runs its initialisers; NVIDIA's are made for that.
-        let (driver, compiler) = unsafe { (sys::is_culib_present(), nvrtc::sys::is_culib_present()) };
-        if !driver {
+        // SAFETY: as with the driver.
+        let compiler = unsafe { nvrtc::sys::is_culib_present() };
+        if !has_driver() {
             return Err(Error::Device(
                 "there is no NVIDIA driver (libcuda.so was not found); install it, or use the CPU".into(),
             ));

@@ -81,6 +81,11 @@ impl Cuda {
         self.precision
     }
 
+    /// Whether this machine has NVIDIA's driver; where it has and [`new`](Self::new) fails, somebody may want to know why.
+    pub fn has_driver() -> bool {
+        driver::has_driver()
+    }
+
     /// What the GPU is called.
     pub fn name(&self) -> &str {
         &self.name
