@@ -103,8 +103,8 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     });
     let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
-    let run = Run { seeds: &seeds, device: &(&cpu).into(), checkpoint: None, identity: "" };
-    let fits = decoder.fit(&lesson, &run, &mut Unwatched)?;
+    let run = Run { device: &(&cpu).into(), identity: "" };
+    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut Unwatched)?;
     let people = trials.of(&strangers);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {

@@ -24,7 +24,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::classic::{Csp, Lda, Shrinkage};
-use crate::decoder::{Decoder, Fit, Fitted, Lesson, Run, Watch};
+use crate::decoder::{Decoder, Done, Fitted, Job, Lesson, Run, Watch, fit_plainly};
 use crate::error::{Error, Result};
 
 /// Settings of CSP + LDA.
@@ -76,7 +76,13 @@ impl CspLda {
 }
 
 impl Decoder for CspLda {
-    fn fit(&self, lesson: &Lesson<'_>, run: &Run<'_>, watch: &mut dyn Watch) -> Result<Vec<Fit>> {
+    fn fit(&self, jobs: &[Job<'_>], _: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+        fit_plainly(jobs, done, |lesson| self.learn(lesson, watch))
+    }
+}
+
+impl CspLda {
+    fn learn(&self, lesson: &Lesson<'_>, watch: &dyn Watch) -> Result<FittedCspLda> {
         let train = lesson.train();
         let layout = train.layout();
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
@@ -95,11 +101,7 @@ impl Decoder for CspLda {
             rows.push(csp.features(covariance)?.transpose());
         }
         let lda = Lda::fit(&DMatrix::from_rows(&rows), &labels, classes, self.shrinkage)?;
-        let fitted = FittedCspLda { settings: self.clone(), layout: layout.clone(), band, csp, lda };
-        // Nothing here is random: every seed gets the same.
-        let fit =
-            |&seed: &u64| Fit { fitted: Box::new(fitted.clone()), seed, history: vec![], best_epoch: None };
-        Ok(run.seeds.iter().map(fit).collect())
+        Ok(FittedCspLda { settings: self.clone(), layout: layout.clone(), band, csp, lda })
     }
 }
 

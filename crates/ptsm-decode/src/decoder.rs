@@ -11,8 +11,55 @@ use crate::few_shot::{Adaptation, Adapted};
 
 /// A decoder with its settings, ready to learn.
 pub trait Decoder: Send + Sync {
-    /// Learns from people, once per seed. A decoder without randomness learns once and answers the same for every seed.
-    fn fit(&self, lesson: &Lesson<'_>, run: &Run<'_>, watch: &mut dyn Watch) -> Result<Vec<Fit>>;
+    /// Learns from people, once per job. Each answer is handed over when it is ready, in any order, with the number of its job. How many
+    /// jobs are done at once is the decoder's own affair: networks train as many as the device has room for.
+    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()>;
+}
+
+/// Takes what a job has led to. An error ends the other jobs.
+pub type Done<'a> = dyn FnMut(usize, Fit) -> Result<()> + 'a;
+
+impl dyn Decoder {
+    /// Learns from one lesson with some seeds, and answers when all are ready, in their order.
+    pub fn fit_seeds(
+        &self,
+        lesson: &Lesson<'_>,
+        seeds: &[u64],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<Fit>> {
+        let jobs: Vec<Job<'_>> = seeds.iter().map(|&seed| Job { lesson, seed, checkpoint: None }).collect();
+        self.fit_all(&jobs, run, watch)
+    }
+
+    /// Does all jobs and answers in their order.
+    pub fn fit_all(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch) -> Result<Vec<Fit>> {
+        let mut fits: Vec<Option<Fit>> = jobs.iter().map(|_| None).collect();
+        self.fit(jobs, run, watch, &mut |job, fit| {
+            fits[job] = Some(fit);
+            Ok(())
+        })?;
+        Ok(fits.into_iter().flatten().collect())
+    }
+}
+
+/// Does the jobs of a decoder without randomness: what is learnt from a lesson serves all seeds of it.
+pub(crate) fn fit_plainly<F: Fitted + Clone + 'static>(
+    jobs: &[Job<'_>],
+    done: &mut Done<'_>,
+    mut learn: impl FnMut(&Lesson<'_>) -> Result<F>,
+) -> Result<()> {
+    let mut last: Option<(&Lesson<'_>, F)> = None;
+    for (i, job) in jobs.iter().enumerate() {
+        let fitted = match last {
+            Some((lesson, fitted)) if std::ptr::eq(lesson, job.lesson) => fitted,
+            _ => learn(job.lesson)?,
+        };
+        let fit = Fit { fitted: Box::new(fitted.clone()), seed: job.seed, history: vec![], best_epoch: None };
+        last = Some((job.lesson, fitted));
+        done(i, fit)?;
+    }
+    Ok(())
 }
 
 /// What a decoder has learnt.
@@ -107,15 +154,21 @@ impl<'a> Lesson<'a> {
     }
 }
 
-/// How a decoder is fitted: everything that is not what it learns from.
-pub struct Run<'a> {
-    /// One fit per seed.
-    pub seeds: &'a [u64],
-    /// Where to work.
-    pub device: &'a Device,
+/// One fit that is wanted.
+pub struct Job<'a> {
+    /// What to learn from.
+    pub lesson: &'a Lesson<'a>,
+    /// Decides everything random.
+    pub seed: u64,
     /// A file to continue from and to write what has been done to.
     pub checkpoint: Option<PathBuf>,
-    /// What the checkpoint belongs to, besides the settings: a fingerprint of the data.
+}
+
+/// How a decoder is fitted: everything that is not what it learns from.
+pub struct Run<'a> {
+    /// Where to work.
+    pub device: &'a Device,
+    /// What checkpoints belong to, besides the settings: a fingerprint of the data.
     pub identity: &'a str,
 }
 
@@ -148,20 +201,22 @@ pub struct EpochRecord {
     pub rate: f64,
 }
 
-/// How far a fit has come.
+/// How far the jobs have come.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    /// Steps done in this fit, over all epochs.
+    /// Steps done, over all jobs; one that ends early counts as done to its end.
     pub step: usize,
-    /// Steps if no seed stops early.
+    /// Steps of all jobs.
     pub steps: usize,
-    /// Epochs finished.
+    /// Epochs finished by the job under way that has come least far.
     pub epoch: usize,
     /// Epochs at most.
     pub epochs: usize,
-    /// Trials per second, over all seeds, since this process began.
+    /// Jobs that have ended, and all of them.
+    pub jobs: (usize, usize),
+    /// Trials per second, over all jobs, since this process began.
     pub trials_per_second: f64,
-    /// The last epoch of every seed that is still learning, when one has just ended.
+    /// What has just ended: the last epoch of one job or more.
     pub ended: &'a [EpochRecord],
 }
 

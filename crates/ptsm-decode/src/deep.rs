@@ -8,7 +8,7 @@ use ptsm_signal::{Layout, Subset};
 use serde_json::{Value, json};
 
 use crate::augment::{Augment, mirror::Mirror};
-use crate::decoder::{Decoder, Fit, Fitted, Lesson, Run, Watch};
+use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
 use crate::network::{Model, TrialShape};
@@ -62,36 +62,32 @@ fn within(part: &str, error: Error) -> Error {
 }
 
 impl Decoder for Deep {
-    fn fit(&self, lesson: &Lesson<'_>, run: &Run<'_>, watch: &mut dyn Watch) -> Result<Vec<Fit>> {
-        let layout = lesson.train().layout();
-        let shape = shape(layout, lesson.train().subjects().len());
-        // A mirror that the montage does not allow is refused before hours of training.
-        let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
-        let trained = train(&self.model, shape, &self.training, &self.augment, lesson, run, watch)?;
-        trained
-            .into_iter()
-            .map(|t| {
-                let network = FittedNetwork {
-                    deep: self.clone(),
-                    layout: layout.clone(),
-                    subjects: shape.subjects,
-                    parameters: t.parameters,
-                    mirror: mirror.clone(),
-                    device: run.device.clone(),
-                };
-                let fitted = if self.training.keep_subjects { network } else { network.released()? };
-                Ok(Fit {
-                    fitted: Box::new(fitted),
-                    seed: t.seed,
-                    history: t.history,
-                    best_epoch: Some(t.best_epoch),
-                })
-            })
-            .collect()
+    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+        train(self, jobs, run, watch, &mut |job, trained| {
+            let train = jobs[job].lesson.train();
+            let layout = train.layout();
+            let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
+            let network = FittedNetwork {
+                deep: self.clone(),
+                layout: layout.clone(),
+                subjects: train.subjects().len(),
+                parameters: trained.parameters,
+                mirror,
+                device: run.device.clone(),
+            };
+            let fitted = if self.training.keep_subjects { network } else { network.released()? };
+            let fit = Fit {
+                fitted: Box::new(fitted),
+                seed: jobs[job].seed,
+                history: trained.history,
+                best_epoch: Some(trained.best_epoch),
+            };
+            done(job, fit)
+        })
     }
 }
 
-fn shape(layout: &Layout, subjects: usize) -> TrialShape {
+pub(crate) fn shape(layout: &Layout, subjects: usize) -> TrialShape {
     TrialShape {
         channels: layout.channels.len(),
         time: layout.samples,

@@ -55,7 +55,7 @@ pub mod registry;
 pub mod settings;
 mod training;
 
-pub use decoder::{Decoder, EpochRecord, Fit, Fitted, Lesson, Progress, Run, Unwatched, Watch};
+pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, Error, Fit, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_decode::{Adaptation, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, Trial, Trials};
 use rand::RngExt;
@@ -85,9 +85,10 @@ fn fit_with(
     let cpu = Cpu::new().unwrap();
     let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
     let settings = method.settings(trials.layout(), changes)?;
-    let run =
-        Run { seeds, device: &(&cpu).into(), checkpoint: checkpoint.map(Path::to_path_buf), identity: "toy" };
-    method.build(settings)?.fit(&lesson, &run, watch)
+    let run = Run { device: &(&cpu).into(), identity: "toy" };
+    let path = |seed: &u64| checkpoint.map(|path| path.with_extension(seed.to_string()));
+    let jobs = seeds.iter().map(|seed| Job { lesson: &lesson, seed: *seed, checkpoint: path(seed) });
+    method.build(settings)?.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
 fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
@@ -170,6 +171,51 @@ fn the_same_seed_gives_the_same_numbers() {
     }
 }
 
+/// More jobs than seats, of different size: each is what it is alone.
+#[test]
+fn jobs_that_take_turns_do_not_touch_each_other() {
+    let trials = people(10, 12, 0.4, 9);
+    let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
+    let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
+    let run = Run { device: &device, identity: "toy" };
+    for name in ["eegnet", "ptsm", "csp-lda"] {
+        let method = find(name).unwrap();
+        let mut changes = changes(method, 6);
+        if name != "csp-lda" {
+            // They leave their seats at different times.
+            changes["training"]["patience"] = json!(2);
+            changes["augment"] = json!({ "mirror": 0.5 });
+        }
+        let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
+        let people = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
+        let lessons = people.map(|people| Lesson::new(trials.of(&people), validation.clone()).unwrap());
+        let seeds = [1, 2, 3, 4, 1];
+        let job = |(lesson, &seed)| Job { lesson, seed, checkpoint: None };
+        let jobs: Vec<Job<'_>> = lessons.iter().zip(&seeds).map(job).collect();
+        let mut ended = vec![];
+        let mut fits: Vec<Option<Fit>> = jobs.iter().map(|_| None).collect();
+        let mut done = |job: usize, fit: Fit| {
+            ended.push(job);
+            fits[job] = Some(fit);
+            Ok(())
+        };
+        decoder.fit(&jobs, &run, &mut Unwatched, &mut done).unwrap();
+        ended.sort_unstable();
+        assert_eq!(ended, [0, 1, 2, 3, 4], "{name}");
+        for (job, fit) in jobs.iter().zip(&fits) {
+            let fit = fit.as_ref().unwrap();
+            assert_eq!(fit.seed, job.seed);
+            let alone = decoder.fit_seeds(job.lesson, &[job.seed], &run, &mut Unwatched).unwrap();
+            let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+            assert_eq!(of(fit), of(&alone[0]), "{name}");
+            assert_eq!((&fit.history, fit.best_epoch), (&alone[0].history, alone[0].best_epoch));
+        }
+        // An error where results are taken ends the rest.
+        let mut first = |_: usize, _: Fit| Err(Error::Stopped);
+        assert!(matches!(decoder.fit(&jobs, &run, &mut Unwatched, &mut first), Err(Error::Stopped)));
+    }
+}
+
 /// Labels without meaning must not be decodable in people who were not trained on: anything above the band is a leak.
 #[test]
 fn shuffled_labels_give_chance() {
@@ -234,7 +280,7 @@ fn a_stopped_run_continues_to_the_same_end() {
     let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
     let message = other.err().unwrap().to_string();
     assert!(message.contains("another run"), "{message}");
-    std::fs::write(&path, b"cut").unwrap();
+    std::fs::write(path.with_extension("1"), b"cut").unwrap();
     let other = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut Unwatched);
     assert_eq!(other.err().unwrap().hint().unwrap(), "delete it to begin anew");
 }

@@ -1,7 +1,7 @@
 //! Where programs run.
 
 use crate::cpu::Cpu;
-use crate::cuda::Cuda;
+use crate::cuda::{Cuda, Precision};
 
 /// A processor or a GPU. Cheap to clone; clones share it.
 #[derive(Clone, Debug)]
@@ -10,6 +10,16 @@ pub enum Device {
     Cpu(Cpu),
     /// An NVIDIA GPU, for f32.
     Cuda(Cuda),
+}
+
+impl Device {
+    /// How exactly its programs multiply: in f32 but on a GPU that was told otherwise.
+    pub fn precision(&self) -> Precision {
+        match self {
+            Device::Cpu(_) => Precision::F32,
+            Device::Cuda(cuda) => cuda.precision(),
+        }
+    }
 }
 
 impl From<&Cpu> for Device {

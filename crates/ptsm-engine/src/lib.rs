@@ -123,7 +123,8 @@
 //!
 //! [`Step::new`] and [`Program::new`] take a [`Cuda`] in place of a [`Cpu`] and mean the same: the same plan, the same random numbers, sums
 //! in another order. All active replicas run in one launch of each kernel; a step is recorded once and started by one call. Data that
-//! stays there is a [`Table`].
+//! stays there is a [`Table`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
+//! tf32 or bf16; everything else stays f32.
 
 mod cost;
 mod cpu;
@@ -146,7 +147,7 @@ mod table;
 
 pub use cost::Spent;
 pub use cpu::{Cpu, Isa};
-pub use cuda::Cuda;
+pub use cuda::{Cuda, Precision};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};

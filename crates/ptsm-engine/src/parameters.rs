@@ -212,6 +212,31 @@ impl<T: Real> Parameters<T> {
         Ok(())
     }
 
+    /// Makes one replica what a replica of other parameters of the same network is, with its seed. What is on a GPU stays there.
+    pub fn put(&mut self, replica: usize, from: &Parameters<T>, source: usize) -> Result<()> {
+        self.replica(replica)?;
+        let theirs = from.replica(source)?;
+        if self.signature != from.signature {
+            return Err(Error::Program("parameters of another network cannot be put here".into()));
+        }
+        if theirs.values.get().is_none() {
+            let there = from.remote.lock().unwrap_or_else(PoisonError::into_inner);
+            let here = self.remote.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if let Some(there) = &*there {
+                let own = match here {
+                    Some(own) => own,
+                    none => none.insert(there.alike(self.replicas.len())?),
+                };
+                own.put(replica, there, source)?;
+                self.replicas[replica] = theirs.clone();
+                return Ok(());
+            }
+        }
+        from.values(source)?;
+        self.replicas[replica] = theirs.clone();
+        Ok(())
+    }
+
     /// Writes one replica as safetensors, with metadata; beside the target first, then renamed.
     pub fn save(&self, replica: usize, path: &Path, metadata: HashMap<String, String>) -> Result<()> {
         let wrong = |message: String| Error::File { path: path.into(), message };

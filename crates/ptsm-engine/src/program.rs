@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::cost::{Cost, Spent};
 use crate::cpu::{Buffer, Cpu, buffer};
-use crate::cuda::{Engine, Fed, Moved, Wanted};
+use crate::cuda::{Engine, Fed, Moved, Precision, Wanted};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
@@ -188,8 +188,11 @@ impl<T: Real> Program<T> {
         }
         let mut lowered = lower(graph, mode, &keep)?;
         // A program that moves nothing meets the same parameters again and again.
-        let on_cpu = matches!(device, Device::Cpu(_));
-        let applies = objectives.is_empty() && on_cpu;
+        let on_gpu = match &device {
+            Device::Cpu(_) => None,
+            Device::Cuda(cuda) => Some(cuda.precision()),
+        };
+        let applies = objectives.is_empty() && on_gpu.is_none();
         if applies {
             lowered = prepack(lowered)?;
         }
@@ -218,7 +221,7 @@ impl<T: Real> Program<T> {
             .chain(moved.iter().filter_map(|(_, g)| *g))
             .chain(updates.iter().map(|(_, id)| *id))
             .collect();
-        let plan = Plan::new(&lowered.graph, &kept, applies, on_cpu);
+        let plan = Plan::new(&lowered.graph, &kept, applies, on_gpu);
         let place = |id: Id| plan.place(&lowered.graph, id);
         let instructions = plan.instructions(&lowered.graph);
         let inputs = plan.inputs(&lowered.graph);
@@ -300,6 +303,20 @@ impl<T: Real> Program<T> {
         self.forward(parameters, feeds, None, None)
     }
 
+    /// The same for some replicas; the outputs of the others stay what they were.
+    pub fn run_some(
+        &mut self,
+        parameters: &Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        active: &[bool],
+    ) -> Result<()> {
+        if active.len() != self.replicas {
+            let (r, n) = (self.replicas, active.len());
+            return Err(Error::Program(format!("{r} replicas need {r} active flags, got {n}")));
+        }
+        self.forward(parameters, feeds, Some(active), None)
+    }
+
     /// On a GPU `moves` moves the parameters too.
     pub(crate) fn forward(
         &mut self,
@@ -316,7 +333,7 @@ impl<T: Real> Program<T> {
             Home::Cpu(cpu, memory) => {
                 parameters.fetch()?;
                 let (cpu, instructions, inputs, runs) = (&*cpu, &*instructions, &*inputs, &*runs);
-                let inner = &cpu.inside(memory.len());
+                let inner = &cpu.inside((0..memory.len()).filter(|r| active(*r)).count());
                 // All inputs of all replicas are checked before any replica runs, so that a refused run leaves no trace.
                 cpu.enter(|| {
                     cpu.each(memory, |r, memory| {
@@ -362,7 +379,13 @@ impl<T: Real> Program<T> {
                 fetched.iter_mut().flatten().for_each(|gradient| *gradient = OnceLock::new());
                 let device = engine.device().clone();
                 let adam = moves.map(|(adam, _, _)| adam);
-                parameters.on(&device, |remote| engine.run(&moved, &fed, remote, adam))?;
+                parameters.on(&device, |remote| engine.begin(&moved, &fed, remote, adam))?;
+                // A step that moves parameters is waited for by whoever started it.
+                if moves.is_none() {
+                    while engine.under_way() > 0 {
+                        engine.listen()?;
+                    }
+                }
             }
         }
         for (_, runs) in self.runs.iter_mut().enumerate().filter(|(r, _)| active(*r)) {
@@ -676,7 +699,7 @@ fn check<T: Real>(input: &Input, feed: &Feed<'_, T>, replicas: usize) -> Result<
                     input.shape
                 ));
             }
-            picked(table.len() * per_row, rows)
+            picked(table.numbers() * per_row, rows)
         }
         Feed::Slices(rows) => {
             if rows.len() != batch * replicas {
@@ -716,7 +739,7 @@ fn fill<T: Real>(cpu: &Cpu, input: &Input, feed: &Feed<'_, T>, replica: usize, s
         }
         Feed::Table { table, rows } => {
             let (n, rows) = (size / batch, &rows[replica * batch..][..batch]);
-            cpu.pieces(slot, n, size, |i, to| to.copy_from_slice(table.row(rows[i])));
+            cpu.pieces(slot, n, size, |i, to| table.copy(rows[i], to));
             return Ok(()); // looked at when the table was made
         }
         Feed::Labels(v) => {
@@ -810,7 +833,7 @@ struct Plan {
 
 impl Plan {
     /// With `hold`, values that follow from parameters alone keep their buffers.
-    fn new(graph: &Graph, kept: &[Id], hold: bool, on_cpu: bool) -> Plan {
+    fn new(graph: &Graph, kept: &[Id], hold: bool, on_gpu: Option<Precision>) -> Plan {
         let n = graph.nodes.len();
         let mut live = vec![false; n];
         let mut last = vec![0usize; n];
@@ -851,10 +874,9 @@ impl Plan {
                 let reusable = if plan.constant[i] { &mut vec![] } else { &mut free };
                 plan.slot[i] = Some(plan.take(reusable, count(&node.shape)));
                 let shapes: Vec<&[usize]> = node.inputs.iter().map(|&p| graph.shape(p)).collect();
-                let need = if on_cpu {
-                    node.op.workspace(&shapes, &node.shape)
-                } else {
-                    node.op.cuda_workspace(&shapes, &node.shape)
+                let need = match on_gpu {
+                    None => node.op.workspace(&shapes, &node.shape),
+                    Some(precision) => node.op.cuda_workspace(&shapes, &node.shape, precision),
                 };
                 if need > 0 {
                     let slot = plan.take(&mut free, need);

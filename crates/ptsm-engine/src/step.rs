@@ -1,5 +1,7 @@
 //! A training step: a program with gradients, and an optimizer that applies them.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
 
 use crate::cost::Spent;
@@ -108,6 +110,8 @@ pub struct Step<T> {
     program: Program<T>,
     adam: Adam,
     states: Vec<State<T>>,
+    /// Who takes part in the steps that were started and not finished, oldest first.
+    under_way: VecDeque<Vec<bool>>,
 }
 
 impl<T: Real> Step<T> {
@@ -130,7 +134,7 @@ impl<T: Real> Step<T> {
         let here = program.gradients.iter().filter(|_| program.cpu().is_some());
         let state =
             State { moments: here.map(|(t, _)| moments(*t)).collect(), steps: 0, norm: 0.0, fine: true };
-        Ok(Step { program, adam: spec.adam, states: vec![state; replicas] })
+        Ok(Step { program, adam: spec.adam, states: vec![state; replicas], under_way: VecDeque::new() })
     }
 
     /// One step of every active replica, each at its own learning rate. A replica whose gradient is not finite keeps
@@ -146,11 +150,61 @@ impl<T: Real> Step<T> {
             self.backward(parameters, feeds, active)?;
             return self.update(parameters, rates, active);
         }
+        self.rested()?;
+        self.start(parameters, feeds, rates, active)?;
+        self.finish()
+    }
+
+    /// Steps that may be under way at once: a GPU works at one while the next one is prepared.
+    pub fn most_under_way(&self) -> usize {
+        if self.program.cpu().is_some() { 1 } else { 2 }
+    }
+
+    /// Steps that were started and not finished.
+    pub fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    fn rested(&self) -> Result<()> {
+        if self.under_way.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Program("a step is under way; finish it first".into()))
+    }
+
+    /// Begins a step, which [`finish`](Self::finish) ends; on the processor it is done at once.
+    pub fn start(
+        &mut self,
+        parameters: &mut Parameters<T>,
+        feeds: &[(&str, Feed<'_, T>)],
+        rates: &[f64],
+        active: &[bool],
+    ) -> Result<()> {
         self.expect("active flags", active.len())?;
+        if self.program.cpu().is_some() {
+            self.backward(parameters, feeds, active)?;
+            self.update(parameters, rates, active)?;
+            self.under_way.push_back(active.to_vec());
+            return Ok(());
+        }
         self.check_rates(parameters, rates, active)?;
-        let steps: Vec<u64> = self.states.iter().map(|s| s.steps).collect();
+        // Steps under way are counted as made: where one is not, finishing it ends in an error.
+        let begun = |r: usize| self.under_way.iter().filter(|active| active[r]).count() as u64;
+        let steps: Vec<u64> = self.states.iter().enumerate().map(|(r, s)| s.steps + begun(r)).collect();
         self.program.forward(parameters, feeds, Some(active), Some((&self.adam, rates, &steps)))?;
-        self.moved(parameters, active)
+        (0..active.len()).filter(|r| active[*r]).for_each(|r| parameters.moved(r));
+        self.under_way.push_back(active.to_vec());
+        Ok(())
+    }
+
+    /// Waits for the oldest step that was started: its outputs can be read then.
+    pub fn finish(&mut self) -> Result<()> {
+        let Some(active) = self.under_way.pop_front() else {
+            return Err(Error::Program("no step is under way".into()));
+        };
+        let Some(engine) = self.program.engine() else { return Ok(()) };
+        engine.listen()?;
+        self.told(&active)
     }
 
     /// Losses, outputs and gradients, without moving anything.
@@ -160,6 +214,7 @@ impl<T: Real> Step<T> {
         feeds: &[(&str, Feed<'_, T>)],
         active: &[bool],
     ) -> Result<()> {
+        self.rested()?;
         self.expect("active flags", active.len())?;
         self.program.forward(parameters, feeds, Some(active), None)
     }
@@ -190,8 +245,9 @@ impl<T: Real> Step<T> {
 
     /// Applies the gradients of the last [`backward`](Self::backward).
     pub fn update(&mut self, parameters: &mut Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
+        self.rested()?;
         self.check_rates(parameters, rates, active)?;
-        let Step { program, adam, states } = self;
+        let Step { program, adam, states, .. } = self;
         if let Some(engine) = program.engine() {
             let moved: Vec<Moved> = (0..states.len())
                 .filter(|r| active[*r])
@@ -199,7 +255,8 @@ impl<T: Real> Step<T> {
                 .collect();
             let device = engine.device().clone();
             parameters.on(&device, |remote| engine.move_only(&moved, remote, adam))?;
-            return self.moved(parameters, active);
+            (0..active.len()).filter(|r| active[*r]).for_each(|r| parameters.moved(r));
+            return self.told(active);
         }
         let (program, adam) = (&*program, *adam);
         let Some(cpu) = program.cpu() else { return Ok(()) };
@@ -213,17 +270,14 @@ impl<T: Real> Step<T> {
         self.fine()
     }
 
-    /// What the GPU has done to the active replicas.
-    fn moved(&mut self, parameters: &mut Parameters<T>, active: &[bool]) -> Result<()> {
+    /// What the GPU says it has done to the active replicas.
+    fn told(&mut self, active: &[bool]) -> Result<()> {
         for (r, state) in self.states.iter_mut().enumerate() {
             state.fine = true;
             if let (true, Some(engine)) = (active[r], self.program.engine_ref()) {
                 state.norm = f64::from(engine.norm(r));
                 state.fine = state.norm.is_finite();
-                if state.fine {
-                    state.steps += 1;
-                    parameters.moved(r);
-                }
+                state.steps += u64::from(state.fine);
             }
         }
         self.fine()
@@ -305,6 +359,13 @@ impl<T: Real> Step<T> {
             }
         };
         Ok(Checkpoint { steps: state.steps, runs: self.program.runs(replica), moments })
+    }
+
+    /// Makes a replica's optimizer what it was at the start, for parameters that are to be moved from there.
+    pub fn reset(&mut self, replica: usize) -> Result<()> {
+        let lengths = self.program.moved_lengths();
+        let moments = lengths.map(|n| [vec![T::ZERO; n], vec![T::ZERO; n]]).collect();
+        self.restore(replica, &Checkpoint { steps: 0, runs: 0, moments })
     }
 
     /// Continues where a checkpoint was taken.

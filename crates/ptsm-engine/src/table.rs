@@ -9,6 +9,8 @@ use crate::real::Real;
 /// Rows of one length. A GPU gets them once, at the first run that picks from them.
 pub struct Table<'a, T> {
     rows: Vec<&'a [T]>,
+    /// Which part of a row each part of its image is; empty without images.
+    order: Vec<u32>,
     resident: OnceLock<Resident>,
 }
 
@@ -36,10 +38,27 @@ impl<'a, T: Real> Table<'a, T> {
                 )));
             }
         }
-        Ok(Table { rows, resident: OnceLock::new() })
+        Ok(Table { rows, order: vec![], resident: OnceLock::new() })
     }
 
-    /// Number of rows.
+    /// The same rows, and after them an image of each: its equal parts in another order, such as channels mirrored left to right. Images
+    /// take no memory.
+    pub fn with_images(self, order: &[usize]) -> Result<Table<'a, T>> {
+        let (n, length) = (order.len(), self.row_length());
+        if n == 0 || !length.is_multiple_of(n) || self.rows.len() > i32::MAX as usize / 2 {
+            return Err(Error::Program(format!("a row of {length} values has no {n} equal parts")));
+        }
+        if let Some(part) = order.iter().find(|part| **part >= n) {
+            return Err(Error::Program(format!("an image of {n} parts has no part {part}")));
+        }
+        Ok(Table {
+            order: order.iter().map(|&part| part as u32).collect(),
+            resident: OnceLock::new(),
+            ..self
+        })
+    }
+
+    /// Number of rows, without images.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -54,8 +73,21 @@ impl<'a, T: Real> Table<'a, T> {
         self.rows.first().map_or(0, |row| row.len())
     }
 
-    pub(crate) fn row(&self, row: u32) -> &'a [T] {
-        self.rows[row as usize]
+    /// Number of rows and images.
+    pub(crate) fn numbers(&self) -> usize {
+        if self.order.is_empty() { self.rows.len() } else { 2 * self.rows.len() }
+    }
+
+    /// Copies a row or an image.
+    pub(crate) fn copy(&self, row: u32, to: &mut [T]) {
+        let row = row as usize;
+        if let Some(from) = self.rows.get(row) {
+            return to.copy_from_slice(from);
+        }
+        let (from, part) = (self.rows[row - self.rows.len()], to.len() / self.order.len());
+        for (to, &source) in to.chunks_exact_mut(part).zip(&self.order) {
+            to.copy_from_slice(&from[source as usize * part..][..part]);
+        }
     }
 
     pub(crate) fn resident(&self, device: &Cuda) -> Result<&Resident> {
@@ -63,7 +95,7 @@ impl<'a, T: Real> Table<'a, T> {
             return Ok(there);
         }
         let bytes = self.rows.iter().map(|row| bytemuck::cast_slice(row));
-        let there = Resident::new(device, bytes, self.row_length() * size_of::<T>())?;
+        let there = Resident::new(device, bytes, self.row_length() * size_of::<T>(), &self.order)?;
         Ok(self.resident.get_or_init(|| there))
     }
 }

@@ -5,10 +5,10 @@
 
 mod common;
 
-use common::{Experiment, Random, cpu, gpu, to};
+use common::{Experiment, Random, assert_same, cpu, gpu, to};
 use ptsm_engine::{
-    Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling, Program,
-    Result, Step, StepSpec, Table,
+    Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling,
+    Precision, Program, Result, Step, StepSpec, Table,
 };
 
 /// The GPU, or a line that says why nothing was tested.
@@ -91,6 +91,166 @@ fn convolutions_of_every_size() {
     }
 }
 
+/// The precisions that tensor cores have, and how far results may be from those in f32, by their norm.
+const ROUNDED: [(Precision, f64); 2] = [(Precision::Tf32, 2e-3), (Precision::Bf16, 2e-2)];
+
+/// The norm of a difference by the norm, and the largest difference by the root mean square.
+fn apart(there: &[f64], here: &[f64]) -> (f64, f64) {
+    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+    let pairs = || there.iter().zip(here).map(|(a, b)| a - b);
+    let size = norm(&mut here.iter().copied());
+    let largest = pairs().fold(0.0f64, |m, d| m.max(d.abs()));
+    (norm(&mut pairs()) / size, largest / size * (here.len() as f64).sqrt())
+}
+
+/// Compares a product of the first two parameters and its gradients with the CPU's. `all` is whether each of them is large enough for
+/// tensor cores.
+fn compare_rounded(
+    label: &str,
+    shapes: &[&[usize]],
+    all: bool,
+    build: impl Fn(&mut Graph, &[Id]) -> Result<Id>,
+) {
+    let Some(gpu) = gpu() else { return };
+    let experiment = Experiment::new(label, Mode::Train, shapes, &build);
+    let exact = experiment.clone().coarse();
+    let (here, exact_here) = (experiment.measure::<f32>(cpu()), exact.measure::<f32>(cpu()));
+    for (precision, allowed) in ROUNDED {
+        let device = gpu.clone().with_precision(precision).unwrap();
+        let there = experiment.measure::<f32>(&device);
+        let results = [("result", &there.result[..], &here.result[..])];
+        let gradients = ["p0", "p1"].map(|name| (name, there.gradient(name), here.gradient(name)));
+        for (name, a, b) in results.into_iter().chain(gradients) {
+            let (norm, largest) = apart(a, b);
+            assert!(norm < allowed, "{label} {precision}: {name} differs by {norm}");
+            // One wrong number would not show in the norm of a million. Rounding is spread: its largest is about five of its norm.
+            assert!(largest < 10.0 * allowed, "{label} {precision}: a number of {name} differs by {largest}");
+            if all {
+                assert!(norm > 1e-5, "{label} {precision}: {name} was not rounded, {norm}");
+            }
+        }
+        // Where operands need no rounding, what is left is the order of sums.
+        let device = gpu.clone().with_precision(precision).unwrap();
+        assert_same(&format!("{label} {precision} exact"), &exact.measure::<f32>(&device), &exact_here, 1e-4);
+    }
+}
+
+#[test]
+fn products_on_tensor_cores() {
+    if asked().is_none() {
+        return;
+    }
+    for [items, m, n, k] in [
+        [1, 64, 256, 2048],
+        [1, 65, 63, 130],
+        [3, 100, 70, 33],
+        [1, 128, 128, 64],
+        [2, 17, 130, 47],
+        [1, 16, 513, 16],
+    ] {
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let a = if ta { [items, k, m] } else { [items, m, k] };
+            let b = if tb { [items, n, k] } else { [items, k, n] };
+            let label = format!("matmul {items} {m} {n} {k} {ta} {tb}");
+            compare_rounded(&label, &[&a, &b], true, |g, p| g.matmul(p[0], p[1], ta, tb));
+        }
+    }
+}
+
+fn compare_rounded_conv(sizes: [usize; 6], padding: Padding, all: bool) {
+    let [batch, channels, time, outputs, taps, groups] = sizes;
+    let label = format!("conv1d {sizes:?} {padding:?}");
+    let shapes: [&[usize]; 3] = [&[batch, channels, time], &[outputs, channels / groups, taps], &[outputs]];
+    compare_rounded(&label, &shapes, all, |g, p| g.conv1d(p[0], p[1], Some(p[2]), groups, padding));
+}
+
+#[test]
+fn convolutions_on_tensor_cores() {
+    if asked().is_none() {
+        return;
+    }
+    for sizes in [
+        [64, 64, 400, 32, 7, 1],
+        [8, 32, 100, 64, 5, 1],
+        [8, 64, 25, 128, 5, 1],
+        [6, 62, 301, 25, 10, 1],
+        [6, 50, 107, 100, 10, 1],
+        [5, 100, 32, 200, 10, 1],
+        [3, 64, 250, 64, 25, 1],
+        [3, 40, 1000, 32, 1, 1],
+        [3, 48, 101, 33, 3, 3],
+        [7, 9, 333, 17, 4, 1],
+        [5, 22, 71, 18, 61, 2],
+        [4, 13, 90, 250, 6, 1],
+    ] {
+        compare_rounded_conv(sizes, Padding::Same, true);
+        compare_rounded_conv(sizes, Padding::Valid, true);
+    }
+    let mut random = Random::new(8);
+    for _ in 0..16 {
+        let groups = random.pick(&[1, 1, 2]);
+        let (channels, outputs) = (groups * random.within(5, 80), groups * random.within(5, 140));
+        let taps = random.within(1, 26);
+        let sizes = [random.within(1, 9), channels, random.within(taps, taps + 300), outputs, taps, groups];
+        compare_rounded_conv(sizes, random.pick(&[Padding::Same, Padding::Valid]), false);
+    }
+}
+
+/// Losses of a network that is wide enough for tensor cores.
+fn train_wide(device: &Device, steps: usize) -> Vec<f32> {
+    let (batch, channels, time) = (32, 24, 100);
+    let mut g = Graph::new();
+    let x = g.input("x", &[batch, channels, time]).unwrap();
+    let y = g.labels("y", &[batch], 3).unwrap();
+    let w = g.parameter("w", &[32, channels, 5], Init::fan_in(channels * 5)).unwrap();
+    let h = g.conv1d(x, w, None, 1, Padding::Same).unwrap();
+    let h = g.scoped("norm", |g| g.batch_norm(h, 1e-5, 0.1)).unwrap();
+    let h = g.elu(h).unwrap();
+    let h = g.pool(h, Pooling::Adaptive { length: 10 }).unwrap();
+    let h = g.flatten(h).unwrap();
+    let v = g.parameter("v", &[64, 320], Init::fan_in(320)).unwrap();
+    let h = g.linear(h, v, None).unwrap();
+    let h = g.elu(h).unwrap();
+    let u = g.parameter("u", &[3, 64], Init::fan_in(64)).unwrap();
+    let logits = g.linear(h, u, None).unwrap();
+    let loss = g.cross_entropy(logits, y, 0.0).unwrap();
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let mut step = Step::<f32>::new(&g, &spec, 2, device).unwrap();
+    let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
+    let data: Vec<f32> = to(&Random::new(4).reals(batch * channels * time));
+    let labels: Vec<u32> = (0..batch as u32).map(|i| i % 3).collect();
+    let feeds = [("x", Feed::Shared(&data[..])), ("y", Feed::SharedLabels(&labels))];
+    let run = |_| {
+        step.run(&mut parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
+        step.output(&parameters, 1, 0)[0]
+    };
+    (0..steps).map(run).collect()
+}
+
+#[test]
+fn a_network_learns_in_every_precision() {
+    let Some(gpu) = asked() else { return };
+    let plain = train_wide(&gpu.into(), 40);
+    for (precision, allowed) in ROUNDED {
+        let device = gpu.clone().with_precision(precision).unwrap();
+        assert_eq!(device.precision(), precision);
+        let rounded = train_wide(&Device::Cuda(device.clone()), 40);
+        assert!(rounded.iter().all(|loss| loss.is_finite()), "{precision}: {rounded:?}");
+        assert!(
+            (rounded[0] - plain[0]).abs() < allowed as f32 * plain[0],
+            "{precision}: {rounded:?} {plain:?}"
+        );
+        assert_ne!(rounded, plain, "{precision}");
+        assert!(rounded[39] < 0.5 * rounded[0], "{precision}: {rounded:?}");
+        // The same again is the same to the bit.
+        assert_eq!(train_wide(&Device::Cuda(device), 40), rounded, "{precision}");
+    }
+    // A clone of other precision leaves the GPU as it was.
+    assert_eq!(gpu.precision(), Precision::F32);
+    assert_eq!(train_wide(&gpu.into(), 40), plain);
+}
+
 #[test]
 fn batch_norm_with_all_that_follows() {
     if asked().is_none() {
@@ -148,15 +308,32 @@ struct Run {
     logits: Vec<Vec<f32>>,
 }
 
+/// How trials reach a step.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    Rows,
+    Table,
+    /// From a table, one step prepared while the one before is under way.
+    Ahead,
+}
+
+fn finish(step: &mut Step<f32>, parameters: &Parameters<f32>, steps: usize, losses: &mut [Vec<f32>]) {
+    step.finish().unwrap();
+    let done = losses[0].len();
+    for (r, losses) in losses.iter_mut().enumerate().filter(|(r, _)| *r != 1 || done < steps / 2) {
+        losses.push(step.output(parameters, r, 0)[0]);
+    }
+}
+
 /// Trains three replicas, the second one for the first half only, and applies them.
-fn train(device: &Device, table: bool, steps: usize) -> Run {
+fn train(device: &Device, how: How, steps: usize) -> Run {
     let (batch, trials, replicas) = (12, 40, 3);
     let (g, logits, loss) = network(batch);
     let mut random = Random::new(3);
     let data: Vec<f32> = to(&random.reals(trials * 480));
     let labels: Vec<u32> = (0..trials as u32).map(|i| i % 3).collect();
     let rows: Vec<&[f32]> = data.chunks(480).collect();
-    let resident = Table::new(rows).unwrap();
+    let resident = Table::new(rows).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
     let adam = Adam { decay: Decay::Gradient(1e-3), clip: Some(0.5), ..Adam::default() };
     let objectives = vec![Objective::new(&g, loss, |_| true)];
     let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam };
@@ -165,17 +342,21 @@ fn train(device: &Device, table: bool, steps: usize) -> Run {
     let mut losses = vec![vec![]; replicas];
     for i in 0..steps {
         let picked: Vec<u32> = (0..replicas * batch).map(|_| random.within(0, trials - 1) as u32).collect();
-        let x = if table {
-            Feed::Table { table: &resident, rows: &picked }
-        } else {
+        let x = if how == How::Rows {
             Feed::Rows { data: &data, rows: &picked }
+        } else {
+            Feed::Table { table: &resident, rows: &picked }
         };
         let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
         let active = [true, i < steps / 2, true];
-        step.run(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
-        for (r, losses) in losses.iter_mut().enumerate().filter(|(r, _)| active[*r]) {
-            losses.push(step.output(&parameters, r, 0)[0]);
+        let most = if how == How::Ahead { step.most_under_way() } else { 1 };
+        while step.under_way() >= most {
+            finish(&mut step, &parameters, steps, &mut losses);
         }
+        step.start(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
+    }
+    while step.under_way() > 0 {
+        finish(&mut step, &parameters, steps, &mut losses);
     }
     let mut program = Program::new(&g, Mode::Infer, &[logits], replicas, device).unwrap();
     program.run(&parameters, &[("x", Feed::Shared(&data[..batch * 480]))]).unwrap();
@@ -186,7 +367,7 @@ fn train(device: &Device, table: bool, steps: usize) -> Run {
 #[test]
 fn replicas_train_and_stop_as_on_the_cpu() {
     let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), false, 50), train(&gpu.into(), false, 50));
+    let (here, there) = (train(&cpu().into(), How::Rows, 50), train(&gpu.into(), How::Rows, 50));
     for r in 0..3 {
         assert_eq!(here.losses[r].len(), if r == 1 { 25 } else { 50 });
         for (i, (a, b)) in here.losses[r].iter().zip(&there.losses[r]).enumerate() {
@@ -201,16 +382,62 @@ fn replicas_train_and_stop_as_on_the_cpu() {
             assert_eq!(there.parameters.get(r, &tensor.name).unwrap().len(), tensor.len());
         }
     }
-    // The same again, from a table, is the same to the bit.
-    let again = train(&gpu.into(), true, 50);
-    assert_eq!(there.losses, again.losses);
-    assert_eq!(there.logits, again.logits);
+    // The same again, from a table, waited for or not, is the same to the bit.
+    for how in [How::Table, How::Ahead] {
+        let again = train(&gpu.into(), how, 50);
+        assert_eq!(there.losses, again.losses);
+        assert_eq!(there.logits, again.logits);
+    }
+}
+
+/// Images of rows, and parameters that change their replica, as the trainer uses them.
+#[test]
+fn images_and_seats_are_those_of_the_cpu() {
+    let Some(gpu) = asked() else { return };
+    let (g, logits, loss) = network(12);
+    let data: Vec<f32> = to(&Random::new(5).reals(20 * 480));
+    let table = || Table::new(data.chunks(480).collect()).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
+    let rows: Vec<u32> = (0..24).map(|i| i * 7 % 40).collect();
+    let labels: Vec<u32> = (0..24).map(|i| i % 3).collect();
+    let objectives = vec![Objective::new(&g, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let run = |device: &Device| {
+        let table = table();
+        let feeds = [("x", Feed::Table { table: &table, rows: &rows }), ("y", Feed::Labels(&labels))];
+        let mut step = Step::<f32>::new(&g, &spec, 2, device).unwrap();
+        let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
+        let mut kept = parameters.clone();
+        let mut seen = vec![];
+        for i in 0..4 {
+            step.run(&mut parameters, &feeds, &[1e-2; 2], &[true; 2]).unwrap();
+            if i == 1 {
+                // The second replica is kept, and a new one takes its seat.
+                kept.put(0, &parameters, 1).unwrap();
+                parameters.put(1, &Parameters::new(&g, &[9]).unwrap(), 0).unwrap();
+                step.reset(1).unwrap();
+            }
+            seen.extend([0, 1].map(|r| step.output(&parameters, r, 0)[0]));
+        }
+        let mut program = Program::new(&g, Mode::Infer, &[logits], 2, device).unwrap();
+        program
+            .run_some(&kept, &[("x", Feed::Table { table: &table, rows: &rows })], &[true, false])
+            .unwrap();
+        seen.extend_from_slice(program.output(&kept, 0, 0));
+        (seen, kept.get(0, "w").unwrap().to_vec())
+    };
+    let (here, there) = (run(&cpu().into()), run(&gpu.into()));
+    for (a, b) in here.0.iter().zip(&there.0).chain(here.1.iter().zip(&there.1)) {
+        assert!((a - b).abs() < 2e-3 * (a.abs() + 0.1), "{a} {b}");
+    }
+    // Another seat begins anew.
+    assert_eq!(here.0.len(), 8 + 36);
+    assert!(Table::new(data.chunks(480).collect()).unwrap().with_images(&[0, 7]).is_err());
 }
 
 #[test]
 fn the_first_step_is_the_same() {
     let Some(gpu) = asked() else { return };
-    let (here, there) = (train(&cpu().into(), true, 1), train(&gpu.into(), true, 1));
+    let (here, there) = (train(&cpu().into(), How::Table, 1), train(&gpu.into(), How::Table, 1));
     for r in [0, 2] {
         for tensor in here.parameters.tensors() {
             let (a, b) = (here.parameters.get(r, &tensor.name), there.parameters.get(r, &tensor.name));

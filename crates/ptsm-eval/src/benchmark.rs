@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ptsm_data::{Protocol, Split};
 use ptsm_decode::registry::Method;
-use ptsm_decode::{Lesson, Run, Watch};
+use ptsm_decode::{Fit, Job, Lesson, Run, Watch};
 use ptsm_engine::Device;
-use ptsm_signal::{TargetAccess, Trials};
+use ptsm_signal::{SubjectId, TargetAccess, Trials};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -44,21 +44,10 @@ pub struct Benchmark<'a> {
     pub folder: &'a Path,
 }
 
-/// One fit: a decoder and a fold, with all seeds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
-    /// The decoder's name.
-    pub model: &'static str,
-    /// The fold, counted from 0.
-    pub fold: usize,
-    /// Folds in all.
-    pub folds: usize,
-}
-
 /// Someone who watches a benchmark.
 pub trait Observer: Watch {
-    /// A fit begins, after so many of so many.
-    fn begins(&mut self, unit: &Unit, done: usize, all: usize);
+    /// A decoder's fits begin: its name, how many fits, and its place among how many decoders.
+    fn begins(&mut self, model: &'static str, fits: usize, place: (usize, usize));
 }
 
 impl Benchmark<'_> {
@@ -73,66 +62,93 @@ impl Benchmark<'_> {
         if path.exists() { Ok(Records::read(&path)?.records) } else { Ok(vec![]) }
     }
 
-    /// Does what is not done yet and returns all records.
+    /// Does what is not done yet and returns all records. All folds and seeds of a decoder are handed to it at once; how many train together is
+    /// its affair and the device's.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Vec<Record>> {
         let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
         let splits = self.protocol.splits(&self.trials.subjects(), seed)?;
-        let plan: Vec<(&Entry, usize)> =
-            self.entries.iter().flat_map(|e| (0..splits.len()).map(move |fold| (e, fold))).collect();
-        let key = |r: &Record| (r.model.clone(), r.fold, r.subject, r.seed);
+        let lessons = splits.iter().map(|split| {
+            Lesson::new(split.train(self.trials), split.validation(self.trials)).map_err(Error::from)
+        });
+        let lessons = lessons.collect::<Result<Vec<_>>>()?;
         let mut done: HashSet<_> = self.records()?.iter().map(key).collect();
-        for (i, &(entry, fold)) in plan.iter().enumerate() {
-            let split = &splits[fold];
+        for (i, entry) in self.entries.iter().enumerate() {
             let name = entry.method.name;
-            let missing = |seed: &u64| {
-                split.test_subjects().iter().any(|s| !done.contains(&(name.to_string(), fold, *s, *seed)))
-            };
-            if !self.seeds.iter().any(missing) {
+            let folds = 0..splits.len();
+            let wanted: Vec<(usize, u64)> = folds
+                .flat_map(|fold| self.seeds.iter().map(move |&seed| (fold, seed)))
+                .filter(|&(fold, seed)| {
+                    let mut tested = splits[fold].test_subjects().iter();
+                    tested.any(|s| !done.contains(&(name.to_string(), fold, *s, seed)))
+                })
+                .collect();
+            if wanted.is_empty() {
                 continue;
             }
-            let unit = Unit { model: name, fold, folds: splits.len() };
-            observer.begins(&unit, i, plan.len());
-            let checkpoint = self.folder.join(format!("checkpoint-{name}-{fold}.safetensors"));
-            for record in self.fit(entry, split, &unit, &checkpoint, observer)? {
+            observer.begins(name, wanted.len(), (i, self.entries.len()));
+            self.fit(entry, &splits, &lessons, &wanted, &mut done, observer)?;
+        }
+        self.records()
+    }
+
+    /// Fits a decoder for some folds and seeds, and writes down what comes of each as soon as it is known.
+    fn fit(
+        &self,
+        entry: &Entry,
+        splits: &[Split],
+        lessons: &[Lesson<'_>],
+        wanted: &[(usize, u64)],
+        done: &mut HashSet<Key>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let name = entry.method.name;
+        let checkpoint =
+            |fold: usize, seed: u64| self.folder.join(format!("checkpoint-{name}-{fold}-{seed}.safetensors"));
+        let job = |&(fold, seed): &(usize, u64)| Job {
+            lesson: &lessons[fold],
+            seed,
+            checkpoint: Some(checkpoint(fold, seed)),
+        };
+        let jobs: Vec<Job<'_>> = wanted.iter().map(job).collect();
+        let run = Run { device: self.device, identity: self.fingerprint };
+        let decoder = entry.method.build(entry.settings.clone())?;
+        let mut failed = None;
+        let mut take = |job: usize, fit: Fit| -> Result<()> {
+            let (fold, seed) = wanted[job];
+            let context = Context {
+                data: self.data.into(),
+                model: name.into(),
+                protocol: self.protocol.to_string(),
+                target_access: entry.method.target_access.and(self.trials_access),
+                fold,
+                seed,
+                precision: self.device.precision().noted(),
+            };
+            for record in score(&*fit.fitted, &splits[fold].test(self.trials), &context)? {
                 if done.insert(key(&record)) {
                     Records::append(&self.results(), &record)?;
                 }
             }
             // Not before the records are there. That there may be none, as with decoders that learn at once, is no matter.
-            let _ = std::fs::remove_file(&checkpoint);
-        }
-        self.records()
-    }
-
-    fn fit(
-        &self,
-        entry: &Entry,
-        split: &Split,
-        unit: &Unit,
-        checkpoint: &Path,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Record>> {
-        let lesson = Lesson::new(split.train(self.trials), split.validation(self.trials))?;
-        let run = Run {
-            seeds: self.seeds,
-            device: self.device,
-            checkpoint: Some(checkpoint.to_path_buf()),
-            identity: self.fingerprint,
+            let _ = std::fs::remove_file(checkpoint(fold, seed));
+            Ok(())
         };
-        let decoder = entry.method.build(entry.settings.clone())?;
-        let fits = decoder.fit(&lesson, &run, observer)?;
-        let mut records = vec![];
-        for fit in fits {
-            let context = Context {
-                data: self.data.into(),
-                model: unit.model.into(),
-                protocol: self.protocol.to_string(),
-                target_access: entry.method.target_access.and(self.trials_access),
-                fold: unit.fold,
-                seed: fit.seed,
-            };
-            records.extend(score(&*fit.fitted, &split.test(self.trials), &context)?);
+        let fitted = decoder.fit(&jobs, &run, observer, &mut |job, fit| {
+            take(job, fit).map_err(|error| {
+                failed = Some(error);
+                ptsm_decode::Error::Stopped
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(fitted?),
         }
-        Ok(records)
     }
+}
+
+/// Model, fold, person, seed.
+type Key = (String, usize, SubjectId, u64);
+
+fn key(r: &Record) -> Key {
+    (r.model.clone(), r.fold, r.subject, r.seed)
 }

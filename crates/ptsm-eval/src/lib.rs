@@ -21,7 +21,7 @@ mod scores;
 mod statistics;
 mod summary;
 
-pub use benchmark::{Benchmark, Entry, Observer, Unit};
+pub use benchmark::{Benchmark, Entry, Observer};
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
 pub use masks::{Masks, favours, masks, rank_correlation};

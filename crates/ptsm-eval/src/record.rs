@@ -29,6 +29,9 @@ pub struct Record {
     pub fold: usize,
     /// The seed of initialisation, batch order and augmentation.
     pub seed: u64,
+    /// What operands of large products were rounded to on a GPU when the decoder was trained; none for f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<String>,
     /// Few-shot tuning; none where some was never a part of the protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapt: Option<FewShot>,
@@ -135,6 +138,7 @@ mod tests {
             session: None,
             fold: 3,
             seed: u64::MAX,
+            precision: None,
             adapt: Some(FewShot { shots: 0, set_aside: 20 }),
             scores: Scores::of(&[0, 1, 1], &[0.9, 0.1, 0.4, 0.6, 0.7, 0.3], 2, 0).unwrap(),
         }

@@ -22,6 +22,8 @@ pub struct Context {
     pub fold: usize,
     /// The seed.
     pub seed: u64,
+    /// What operands of large products were rounded to on a GPU when it was trained; none for f32.
+    pub precision: Option<String>,
 }
 
 /// One record per person.
@@ -53,6 +55,7 @@ fn of_one(
         session: None,
         fold: context.fold,
         seed: context.seed,
+        precision: context.precision.clone(),
         adapt,
         scores,
     })

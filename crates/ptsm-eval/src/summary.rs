@@ -205,8 +205,8 @@ impl Summary {
 }
 
 fn alike(a: &Record, b: &Record) -> bool {
-    (&a.data, &a.model, &a.protocol, a.target_access, a.adapt)
-        == (&b.data, &b.model, &b.protocol, b.target_access, b.adapt)
+    (&a.data, &a.model, &a.protocol, a.target_access, &a.precision, a.adapt)
+        == (&b.data, &b.model, &b.protocol, b.target_access, &b.precision, b.adapt)
 }
 
 /// Records that would count a trial twice, or count different tasks as one, are refused.
@@ -283,6 +283,7 @@ mod tests {
             session: None,
             fold: subject as usize,
             seed,
+            precision: None,
             adapt: None,
             scores: Scores::of(&labels, &probabilities, 2, 0).unwrap(),
         }
@@ -340,7 +341,8 @@ mod tests {
     fn other_access_is_another_summary() {
         let aligned = Record { target_access: TargetAccess::WHOLE, ..record(1, 0, 20) };
         let shots = Record { adapt: Some(FewShot { shots: 0, set_aside: 5 }), ..record(1, 0, 20) };
-        assert_eq!(Summary::of(&[record(1, 0, 15), aligned, shots]).unwrap().len(), 3);
+        let rounded = Record { precision: Some("bf16".into()), ..record(1, 0, 20) };
+        assert_eq!(Summary::of(&[record(1, 0, 15), aligned, shots, rounded]).unwrap().len(), 4);
         assert!(Summary::of(&[]).unwrap().is_empty());
     }
 

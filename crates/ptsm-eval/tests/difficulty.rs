@@ -5,7 +5,7 @@ use ptsm_data::{Protocol, Source};
 use ptsm_decode::registry::find;
 use ptsm_decode::{Progress, Watch};
 use ptsm_engine::Cpu;
-use ptsm_eval::{Benchmark, Entry, Observer, Summary, Unit};
+use ptsm_eval::{Benchmark, Entry, Observer, Summary};
 use serde_json::json;
 
 struct Silent;
@@ -15,7 +15,7 @@ impl Watch for Silent {
 }
 
 impl Observer for Silent {
-    fn begins(&mut self, _: &Unit, _: usize, _: usize) {}
+    fn begins(&mut self, _: &'static str, _: usize, _: (usize, usize)) {}
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList};
+use ptsm_engine::Precision;
 use ptsm_signal::Alignment;
 
 use crate::device::Wanted;
@@ -100,7 +102,7 @@ Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, i
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
 A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
-environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
+environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:
   ptsm predict run --data trials.npz --subjects 31-40 > predictions.csv
@@ -216,6 +218,13 @@ pub(crate) struct SettingsArgs {
     /// Move each person's trials to a common frame; looks at all their trials, without labels
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
+    /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
+    #[arg(long, env = "PTSM_PRECISION", value_name = "TYPE", default_value = "f32", value_parser = precision())]
+    pub(crate) precision: Precision,
+}
+
+fn precision() -> impl TypedValueParser<Value = Precision> {
+    PossibleValuesParser::new(["f32", "tf32", "bf16"]).try_map(|name| name.parse::<Precision>())
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use ptsm_data::Cache;
-use ptsm_engine::{Cpu, Cuda, Device};
+use ptsm_engine::{Cpu, Cuda, Device, Precision};
 
+use crate::exit::told;
 use crate::output::Output;
 
 /// Where to work.
@@ -22,26 +23,40 @@ pub(crate) enum Wanted {
 /// The device that was asked for. `trains` is whether a GPU would be worth its start.
 pub(crate) fn open(
     wanted: Wanted,
+    precision: Precision,
     cpu: Cpu,
     trains: bool,
     cache: Option<&Path>,
     output: Output,
 ) -> anyhow::Result<Device> {
     let kernels = kernels(cache);
-    match wanted {
-        Wanted::Cuda => Ok(Device::Cuda(Cuda::new(kernels.as_deref())?)),
-        Wanted::Auto if trains => Ok(match Cuda::new(kernels.as_deref()) {
+    let device = match wanted {
+        Wanted::Cuda => Device::Cuda(Cuda::new(kernels.as_deref())?.with_precision(precision)?),
+        Wanted::Auto if trains => match Cuda::new(kernels.as_deref()) {
             Ok(cuda) => {
                 output.note(format!(
                     "note: networks are trained on {}; `--device cpu` for the processor",
                     cuda.name()
                 ));
-                Device::Cuda(cuda)
+                Device::Cuda(cuda.with_precision(precision)?)
+            }
+            Err(why) if precision != Precision::F32 => {
+                return Err(told(
+                    format!("`--precision {precision}` needs a GPU, and none can be used: {why}"),
+                    "leave `--precision` out to train on the processor",
+                ));
             }
             Err(_) => Device::Cpu(cpu),
-        }),
-        Wanted::Auto | Wanted::Cpu => Ok(Device::Cpu(cpu)),
+        },
+        Wanted::Auto | Wanted::Cpu => Device::Cpu(cpu),
+    };
+    if device.precision() != precision {
+        return Err(told(
+            format!("`--precision {precision}` is for GPUs; the processor computes in f32"),
+            "add `--device cuda`, or leave `--precision` out",
+        ));
     }
+    Ok(device)
 }
 
 /// Where compiled kernels are kept.

@@ -26,6 +26,9 @@ pub(crate) struct RunFile {
     pub(crate) seeds: Vec<u64>,
     /// How people are divided.
     pub(crate) protocol: String,
+    /// What operands of large products were rounded to on a GPU; none for f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) precision: Option<String>,
     pub(crate) data: DataFile,
     /// Whom it was adapted to; none where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

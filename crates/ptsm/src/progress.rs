@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptsm_decode::{EpochRecord, Progress, Watch};
-use ptsm_eval::{Observer, Unit};
+use ptsm_eval::Observer;
 
 use crate::output::Output;
 
@@ -124,8 +124,12 @@ impl Watch for Live<'_> {
         self.bar.set_position(p.step as u64);
         // The losses last: a narrow terminal cuts the line there.
         let (now, losses) = &self.last;
+        let done = match p.jobs {
+            (_, 1) => String::new(),
+            (done, all) => format!("{done}/{all} done  "),
+        };
         self.bar.set_message(format!(
-            "epoch {}/{}{now}  {:.0} trials/s  {} left at most{losses}",
+            "{done}epoch {}/{}{now}  {:.0} trials/s  {} left at most{losses}",
             (p.epoch + 1).min(p.epochs),
             p.epochs,
             p.trials_per_second,
@@ -167,8 +171,7 @@ impl Watch for LiveBenchmark<'_> {
 }
 
 impl Observer for LiveBenchmark<'_> {
-    fn begins(&mut self, unit: &Unit, done: usize, all: usize) {
-        let (model, fold, folds) = (unit.model, unit.fold + 1, unit.folds);
-        self.live.retitle(format!("{}/{all} {model}, fold {fold} of {folds}", done + 1));
+    fn begins(&mut self, model: &'static str, fits: usize, (place, all): (usize, usize)) {
+        self.live.retitle(format!("{}/{all} {model}, {fits} fits", place + 1));
     }
 }

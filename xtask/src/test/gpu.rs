@@ -12,8 +12,13 @@ use ptsm_engine::Cuda;
 use crate::carry;
 use crate::shell::{cargo, relative, stream};
 
-/// Tests that compare a GPU with the CPU where they are asked to.
-const TESTS: [&str; 3] = ["cuda", "gradients", "properties"];
+/// Tests that compare a GPU with the CPU where they are asked to, and the packages they belong to.
+const TESTS: [(&str, &str); 4] = [
+    ("ptsm-engine", "cuda"),
+    ("ptsm-engine", "gradients"),
+    ("ptsm-engine", "properties"),
+    ("ptsm-decode", "gpu_training"),
+];
 
 /// Runs everything, then a full step under CUDA's checkers of memory and races where they are installed.
 const SCRIPT: &str = r#"#!/bin/sh
@@ -24,9 +29,11 @@ export PTSM_TEST_GPU=1
 for test in cuda gradients properties; do
     ./$test --test-threads 8
 done
+./gpu_training --test-threads 2 --nocapture
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck racecheck; do
         compute-sanitizer --tool $tool --error-exitcode 1 ./cuda the_first_step_is_the_same --test-threads 1
+        compute-sanitizer --tool $tool --error-exitcode 1 ./gpu_training a_full_step --test-threads 1
     done
 else
     echo "skipped: compute-sanitizer is not installed"
@@ -55,13 +62,13 @@ pub(super) fn check() -> Result<()> {
 
 /// The test programs and their names.
 fn build() -> Result<Vec<(String, PathBuf)>> {
-    let mut command = cargo("test --release --locked --no-run -p ptsm-engine".split(' '));
-    TESTS.iter().for_each(|test| {
-        command.args(["--test", test]);
+    let mut command = cargo("test --release --locked --no-run".split(' '));
+    TESTS.iter().for_each(|(package, test)| {
+        command.args(["-p", package, "--test", test]);
     });
     let found = carry::build(&mut command)?;
-    match TESTS.iter().find(|test| !found.iter().any(|(name, _)| name == **test)) {
-        Some(missing) => bail!("cargo built no test `{missing}`"),
+    match TESTS.iter().find(|(_, test)| !found.iter().any(|(name, _)| name == test)) {
+        Some((_, missing)) => bail!("cargo built no test `{missing}`"),
         None => Ok(found),
     }
 }

@@ -2,6 +2,7 @@
 
 use ptsm_signal::Layout;
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 
 use super::{Augmentation, Trial};
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ pub(super) const AUGMENTATION: Augmentation = Augmentation {
             lateral; at test time both views are averaged",
     most: 1.0,
     apply: |trial, strength, rng| {
-        if rng.random::<f64>() < strength
+        if chosen(strength, rng)
             && let Some(mirror) = trial.mirror
         {
             let Trial { x, spare, label, .. } = trial;
@@ -24,10 +25,15 @@ pub(super) const AUGMENTATION: Augmentation = Augmentation {
     },
 };
 
+/// Whether a trial is one of those that are mirrored.
+pub(super) fn chosen(share: f64, rng: &mut ChaCha8Rng) -> bool {
+    rng.random::<f64>() < share
+}
+
 /// Which channel and which class is which in the mirror.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mirror {
-    channels: Vec<usize>,
+    pub(crate) channels: Vec<usize>,
     /// For each class the one it becomes.
     pub(crate) classes: Vec<u32>,
 }

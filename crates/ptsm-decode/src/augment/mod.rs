@@ -120,6 +120,19 @@ impl Augmenter {
         Ok(Augmenter { chosen, mirror, samples: layout.samples, rate_hz: layout.rate_hz })
     }
 
+    /// The mirror, where nothing else is on: a trial is then either itself or its image.
+    pub(crate) fn only_mirror(&self) -> Option<&Mirror> {
+        if self.chosen.len() == 1 { self.mirror.as_ref() } else { None }
+    }
+
+    /// Whether the mirror shows a trial at this place of the run.
+    pub(crate) fn mirrors(&self, seed: u64, epoch: usize, place: usize) -> bool {
+        let first = self.chosen.first().filter(|(a, _)| a.name == mirror::AUGMENTATION.name);
+        first.is_some_and(|(_, share)| {
+            mirror::chosen(*share, &mut stream(seed, Purpose::Augmentation, epoch, place))
+        })
+    }
+
     /// Changes one trial as its place in the run decides.
     pub(crate) fn apply(
         &self,

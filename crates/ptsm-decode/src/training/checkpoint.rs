@@ -11,10 +11,9 @@ use super::Select;
 use crate::decoder::EpochRecord;
 use crate::error::{Error, Result};
 
-/// Where one seed stands.
+/// Where one job stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Standing {
-    pub(super) seed: u64,
     pub(super) learning: bool,
     /// Counted from 1; 0 before the first.
     pub(super) best_epoch: usize,
@@ -22,8 +21,8 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    pub(super) fn new(seed: u64) -> Standing {
-        Standing { seed, learning: true, best_epoch: 0, history: vec![] }
+    pub(super) fn new() -> Standing {
+        Standing { learning: true, best_epoch: 0, history: vec![] }
     }
 
     pub(super) fn improves(&self, new: &EpochRecord, select: Select) -> bool {
@@ -45,11 +44,11 @@ impl Standing {
 /// Everything of a checkpoint that is not a tensor.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Mark {
-    /// What the run is: settings, seeds, data.
+    /// What the job is: settings, seed, data.
     pub(super) identity: String,
     /// Epochs finished.
     pub(super) epoch: usize,
-    pub(super) standings: Vec<Standing>,
+    pub(super) standing: Standing,
 }
 
 /// Numbers of steps and runs of one optimizer.
@@ -63,27 +62,26 @@ const MARK: &str = "ptsm.checkpoint";
 const COUNTS: &str = "ptsm.counts";
 const BEGIN_ANEW: &str = "delete it to begin anew";
 
-/// Writes the state of all replicas.
+/// Writes the state of one replica.
 pub(super) fn write(
     path: &Path,
     mark: &Mark,
+    replica: usize,
     now: &Parameters<f32>,
-    best: &[Parameters<f32>],
-    steps: &[Checkpoint<f32>],
+    best: &Parameters<f32>,
+    step: &Checkpoint<f32>,
 ) -> Result<()> {
     let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
     let mut views = vec![];
-    for (r, step) in steps.iter().enumerate() {
-        for tensor in now.tensors() {
-            let name = &tensor.name;
-            for (state, values) in [("now", now.get(r, name)?), ("best", best[r].get(0, name)?)] {
-                views.push((format!("{r}.{state}.{name}"), tensor.shape.clone(), values));
-            }
+    for tensor in now.tensors() {
+        let name = &tensor.name;
+        for (state, values) in [("now", now.get(replica, name)?), ("best", best.get(replica, name)?)] {
+            views.push((format!("{state}.{name}"), tensor.shape.clone(), values));
         }
-        for (i, moments) in step.moments.iter().enumerate() {
-            for (which, values) in moments.iter().enumerate() {
-                views.push((format!("{r}.moment{which}.{i}"), vec![values.len()], values));
-            }
+    }
+    for (i, moments) in step.moments.iter().enumerate() {
+        for (which, values) in moments.iter().enumerate() {
+            views.push((format!("moment{which}.{i}"), vec![values.len()], values));
         }
     }
     let views = views
@@ -93,8 +91,8 @@ pub(super) fn write(
         })
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| wrong(e.to_string()))?;
-    let counts: Vec<Counts> = steps.iter().map(|s| Counts { steps: s.steps, runs: s.runs }).collect();
     let json = |value: serde_json::Result<String>| value.map_err(|e| wrong(e.to_string()));
+    let counts = Counts { steps: step.steps, runs: step.runs };
     let header = HashMap::from([
         (MARK.to_string(), json(serde_json::to_string(mark))?),
         (COUNTS.to_string(), json(serde_json::to_string(&counts))?),
@@ -103,12 +101,13 @@ pub(super) fn write(
     replace(path, &bytes).map_err(|e| wrong(e.to_string()))
 }
 
-/// Brings all replicas to where the file says the run stood.
+/// Brings a replica to where the file says its job stood.
 pub(super) fn read(
     path: &Path,
     identity: &str,
+    replica: usize,
     now: &mut Parameters<f32>,
-    best: &mut [Parameters<f32>],
+    best: &mut Parameters<f32>,
     step: &mut Step<f32>,
 ) -> Result<Mark> {
     let damaged = |message: String| {
@@ -120,7 +119,7 @@ pub(super) fn read(
     let header = header.metadata().clone().unwrap_or_default();
     let entry = |key: &str| header.get(key).ok_or_else(|| damaged(format!("it lacks `{key}`")));
     let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
-    let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
+    let counts: Counts = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
     if mark.identity != identity {
         return Err(Error::file_with_hint(
             path,
@@ -137,22 +136,17 @@ pub(super) fn read(
         Ok(view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     };
     let names: Vec<String> = now.tensors().iter().map(|t| t.name.clone()).collect();
-    if counts.len() != best.len() || mark.standings.len() != best.len() {
-        return Err(damaged(format!("it has {} seeds, not {}", counts.len(), best.len())));
+    for name in &names {
+        now.set(replica, name, &values(&format!("now.{name}"))?)?;
+        best.set(replica, name, &values(&format!("best.{name}"))?)?;
     }
-    for (r, (counts, best)) in counts.iter().zip(best).enumerate() {
-        for name in &names {
-            now.set(r, name, &values(&format!("{r}.now.{name}"))?)?;
-            best.set(0, name, &values(&format!("{r}.best.{name}"))?)?;
+    let mut state = step.checkpoint(replica)?;
+    for (i, moments) in state.moments.iter_mut().enumerate() {
+        for (which, moment) in moments.iter_mut().enumerate() {
+            *moment = values(&format!("moment{which}.{i}"))?;
         }
-        let mut state = step.checkpoint(r)?;
-        for (i, moments) in state.moments.iter_mut().enumerate() {
-            for (which, moment) in moments.iter_mut().enumerate() {
-                *moment = values(&format!("{r}.moment{which}.{i}"))?;
-            }
-        }
-        (state.steps, state.runs) = (counts.steps, counts.runs);
-        step.restore(r, &state)?;
     }
+    (state.steps, state.runs) = (counts.steps, counts.runs);
+    step.restore(replica, &state)?;
     Ok(mark)
 }

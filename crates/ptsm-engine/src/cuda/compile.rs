@@ -1,9 +1,11 @@
 //! Kernels from text: compiled for the GPU at hand, several sources at once, and kept on disk by the hash of all that decides them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::PoisonError;
 
 use super::driver::{self, Gpu, Kernel};
-use super::emit::PRELUDE;
+use super::emit::{PRELUDE, TENSOR};
+use super::{Cuda, Precision};
 use crate::error::Result;
 use crate::parameters::replace;
 
@@ -13,7 +15,9 @@ const AT_ONCE: usize = 8;
 const WORTH: usize = 16;
 
 /// Compiles kernels that are named `k0`, `k1`, .. in their order.
-pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Result<Vec<Kernel>> {
+pub(super) fn kernels(device: &Cuda, texts: &[String]) -> Result<Vec<Kernel>> {
+    let (gpu, cache) = (&device.gpu, device.kernels.as_deref());
+    let tensor = (device.precision != Precision::F32).then_some(TENSOR);
     let capability = gpu.capability()?;
     let version = driver::compiler_version()?;
     // Neighbours in the list are of one size; dealt out in turn, the sources take about as long as each other.
@@ -22,17 +26,17 @@ pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Resu
         .map(|first| {
             let mine: Vec<usize> = (first..texts.len()).step_by(at_once).collect();
             let own = mine.iter().map(|&i| texts[i].as_str());
-            let source = PRELUDE.iter().copied().chain(own).collect::<Vec<_>>().join("\n");
+            let source = PRELUDE.iter().copied().chain(tensor).chain(own).collect::<Vec<_>>().join("\n");
             (mine, source)
         })
         .collect();
-    let images: Vec<Result<Vec<u8>>> = std::thread::scope(|scope| {
+    let loaded: Vec<Result<Vec<Kernel>>> = std::thread::scope(|scope| {
         let started: Vec<_> = sources
             .iter()
-            .map(|(_, source)| {
+            .map(|(mine, source)| {
                 scope.spawn(move || {
-                    let path = cache.map(|folder| place(folder, source, capability, version));
-                    image(source, capability, path.as_deref())
+                    let names: Vec<String> = mine.iter().map(|i| format!("k{i}")).collect();
+                    source_kernels(gpu, source, &names, (capability, version), cache)
                 })
             })
             .collect();
@@ -42,34 +46,44 @@ pub(super) fn kernels(gpu: &Gpu, texts: &[String], cache: Option<&Path>) -> Resu
             .collect()
     });
     let mut found: Vec<(usize, Kernel)> = vec![];
-    for ((mine, _), image) in sources.iter().zip(images) {
-        let names: Vec<String> = mine.iter().map(|i| format!("k{i}")).collect();
-        found.extend(mine.iter().copied().zip(driver::load(gpu, image?, &names)?));
+    for ((mine, _), kernels) in sources.iter().zip(loaded) {
+        found.extend(mine.iter().copied().zip(kernels?));
     }
     found.sort_by_key(|(i, _)| *i);
     Ok(found.into_iter().map(|(_, kernel)| kernel).collect())
 }
 
-fn place(folder: &Path, source: &str, capability: (i32, i32), version: (i32, i32)) -> PathBuf {
+/// The kernels of one source: those that are loaded already, those on the disk, or new ones.
+fn source_kernels(
+    gpu: &Gpu,
+    source: &str,
+    names: &[String],
+    (capability, version): ((i32, i32), (i32, i32)),
+    cache: Option<&Path>,
+) -> Result<Vec<Kernel>> {
     let mut hash = blake3::Hasher::new();
     hash.update(format!("{capability:?} {version:?}\n").as_bytes());
     hash.update(source.as_bytes());
-    folder.join(format!("{}.cubin", hash.finalize().to_hex()))
-}
-
-/// The compiled source, from the disk where it is there.
-fn image(source: &str, capability: (i32, i32), path: Option<&Path>) -> Result<Vec<u8>> {
-    if let Some(path) = path
-        && let Ok(image) = std::fs::read(path)
-        && !image.is_empty()
-    {
-        return Ok(image);
+    let hash = hash.finalize();
+    let loaded = || gpu.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = loaded().get(hash.as_bytes()) {
+        return Ok(known.clone());
     }
-    let image = driver::compile(source, capability)?;
-    if let Some(path) = path {
-        // A cache that cannot be written costs time, nothing else.
-        let _ = path.parent().map(std::fs::create_dir_all);
-        let _ = replace(path, &image);
-    }
-    Ok(image)
+    let path = cache.map(|folder| folder.join(format!("{}.cubin", hash.to_hex())));
+    let on_disk = path.as_ref().and_then(|path| std::fs::read(path).ok());
+    // A damaged file is as good as none.
+    let kernels = match on_disk.and_then(|image| driver::load(gpu, image, names).ok()) {
+        Some(kernels) => kernels,
+        None => {
+            let image = driver::compile(source, capability)?;
+            if let Some(path) = path {
+                // A cache that cannot be written costs time, nothing else.
+                let _ = path.parent().map(std::fs::create_dir_all);
+                let _ = replace(&path, &image);
+            }
+            driver::load(gpu, image, names)?
+        }
+    };
+    loaded().insert(*hash.as_bytes(), kernels.clone());
+    Ok(kernels)
 }

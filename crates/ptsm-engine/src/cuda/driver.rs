@@ -1,6 +1,7 @@
 //! The calls into NVIDIA's libraries, which are loaded when a GPU is first asked for. All that is unsafe about GPUs is here.
 #![allow(unsafe_code)]
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,12 +13,17 @@ use cudarc::nvrtc;
 
 use crate::error::{Error, Result};
 
+/// The oldest driver that has all calls made here, as CUDA counts: 12.0.
+const OLDEST_DRIVER: c_int = 12_000;
+
 /// A GPU with one stream of work.
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     /// While a step is recorded, what other threads do must not end up in it.
     turn: Mutex<()>,
+    /// Kernels that were loaded, by the hash of their source.
+    pub(super) loaded: Mutex<HashMap<[u8; 32], Vec<Kernel>>>,
 }
 
 fn failed(what: &str, error: DriverError) -> Error {
@@ -46,11 +52,22 @@ impl Gpu {
                     .into(),
             ));
         }
+        let mut version: c_int = 0;
+        // SAFETY: one number is written.
+        let told = unsafe { sys::cuDriverGetVersion(&mut version) };
+        told.result().map_err(|e| failed("the NVIDIA driver does not tell its version", e))?;
+        if version < OLDEST_DRIVER {
+            let (major, minor) = (version / 1000, version % 1000 / 10);
+            return Err(Error::Device(format!(
+                "the NVIDIA driver is too old: it knows CUDA {major}.{minor}, at least {}.0 is needed; install a newer one, or use the CPU",
+                OLDEST_DRIVER / 1000
+            )));
+        }
         let context = CudaContext::new(0).map_err(|e| failed("the GPU cannot be used", e))?;
         // SAFETY: one stream does everything in order, so nothing has to be waited for between streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| failed("a stream cannot be made", e))?;
-        Ok(Gpu { context, stream, turn: Mutex::new(()) })
+        Ok(Gpu { context, stream, turn: Mutex::new(()), loaded: Mutex::default() })
     }
 
     pub(super) fn name(&self) -> Result<String> {
@@ -193,6 +210,10 @@ impl Memory {
         Ok(memory)
     }
 
+    pub(super) fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -231,6 +252,132 @@ impl Memory {
     }
 }
 
+/// Copies that are only begun. The other side is [`Pinned`], and must be left alone until a [`Moment`] after the call has come.
+impl Memory {
+    /// Copies the first `bytes` of `from` to byte `at`.
+    pub(super) fn send(&self, at: usize, from: &Pinned, bytes: usize) -> Result<()> {
+        self.check(at, bytes);
+        self.gpu.bind()?;
+        let _turn = self.gpu.turn();
+        let from = &from.bytes()[..bytes];
+        // SAFETY: inside both memories; the source lives until the stream has come past this (see `Pinned::drop`).
+        unsafe { result::memcpy_htod_async(self.start + at as u64, from, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("data cannot be copied to the GPU", e))
+    }
+
+    /// Copies from the beginning until `to` is full.
+    pub(super) fn receive(&self, to: &mut Pinned) -> Result<()> {
+        self.check(0, to.bytes().len());
+        self.gpu.bind()?;
+        let _turn = self.gpu.turn();
+        // SAFETY: inside both memories; the target lives until the stream has come past this (see `Pinned::drop`).
+        unsafe { result::memcpy_dtoh_async(to.bytes_mut(), self.start, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("data cannot be copied from the GPU", e))
+    }
+
+    /// Copies inside the GPU, after all work before it.
+    pub(super) fn copy(&self, at: usize, from: &Memory, from_at: usize, bytes: usize) -> Result<()> {
+        self.check(at, bytes);
+        from.check(from_at, bytes);
+        self.gpu.bind()?;
+        let _turn = self.gpu.turn();
+        let (to, from) = (self.start + at as u64, from.start + from_at as u64);
+        // SAFETY: inside both memories, which wait for the stream before they are freed.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("data cannot be copied on the GPU", e))
+    }
+}
+
+/// Memory of this machine that a GPU copies from and to while other work goes on.
+pub(super) struct Pinned {
+    gpu: Arc<Gpu>,
+    start: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: plain memory with one owner.
+unsafe impl Send for Pinned {}
+// SAFETY: the same.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Pinned> {
+        gpu.bind()?;
+        let bytes = bytes.max(16);
+        // SAFETY: the memory is freed once, by `drop`, and is written before it is read.
+        let start = unsafe {
+            let start = result::malloc_host(bytes, 0)
+                .map_err(|e| failed(&format!("{:.2} GiB to copy from are not there", gib(bytes)), e))?;
+            start.cast::<u8>().write_bytes(0, bytes);
+            start.cast()
+        };
+        Ok(Pinned { gpu: gpu.clone(), start, bytes })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: allocated with this length, and set to zero at the start.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the same, and borrowed by nobody else.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _turn = self.gpu.turn();
+        if self.gpu.bind().is_ok() && self.gpu.wait().is_ok() {
+            // SAFETY: allocated by `new`, freed nowhere else, and no copy is under way any more. An error has nobody to tell.
+            let _ = unsafe { result::free_host(self.start.cast()) };
+        }
+    }
+}
+
+/// A point in a GPU's work that can be waited for.
+pub(super) struct Moment {
+    gpu: Arc<Gpu>,
+    event: sys::CUevent,
+}
+
+// SAFETY: an event may be used by every thread that binds its context.
+unsafe impl Send for Moment {}
+// SAFETY: the same.
+unsafe impl Sync for Moment {}
+
+impl Moment {
+    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Moment> {
+        gpu.bind()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        Ok(Moment { gpu: gpu.clone(), event: event.map_err(|e| failed("an event cannot be made", e))? })
+    }
+
+    /// From now on it means: all work that was begun before this call.
+    pub(super) fn set(&self) -> Result<()> {
+        self.gpu.bind()?;
+        let _turn = self.gpu.turn();
+        // SAFETY: the event was created by `new` and is destroyed by `drop` only.
+        unsafe { result::event::record(self.event, self.gpu.stream.cu_stream()) }
+            .map_err(|e| failed("an event cannot be recorded", e))
+    }
+
+    pub(super) fn wait(&self) -> Result<()> {
+        self.gpu.bind()?;
+        // SAFETY: the same.
+        unsafe { result::event::synchronize(self.event) }.map_err(|e| failed("the GPU failed", e))
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        if self.gpu.bind().is_ok() {
+            // SAFETY: created by `new`, destroyed nowhere else; CUDA keeps what is still to come.
+            let _ = unsafe { result::event::destroy(self.event) };
+        }
+    }
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         let _turn = self.gpu.turn();
@@ -246,6 +393,7 @@ pub(super) fn gib(bytes: usize) -> f64 {
 }
 
 /// A kernel that is on the GPU.
+#[derive(Clone)]
 pub(super) struct Kernel(CudaFunction);
 
 /// Kernels of a compiled source, by name.

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use super::Precision;
 use crate::cost::Cost;
 
 /// What every source begins with.
@@ -21,6 +22,9 @@ pub(crate) const PRELUDE: &[&str] = &[
     include_str!("text/lags.cu"),
     include_str!("text/adam.cu"),
 ];
+
+/// What follows where tensor cores are used.
+pub(crate) const TENSOR: &str = include_str!("text/tensor.cu");
 
 /// Threads of a block that does several small operations.
 const BLOCK: usize = 512;
@@ -50,6 +54,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) inputs: &'a [String],
     pub(crate) out: &'a str,
     pub(crate) work: &'a str,
+    pub(crate) precision: Precision,
     /// What the operation is called, and what it costs at least.
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,

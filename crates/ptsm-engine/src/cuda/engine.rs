@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::driver::{Graph, Kernel, Memory, Place as Address};
+use super::driver::{Graph, Kernel, Memory, Moment, Pinned, Place as Address};
 use super::emit::{self, Emit, MOST_AXES, Work, number};
 use super::remote::{Remote, Resident, offsets};
 use super::{Cuda, compile};
@@ -48,8 +48,11 @@ pub(crate) enum Fed<'a> {
 
 /// Numbers of a moved tensor that one block moves.
 const CHUNK: usize = 2048;
-/// Bytes that a replica's description takes.
+/// Bytes that a replica's description takes, and that of what an input is fed with.
 const REPLICA: usize = 48;
+const FEED: usize = 32;
+/// Runs that may be under way at once.
+const UNDER_WAY: usize = 2;
 
 /// The list of kernels, the memory they work in, and what was recorded of them.
 pub(crate) struct Engine {
@@ -63,14 +66,18 @@ pub(crate) struct Engine {
     stride: usize,
     state: Memory,
     state_stride: usize,
-    /// Chunks, then replicas, then feeds.
+    /// Chunks, then what a run is told: replicas, feeds, values handed in. Grows to what a run needs.
     table: Memory,
+    chunks: Vec<[i32; 4]>,
     replicas_at: usize,
     replicas: usize,
     inputs: usize,
-    /// What is handed in: grows to what a run needs.
-    staged: Option<Memory>,
     report: Memory,
+    /// This side of the runs that are under way, used in turn.
+    letters: Vec<Letter>,
+    /// Runs begun and runs listened to.
+    begun: usize,
+    heard: usize,
     /// Where each output stands in a replica's report; none for a tensor. The gradient's norm is the last number.
     reported: Vec<Option<usize>>,
     report_stride: usize,
@@ -78,8 +85,15 @@ pub(crate) struct Engine {
     slots: Vec<usize>,
     /// First and last kernel, replicas, where the parameters are.
     graphs: HashMap<(usize, usize, usize, Address), Graph>,
-    /// The reports of the last run.
+    /// The reports of the last run that was listened to.
     told: Vec<f32>,
+}
+
+/// What goes to the GPU for a run and what comes back.
+struct Letter {
+    out: Pinned,
+    back: Pinned,
+    arrived: Moment,
 }
 
 impl Engine {
@@ -101,6 +115,7 @@ impl Engine {
                 inputs: &[],
                 out: &at(Place::Slot(*slot)),
                 work: "",
+                precision: device.precision,
                 kind: "input",
                 cost: Cost::new::<f32>(0, 2 * rows * n),
                 found: &mut works,
@@ -118,6 +133,7 @@ impl Engine {
                 inputs: &inputs,
                 out: &out,
                 work: &work,
+                precision: device.precision,
                 kind: instruction.op.name(),
                 cost: instruction.cost::<f32>(),
                 found: &mut works,
@@ -185,13 +201,20 @@ impl Engine {
         let moves = list.len();
         let (shapes, texts): (Vec<_>, Vec<_>) = list.into_iter().chain(more).unzip();
         let names = texts.iter().map(|text| emit::names(text)).collect();
-        let kernels = compile::kernels(&device.gpu, &texts, device.kernels.as_deref())?;
+        let kernels = compile::kernels(device, &texts)?;
         let float = size_of::<f32>();
         let memory = Memory::new(&device.gpu, replicas * stride * float)
             .map_err(|e| fewer(e, device, (stride + moments_stride) * float))?;
-        let table_bytes = replicas_at + replicas * (REPLICA + 16 * wanted.inputs.len());
-        let table = Memory::new(&device.gpu, table_bytes)?;
+        let letter_bytes = replicas * (REPLICA + FEED * wanted.inputs.len());
+        let table = Memory::new(&device.gpu, replicas_at + letter_bytes)?;
         table.upload(0, bytemuck::cast_slice(&chunks))?;
+        let letter = |_| {
+            Ok(Letter {
+                out: Pinned::new(&device.gpu, letter_bytes)?,
+                back: Pinned::new(&device.gpu, replicas * report_stride * float)?,
+                arrived: Moment::new(&device.gpu)?,
+            })
+        };
         Ok(Engine {
             kernels: kernels.into_iter().zip(shapes).collect(),
             names,
@@ -201,10 +224,13 @@ impl Engine {
             state: Memory::new(&device.gpu, replicas * moments_stride * float)?,
             state_stride: moments_stride,
             table,
+            chunks,
             replicas_at,
             replicas,
             inputs: wanted.inputs.len(),
-            staged: None,
+            letters: (0..UNDER_WAY).map(letter).collect::<Result<_>>()?,
+            begun: 0,
+            heard: 0,
             report: Memory::new(&device.gpu, replicas * report_stride * float)?,
             reported,
             report_stride,
@@ -229,31 +255,54 @@ impl Engine {
         self.kernels.len()
     }
 
-    /// Runs active replicas, and moves their parameters where they have a rate.
-    pub(crate) fn run(
+    /// Begins a run of active replicas, which moves their parameters where they have a rate. It has ended when it was listened to.
+    pub(crate) fn begin(
         &mut self,
         active: &[Moved],
         fed: &[Fed<'_>],
         parameters: &Remote,
         adam: Option<&Adam>,
     ) -> Result<()> {
-        self.feed(active, fed, adam)?;
-        self.start(0, self.moves, active.len(), parameters.place())?;
-        if active.iter().any(|a| a.rate.is_some()) {
-            self.start(self.moves, self.kernels.len(), active.len(), parameters.place())?;
-        }
-        self.listen()
+        let moves = active.iter().any(|a| a.rate.is_some());
+        let to = if moves { self.kernels.len() } else { self.moves };
+        self.send(active, fed, adam)?;
+        self.start(0, to, active.len(), parameters.place())?;
+        self.ask()
     }
 
     /// Moves parameters by the gradients of the last run.
     pub(crate) fn move_only(&mut self, active: &[Moved], parameters: &Remote, adam: &Adam) -> Result<()> {
-        self.feed(active, &[], Some(adam))?;
+        self.send(active, &[], Some(adam))?;
         self.start(self.moves, self.kernels.len(), active.len(), parameters.place())?;
+        self.ask()?;
         self.listen()
     }
 
-    fn listen(&mut self) -> Result<()> {
-        self.report.download(0, bytemuck::cast_slice_mut(&mut self.told))
+    /// Runs that are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.begun - self.heard
+    }
+
+    /// Lets the report of what was started come back when it is ready.
+    fn ask(&mut self) -> Result<()> {
+        let letter = &mut self.letters[self.begun % UNDER_WAY];
+        self.report.receive(&mut letter.back)?;
+        letter.arrived.set()?;
+        self.begun += 1;
+        Ok(())
+    }
+
+    /// Waits for the oldest run that is under way; its outputs can be read then.
+    pub(crate) fn listen(&mut self) -> Result<()> {
+        if self.under_way() == 0 {
+            return Ok(());
+        }
+        let letter = &self.letters[self.heard % UNDER_WAY];
+        self.heard += 1;
+        letter.arrived.wait()?;
+        let n = size_of_val(&self.told[..]);
+        bytemuck::cast_slice_mut(&mut self.told).copy_from_slice(&letter.back.bytes()[..n]);
+        Ok(())
     }
 
     /// An output's values in the last run; none where it is a tensor.
@@ -302,7 +351,10 @@ impl Engine {
     }
 
     /// Tells the GPU who runs with what.
-    fn feed(&mut self, active: &[Moved], fed: &[Fed<'_>], adam: Option<&Adam>) -> Result<()> {
+    fn send(&mut self, active: &[Moved], fed: &[Fed<'_>], adam: Option<&Adam>) -> Result<()> {
+        if self.under_way() == UNDER_WAY {
+            return Err(Error::Program(format!("{UNDER_WAY} runs are under way; finish one first")));
+        }
         let mut staged: Vec<u8> = vec![];
         // Where each active replica's part of an input begins in what is handed in, and how far the parts are apart.
         let mut at = vec![];
@@ -325,14 +377,12 @@ impl Engine {
                 }
             });
         }
-        if self.staged.as_ref().is_none_or(|m| m.bytes() < staged.len()) {
-            self.staged = None;
-            self.staged = Some(Memory::new(&self.device.gpu, staged.len())?);
-        }
-        let Some(memory) = &self.staged else { return Ok(()) };
-        memory.upload(0, &staged)?;
-        let feeds_at = self.replicas_at + self.replicas * REPLICA;
-        let (start, mut replicas, mut feeds) = (memory.place(), vec![], vec![]);
+        let feeds_at = self.replicas * REPLICA;
+        let staged_at = (feeds_at + self.replicas * self.inputs * FEED).next_multiple_of(256);
+        let all = staged_at + staged.len();
+        self.make_room(all)?;
+        let letter = self.table.place().after(self.replicas_at);
+        let (mut replicas, mut feeds) = (vec![], vec![]);
         for (i, one) in active.iter().enumerate() {
             let (rate, root, keep) = match (one.rate, adam) {
                 (Some((rate, steps)), Some(adam)) => adam.corrected(rate, steps + 1),
@@ -342,20 +392,41 @@ impl Engine {
             replicas.extend(words.iter().flat_map(|w| w.to_le_bytes()));
             replicas
                 .extend([rate as f32, root as f32, keep as f32, 0.0].iter().flat_map(|x| x.to_le_bytes()));
-            let own = self.table.place().after(feeds_at + i * self.inputs * 16);
+            let own = letter.after(feeds_at + i * self.inputs * FEED);
             let report = self.report.place().after(one.replica * self.report_stride * size_of::<f32>());
             replicas.extend([own, report].iter().flat_map(|place| place.to_bytes()));
             for (one, (from, apart)) in fed.iter().zip(&at) {
-                let staged = start.after(from + i * apart);
-                let [data, rows] = match one {
-                    Fed::Rows(table, _) => [table.place().to_bytes(), staged.to_bytes()],
-                    _ => [staged.to_bytes(), [0; 8]],
-                };
-                feeds.extend(data.into_iter().chain(rows));
+                let part = letter.after(staged_at + from + i * apart);
+                feeds.extend(match one {
+                    Fed::Rows(table, _) => table.to_bytes(part),
+                    _ => {
+                        let mut bytes = [0; FEED];
+                        bytes[..8].copy_from_slice(&part.to_bytes());
+                        bytes
+                    }
+                });
             }
         }
-        self.table.upload(self.replicas_at, &replicas)?;
-        self.table.upload(feeds_at, &feeds)
+        let out = &mut self.letters[self.begun % UNDER_WAY].out;
+        for (at, bytes) in [(0, replicas), (feeds_at, feeds), (staged_at, staged)] {
+            out.bytes_mut()[at..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        self.table.send(self.replicas_at, out, all)
+    }
+
+    /// Makes what a run is told fit on both sides.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        let letter = &mut self.letters[self.begun % UNDER_WAY];
+        if letter.out.bytes().len() < bytes {
+            letter.out = Pinned::new(&self.device.gpu, bytes)?;
+        }
+        if self.table.bytes() < self.replicas_at + bytes {
+            // The old one is given back when nothing reads it any more; what was recorded of it is of no use then.
+            self.table = Memory::new(&self.device.gpu, self.replicas_at + bytes)?;
+            self.table.upload(0, bytemuck::cast_slice(&self.chunks))?;
+            self.graphs.clear();
+        }
+        Ok(())
     }
 
     /// Starts a part of the kernels, recorded at the first time.

@@ -7,6 +7,7 @@ mod compile;
 mod driver;
 mod emit;
 mod engine;
+mod precision;
 mod remote;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +15,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+#[cfg(test)]
+pub(crate) use emit::Work;
 pub(crate) use emit::{Emit, axes, number};
 pub(crate) use engine::{Engine, Fed, Moved, Wanted};
+pub(crate) use precision::Operand;
+pub use precision::Precision;
 pub(crate) use remote::{Remote, Resident};
 
 /// A GPU that programs run on. Cheap to clone; clones share it.
@@ -24,6 +29,7 @@ pub struct Cuda {
     gpu: Arc<driver::Gpu>,
     name: String,
     kernels: Option<PathBuf>,
+    precision: Precision,
 }
 
 impl std::fmt::Debug for Cuda {
@@ -34,6 +40,8 @@ impl std::fmt::Debug for Cuda {
 
 /// The oldest GPUs whose instructions the kernels are compiled for: Turing.
 const OLDEST: (i32, i32) = (7, 5);
+/// The oldest whose tensor cores take tf32 and bf16: Ampere.
+const OLDEST_TENSOR: (i32, i32) = (8, 0);
 
 impl Cuda {
     /// The first GPU of this machine, or why there is none to work with. `kernels` is a folder that compiled kernels are kept in.
@@ -47,7 +55,30 @@ impl Cuda {
                 "{name} is of kind {major}.{minor}; at least {least}.{least_minor} is needed"
             )));
         }
-        Ok(Cuda { gpu: Arc::new(gpu), name, kernels: kernels.map(Path::to_path_buf) })
+        Ok(Cuda {
+            gpu: Arc::new(gpu),
+            name,
+            kernels: kernels.map(Path::to_path_buf),
+            precision: Precision::F32,
+        })
+    }
+
+    /// The same GPU, for programs whose large products have operands of this precision.
+    pub fn with_precision(self, precision: Precision) -> Result<Cuda> {
+        let capability = self.gpu.capability()?;
+        if precision != Precision::F32 && capability < OLDEST_TENSOR {
+            let ((major, minor), (least, least_minor)) = (capability, OLDEST_TENSOR);
+            return Err(Error::Device(format!(
+                "{} is of kind {major}.{minor}; {precision} needs at least {least}.{least_minor}, take f32",
+                self.name
+            )));
+        }
+        Ok(Cuda { precision, ..self })
+    }
+
+    /// How exactly its programs multiply.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// What the GPU is called.

@@ -41,6 +41,21 @@ impl Remote {
         Ok(Remote { memory, places, lengths, stride, stamps: vec![None; replicas] })
     }
 
+    /// Room for so many replicas of the same network on the same GPU.
+    pub(crate) fn alike(&self, replicas: usize) -> Result<Remote> {
+        let memory = Memory::new(self.memory.gpu(), replicas * self.stride * size_of::<f32>())?;
+        let (places, lengths) = (self.places.clone(), self.lengths.clone());
+        Ok(Remote { memory, places, lengths, stride: self.stride, stamps: vec![None; replicas] })
+    }
+
+    /// Copies a replica of others.
+    pub(crate) fn put(&mut self, replica: usize, from: &Remote, source: usize) -> Result<()> {
+        let bytes = self.stride * size_of::<f32>();
+        self.memory.copy(replica * bytes, &from.memory, source * bytes, bytes)?;
+        self.stamps[replica] = from.stamps[source];
+        Ok(())
+    }
+
     pub(super) fn place(&self) -> Place {
         self.memory.place()
     }
@@ -82,17 +97,26 @@ impl Remote {
     }
 }
 
-/// A table of rows on the GPU.
+/// A table of rows on the GPU, and the order of parts in their images.
 #[derive(Clone)]
-pub(crate) struct Resident(Arc<Memory>);
+pub(crate) struct Resident {
+    memory: Arc<Memory>,
+    /// Rows, and numbers in a part of a row.
+    rows: usize,
+    part: usize,
+    /// The byte at which the order begins.
+    order: usize,
+}
 
 impl Resident {
     pub(crate) fn new<'a>(
         device: &Cuda,
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
         row: usize,
+        order: &[u32],
     ) -> Result<Resident> {
-        let memory = Memory::new(&device.gpu, rows.len() * row)?;
+        let (count, all) = (rows.len(), rows.len() * row);
+        let memory = Memory::new(&device.gpu, all + size_of_val(order))?;
         let mut staged: Vec<u8> = vec![];
         let mut at = 0;
         // A few large copies instead of many small ones.
@@ -105,10 +129,20 @@ impl Resident {
             }
         }
         memory.upload(at, &staged)?;
-        Ok(Resident(Arc::new(memory)))
+        memory.upload(all, bytemuck::cast_slice(order))?;
+        let part = row / size_of::<f32>() / order.len().max(1);
+        Ok(Resident { memory: Arc::new(memory), rows: count, part, order: all })
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.0.place()
+    /// As a kernel reads it, with the place of the numbers of rows.
+    pub(super) fn to_bytes(&self, rows: Place) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        let place = self.memory.place();
+        for (i, word) in [place, rows, place.after(self.order)].into_iter().enumerate() {
+            bytes[8 * i..][..8].copy_from_slice(&word.to_bytes());
+        }
+        bytes[24..28].copy_from_slice(&(self.rows as u32).to_le_bytes());
+        bytes[28..].copy_from_slice(&(self.part as u32).to_le_bytes());
+        bytes
     }
 }

@@ -3,7 +3,7 @@
 //! anchors, 0 if there is none.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, number};
+use crate::cuda::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -152,7 +152,7 @@ impl Operation for NtXent {
         call.out[0] = if anchors == 0 { T::ZERO } else { total * T::of(1.0 / anchors as f64) };
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         workspace(inputs[0]) + inputs[0][0] + output.len()
     }
 
@@ -213,7 +213,7 @@ impl Operation for NtXentGrad {
         }
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         workspace(inputs[0]) + inputs[0][0] + output.len()
     }
 

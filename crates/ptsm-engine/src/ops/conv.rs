@@ -6,11 +6,13 @@
 //! product kernels read it at shifted places. Kernels of 5 and 7 between wide layers, in f32, take Winograd's way with 2.5 and
 //! 1.75 times fewer multiplications (see [`winograd`]).
 
+mod tensor;
+
 use std::ops::Range;
 
 use super::{Backward, Call, Operation};
 use crate::cpu::{Cpu, Isa, scratch};
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, heights, pack};
@@ -299,7 +301,18 @@ impl Filter {
         self.groups * self.outputs.div_ceil(tile) * self.rows.next_multiple_of(chunk) * self.taps * tile
     }
 
+    fn cuda_workspace(&self, precision: Precision) -> usize {
+        let on_tensor_cores = precision.operand().and_then(|operand| Some((operand, self.tiles(operand)?)));
+        on_tensor_cores
+            .map_or_else(|| self.cuda_weights(), |(operand, tiles)| self.tensor_weights(operand, &tiles))
+    }
+
     fn cuda(&self, at: &mut Emit<'_>, backwards: bool) {
+        if let Some(operand) = at.precision.operand()
+            && let Some(tiles) = self.tiles(operand)
+        {
+            return self.tensor(at, operand, &tiles, backwards);
+        }
         let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = *self;
         let Blocks { each, over_outputs, over_places, chunk } = self.blocks();
         let (tile, all_rows, n) = (each * over_outputs, rows.next_multiple_of(chunk), self.cuda_weights());
@@ -329,7 +342,10 @@ impl Filter {
     }
 
     /// Parts of the batch whose weight gradients are summed by themselves.
-    fn weight_parts(&self) -> usize {
+    fn weight_parts(&self, precision: Precision) -> usize {
+        if let Some(tiles) = precision.operand().and_then(|operand| self.weight_tensor_tiles(operand)) {
+            return tiles.parts;
+        }
         if !self.weight_fills() {
             return 1;
         }
@@ -444,8 +460,8 @@ impl Operation for Conv1d {
         self.filter(inputs[0], inputs[1]).work()
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
-        self.filter(inputs[0], inputs[1]).cuda_weights()
+    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize], precision: Precision) -> usize {
+        self.filter(inputs[0], inputs[1]).cuda_workspace(precision)
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
@@ -567,8 +583,8 @@ impl Operation for ConvInput {
         self.filter(inputs[0], inputs[1]).work()
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize]) -> usize {
-        self.filter(inputs[0], inputs[1]).cuda_weights()
+    fn cuda_workspace(&self, inputs: &[&[usize]], _: &[usize], precision: Precision) -> usize {
+        self.filter(inputs[0], inputs[1]).cuda_workspace(precision)
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
@@ -744,9 +760,9 @@ impl Operation for ConvWeight {
         self.conv.filter(inputs[1], output).work()
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], precision: Precision) -> usize {
         let filter = self.conv.filter(inputs[1], output);
-        let parts = filter.weight_parts();
+        let parts = filter.weight_parts(precision);
         if parts > 1 { parts * output.iter().product::<usize>() } else { 0 }
     }
 
@@ -754,13 +770,17 @@ impl Operation for ConvWeight {
         let f = self.conv.filter(at.shapes[1], at.shape);
         let (n, operands) = (at.length(), at.arguments());
         let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = f;
-        let parts = f.weight_parts();
+        let parts = f.weight_parts(at.precision);
         let each = f.weight_rows();
         let out = if parts > 1 { at.work } else { at.out };
         let sizes = format!(
             "{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}, {each}"
         );
-        if f.weight_fills() {
+        if let Some(operand) = at.precision.operand()
+            && let Some(tiles) = f.weight_tensor_tiles(operand)
+        {
+            f.weight_tensor(at, operand, &tiles);
+        } else if f.weight_fills() {
             at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
         } else {
             let sizes = format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}");

@@ -11,7 +11,7 @@
 use super::{Backward, Call, Operation, count, operands};
 use crate::cost::Cost;
 use crate::cpu::scratch;
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::product::Dots;
@@ -148,7 +148,7 @@ impl Operation for LagMoments {
         count(inputs[0]) * self.taps
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         (inputs[0][0] * self.per_trial()).next_multiple_of(2) + 2 * self.per_trial() + output.len()
     }
 

@@ -3,7 +3,7 @@
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, operands};
 use crate::cpu::Isa;
-use crate::cuda::{Emit, number};
+use crate::cuda::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
 use crate::real::Real;
@@ -162,7 +162,7 @@ impl Operation for LayerNormSums {
         }
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         2 * inputs[0].iter().product::<usize>() / output[1]
     }
 

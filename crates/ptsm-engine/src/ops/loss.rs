@@ -3,7 +3,7 @@
 //! With smoothing s the target is `1 - s` on the label plus `s / K` everywhere (PyTorch's rule).
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, number};
+use crate::cuda::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -87,7 +87,7 @@ impl Operation for CrossEntropy {
         call.out[0] = sum * T::of(1.0 / call.shapes[0][0] as f64);
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         inputs[0][0] + output.len()
     }
 

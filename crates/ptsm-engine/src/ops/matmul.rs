@@ -4,7 +4,7 @@
 
 use super::{Backward, Call, Operation, count, operands};
 use crate::cpu::scratch;
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, pack};
@@ -19,6 +19,8 @@ pub struct MatMul {
 
 /// More multiplications than these are worth a kernel of their own on a GPU.
 const SMALL: usize = 1 << 16;
+/// Matrices of fewer rows or columns than these leave tensor cores idle.
+const TENSOR: usize = 16;
 
 /// How many products of what size.
 struct Sizes {
@@ -203,7 +205,7 @@ impl Operation for MatMul {
         items * m * n * k
     }
 
-    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+    fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize], _: Precision) -> usize {
         let sizes = Sizes::of(inputs, output);
         let parts = sizes.parts();
         if parts > 1 { parts * count(output) } else { 0 }
@@ -221,11 +223,13 @@ impl Operation for MatMul {
         let parts = Sizes { items, m, n, k }.parts();
         let out = if parts > 1 { at.work } else { at.out };
         let blocks = m.div_ceil(64) * n.div_ceil(64) * items * parts;
-        at.grid(
-            blocks,
-            256,
-            format!("matmul<{ta}, {tb}>({operands}, {out}, {items}, {m}, {n}, {k}, {parts})"),
-        );
+        let rest = format!("({operands}, {out}, {items}, {m}, {n}, {k}, {parts})");
+        match at.precision.operand() {
+            Some(operand) if m.min(n).min(k) >= TENSOR => {
+                at.grid(blocks, 128, format!("tensor_matmul<{}, {ta}, {tb}>{rest}", operand.name));
+            }
+            _ => at.grid(blocks, 256, format!("matmul<{ta}, {tb}>{rest}")),
+        }
         if parts > 1 {
             let n = at.length();
             at.aside(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));

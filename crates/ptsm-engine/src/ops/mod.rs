@@ -5,7 +5,7 @@
 //! one line to [`operations!`] below; differentiation, planning, drawing and the gradient tests follow.
 
 use crate::cpu::Cpu;
-use crate::cuda::{Emit, number};
+use crate::cuda::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::random::Draw;
@@ -67,7 +67,7 @@ pub(crate) trait Operation {
     fn run<T: Real>(&self, call: Call<'_, T>);
 
     /// As [`workspace`](Self::workspace), on a GPU.
-    fn cuda_workspace(&self, _inputs: &[&[usize]], _output: &[usize]) -> usize {
+    fn cuda_workspace(&self, _inputs: &[&[usize]], _output: &[usize], _precision: Precision) -> usize {
         0
     }
 
@@ -155,10 +155,15 @@ macro_rules! operations {
                 }
             }
 
-            pub(crate) fn cuda_workspace(&self, inputs: &[&[usize]], output: &[usize]) -> usize {
+            pub(crate) fn cuda_workspace(
+                &self,
+                inputs: &[&[usize]],
+                output: &[usize],
+                precision: Precision,
+            ) -> usize {
                 match self {
                     Op::Tensor(_) | Op::Input(_) | Op::Constant(_) => 0,
-                    $(Op::$variant(op) => op.cuda_workspace(inputs, output),)*
+                    $(Op::$variant(op) => op.cuda_workspace(inputs, output, precision),)*
                 }
             }
 

@@ -168,6 +168,15 @@ impl Experiment {
         self
     }
 
+    /// All numbers in steps of 1/64, which the shortest operands of a GPU hold exactly.
+    pub(crate) fn coarse(mut self) -> Experiment {
+        let reals = self.data.iter_mut().filter_map(|d| if let Data::Real(v) = d { Some(v) } else { None });
+        for v in self.values.iter_mut().chain(reals).flatten() {
+            *v = (*v * 64.0).round() / 64.0;
+        }
+        self
+    }
+
     /// Also reads the results of some operations, which keeps them from being joined with their neighbours.
     pub(crate) fn keeping(mut self, operations: &[&str]) -> Experiment {
         let found = self.graph.nodes().filter(|(_, node)| operations.contains(&node.op.name()));

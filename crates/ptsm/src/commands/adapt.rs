@@ -71,6 +71,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
             target_access: trained.card.target_access,
             fold: 0,
             seed: *seed,
+            precision: run.precision.clone(),
         };
         let curve = learning_curve(&**fitted, &person, &[args.shots], &how, &context)?;
         let [before, after] = &curve.records[..] else {

@@ -40,6 +40,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
         command: "benchmark".into(),
         seeds: seeds.clone(),
         protocol: args.protocol.to_string(),
+        precision: session.device.precision().noted(),
         data: DataFile {
             name: input.name.clone(),
             with: input.with.clone(),

@@ -145,8 +145,10 @@ fn fit(
     // What is not random needs no second seed.
     let n = if name == "csp-lda" { 1 } else { SEEDS };
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
-    let run = Run { seeds: &seeds, device: &session.device, checkpoint: None, identity };
-    let fits = decoder.fit(lesson, &run, &mut Live::new(session.output, &session.stop, name))?;
+    let run = Run { device: &session.device, identity };
+    let mut live = Live::new(session.output, &session.stop, name);
+    let fits = decoder.fit_seeds(lesson, &seeds, &run, &mut live)?;
+    drop(live);
     let mut records = vec![];
     for fit in &fits {
         records.extend(score(&*fit.fitted, &split.test(trials), &context(name, fit.seed))?);
@@ -169,6 +171,7 @@ fn context(name: &str, seed: u64) -> Context {
         target_access: TargetAccess::Nothing,
         fold: 0,
         seed,
+        precision: None,
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         target_access: trained.card.target_access,
         fold: 0,
         seed,
+        precision: run.precision.clone(),
     };
     let mut records = vec![];
     for (seed, fitted) in &trained.decoders {

@@ -15,7 +15,7 @@ use clap::CommandFactory;
 use ptsm_decode::Fitted;
 use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
-use ptsm_engine::{Cpu, Device, Isa};
+use ptsm_engine::{Cpu, Device, Isa, Precision};
 
 use crate::args::{Command, DataCommand, Line};
 use crate::device;
@@ -45,10 +45,15 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     };
     let output = Output::new(general.json, general.quiet);
     let trains = matches!(line.command, Command::Train(_) | Command::Benchmark(_) | Command::Demo(_));
+    let precision = match &line.command {
+        Command::Train(args) => args.settings.precision,
+        Command::Benchmark(args) => args.settings.precision,
+        _ => Precision::F32,
+    };
     let cpu = Cpu::with(threads, Isa::best())?;
     let session = Session {
         output,
-        device: device::open(general.device, cpu, trains, general.cache.as_deref(), output)?,
+        device: device::open(general.device, precision, cpu, trains, general.cache.as_deref(), output)?,
         // The others end at once when told to.
         stop: match &line.command {
             Command::Data(DataCommand::Get(_)) => Stop::listen()?,

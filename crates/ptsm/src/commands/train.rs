@@ -7,7 +7,7 @@ use anyhow::Context;
 use ptsm_data::Split;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{EpochRecord, Fit, Lesson, Run};
+use ptsm_decode::{EpochRecord, Fit, Job, Lesson, Run};
 use serde_json::json;
 
 use super::Session;
@@ -42,6 +42,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         command: "train".into(),
         seeds: seeds.clone(),
         protocol: "train".into(),
+        precision: session.device.precision().noted(),
         data: DataFile {
             name: input.name.clone(),
             with: input.with.clone(),
@@ -57,8 +58,8 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     };
     let folder = Folder::open(&args.out, &file)?;
     folder.inner(MODELS)?;
-    let checkpoint = folder.join("checkpoint.safetensors");
-    if !checkpoint.exists()
+    let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
+    if !seeds.iter().any(|&seed| checkpoint(seed).exists())
         && let Some(fits) = finished(&folder, &seeds, session)
     {
         session.output.note("this run is finished; nothing is left to do");
@@ -79,13 +80,9 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
                 }
             }
         });
-        let run = Run {
-            seeds: &seeds,
-            device: &session.device,
-            checkpoint: Some(checkpoint.clone()),
-            identity: &input.fingerprint,
-        };
-        decoder.fit(&lesson, &run, &mut live)?
+        let run = Run { device: &session.device, identity: &input.fingerprint };
+        let job = |&seed| Job { lesson: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
+        decoder.fit_all(&seeds.iter().map(job).collect::<Vec<_>>(), &run, &mut live)?
     };
     let mut lines = String::new();
     for epoch in fits.iter().flat_map(|f| &f.history) {
@@ -98,10 +95,12 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
     }
     // The models are there: what they were made from is not needed any more.
-    if let Err(e) = std::fs::remove_file(&checkpoint)
-        && e.kind() != std::io::ErrorKind::NotFound
-    {
-        session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
+    for checkpoint in seeds.iter().map(|&seed| checkpoint(seed)) {
+        if let Err(e) = std::fs::remove_file(&checkpoint)
+            && e.kind() != std::io::ErrorKind::NotFound
+        {
+            session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
+        }
     }
     report(args, session, method.name, &lesson, &fits)
 }

@@ -231,3 +231,23 @@ fn simulations() {
         ],
     );
 }
+
+#[test]
+fn precisions_without_a_gpu() {
+    let place = Place::with_data();
+    check(
+        &place,
+        &[
+            Case::new(
+                "train --data a.npz --out x --precision tf32",
+                &["`--precision tf32` is for GPUs"],
+                &["`--device cuda`"],
+            ),
+            Case::new(
+                "benchmark --data a.npz --out x --models eegnet --device cpu --precision bf16",
+                &["`--precision bf16` is for GPUs"],
+                &["`--device cuda`"],
+            ),
+        ],
+    );
+}

@@ -82,14 +82,14 @@ impl Twice {
 #[test]
 fn training() {
     let twice = Twice::new();
-    let checkpoint = twice.place.path("run/checkpoint.safetensors");
+    let checkpoint = twice.place.path("run/checkpoint-1.safetensors");
     let continued =
         kill(20, [0.2, 1.5], || twice.train("run"), || checkpoint.exists(), || twice.check_and_clear());
     assert!(continued >= 5, "only {continued} of 20 killed processes had anything to continue from");
     // What a process leaves that was killed while it wrote.
     std::fs::create_dir_all(twice.place.path("run/models")).unwrap();
     for part in
-        ["checkpoint.safetensors.1.part", "models/seed-1.safetensors.1.part", ".log.jsonl.1-0.partial"]
+        ["checkpoint-1.safetensors.1.part", "models/seed-1.safetensors.1.part", ".log.jsonl.1-0.partial"]
     {
         twice.place.write(&format!("run/{part}"), "half of so");
     }

@@ -6,10 +6,12 @@ struct At {
     int thread, threads;
 };
 
-// What is handed in for an input: the values, or a table of rows and the numbers of those that are meant.
+// What is handed in for an input: the values, or a table of rows and the numbers of those that are meant. Numbers from `length` on mean
+// images of rows: their parts, of `part` values each, in another order.
 struct Feed {
     const float *data;
-    const word *rows;
+    const word *rows, *order;
+    int length, part;
 };
 
 // One replica of this run: its place in memory, its random numbers, its optimizer, what it is fed and where it reports.

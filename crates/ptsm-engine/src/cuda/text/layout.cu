@@ -52,5 +52,16 @@ FUNCTION copy(At at, const float *from, float *to, int n) {
 // An input, in rows of n.
 FUNCTION take(At at, const Replica &own, int input, float *out, int rows, int n) {
     Feed feed = own.feeds[input];
-    EACH(i, rows * n) out[i] = feed.rows ? feed.data[(long long)feed.rows[i / n] * n + i % n] : feed.data[i];
+    EACH(i, rows * n) {
+        long long from = i;
+        if (feed.rows) {
+            int row = feed.rows[i / n], j = i % n;
+            if (row >= feed.length) {
+                row -= feed.length;
+                j = feed.order[j / feed.part] * feed.part + j % feed.part;
+            }
+            from = (long long)row * n + j;
+        }
+        out[i] = feed.data[from];
+    }
 }

@@ -1,0 +1,387 @@
+//! Jobs of one shape, trained at once.
+//!
+//! There are as many seats as the device has room for. A job sits down, takes one step with everybody else at a time, is judged when its own
+//! epoch ends, and leaves its seat to the next one when it has learnt enough.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use ptsm_engine::{Device, Feed, Graph, Parameters, Schedule, Shape, Step};
+
+use super::checkpoint::{self, Mark, Standing};
+use super::library::Library;
+use super::scorer::Scorer;
+use super::{MOST_PARAMETERS, Meter, Task, Trained};
+use crate::augment::Augmenter;
+use crate::decoder::{EpochRecord, Run, Watch};
+use crate::deep::Deep;
+use crate::error::{Error, Result};
+
+/// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+const CHECKPOINT_SHARE: u32 = 20;
+
+/// More seats than this gain nothing on the largest GPU.
+const MOST_SEATS: usize = 128;
+
+pub(super) struct Crew<'t, 'a> {
+    deep: &'t Deep,
+    tasks: &'t [Task<'a>],
+    /// Trials in a batch.
+    batch: usize,
+    /// Those that wait for a seat.
+    queue: VecDeque<usize>,
+    seats: Vec<Option<Seat>>,
+    augmenter: Option<Augmenter>,
+    step: Step<f32>,
+    graph: Graph,
+    loss_names: Vec<&'static str>,
+    /// Whether the network asks who a trial is of.
+    asks_who: bool,
+    /// Of every seat: as they are, and the best so far.
+    parameters: Parameters<f32>,
+    best: Parameters<f32>,
+    scorer: Scorer,
+    library: Library<'a>,
+    /// When checkpoints were written last, and how long that took.
+    written: (Instant, Duration),
+}
+
+/// A job that is being done.
+struct Seat {
+    task: usize,
+    standing: Standing,
+    /// Epochs finished, and steps of the present one.
+    epoch: usize,
+    step: usize,
+    /// The trials of the present epoch, as rows of the set.
+    plan: Vec<u32>,
+    sums: Vec<f64>,
+    rate: f64,
+}
+
+impl<'t, 'a> Crew<'t, 'a> {
+    pub(super) fn new(
+        deep: &'t Deep,
+        tasks: &'t [Task<'a>],
+        group: Vec<usize>,
+        run: &Run<'_>,
+    ) -> Result<Crew<'t, 'a>> {
+        let first = &tasks[group[0]];
+        let (shape, batch) = first.key();
+        let network = deep.model.build(shape, batch)?;
+        let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
+        let numbers = numbers.fold(0usize, usize::saturating_add);
+        if numbers > MOST_PARAMETERS {
+            return Err(Error::Configuration(format!(
+                "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
+            )));
+        }
+        let layout = first.job.lesson.train().layout();
+        let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
+        let spec = network.step(deep.training.adam());
+        let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
+        let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
+        let seats = match run.device {
+            // One for each thread: they do not wait for each other.
+            Device::Cpu(cpu) => cpu.threads().min(group.len()),
+            Device::Cuda(cuda) => {
+                let one = Step::<f32>::new(&network.graph, &spec, 1, run.device)?.bytes()
+                    + Scorer::new(&deep.model, shape, 1, run.device)?.bytes()
+                    + 2 * numbers * size_of::<f32>();
+                let data = library.table.len() * library.table.row_length() * size_of::<f32>();
+                let free = cuda.memory()?.0.saturating_sub(data);
+                even(group.len(), (free - free / 16) / one)
+            }
+        };
+        let seeds: Vec<u64> = group.iter().take(seats).map(|&i| tasks[i].job.seed).collect();
+        let parameters = Parameters::new(&network.graph, &seeds)?;
+        Ok(Crew {
+            deep,
+            tasks,
+            batch,
+            queue: group.into(),
+            seats: (0..seats).map(|_| None).collect(),
+            augmenter,
+            step: Step::new(&network.graph, &spec, seats, run.device)?,
+            loss_names: std::iter::once("total").chain(network.losses.iter().map(|(n, _)| *n)).collect(),
+            asks_who: network.value("subject").is_some(),
+            best: parameters.clone(),
+            parameters,
+            scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
+            library,
+            written: (Instant::now(), Duration::ZERO),
+            graph: network.graph,
+        })
+    }
+
+    pub(super) fn run(
+        mut self,
+        meter: &mut Meter,
+        watch: &mut dyn Watch,
+        done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            self.sit_down()?;
+            self.leave(meter, done)?;
+            if self.seats.iter().all(Option::is_none) {
+                if self.queue.is_empty() {
+                    return Ok(());
+                }
+                continue;
+            }
+            if watch.stop() {
+                // What these epochs have done is done again; the last checkpoints stand.
+                return Err(Error::Stopped);
+            }
+            meter.trials += self.advance()?;
+            let over = |seat: &Seat| seat.step == self.tasks[seat.task].pool.steps;
+            let ending: Vec<usize> =
+                (0..self.seats.len()).filter(|&r| self.seats[r].as_ref().is_some_and(over)).collect();
+            let mut ended = vec![];
+            if !ending.is_empty() {
+                while self.step.under_way() > 0 {
+                    self.collect()?;
+                }
+                ended = self.judge(&ending)?;
+            }
+            let seated = self.seats.iter().flatten();
+            let steps = seated.clone().map(|s| s.epoch * self.tasks[s.task].pool.steps + s.step).sum();
+            let epoch = seated.map(|s| s.epoch).min().unwrap_or(0);
+            watch.progress(&meter.progress(steps, (epoch, self.deep.training.epochs), &ended));
+            self.write(&ending, watch.stop())?;
+        }
+    }
+
+    /// Gives empty seats to those that wait.
+    fn sit_down(&mut self) -> Result<()> {
+        for r in 0..self.seats.len() {
+            if self.seats[r].is_some() {
+                continue;
+            }
+            let Some(task) = self.queue.pop_front() else { return Ok(()) };
+            let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
+            let start = Parameters::new(&self.graph, &[job.seed])?;
+            self.parameters.put(r, &start, 0)?;
+            self.best.put(r, &start, 0)?;
+            self.step.reset(r)?;
+            let mut seat = Seat {
+                task,
+                standing: Standing::new(),
+                epoch: 0,
+                step: 0,
+                plan: vec![],
+                sums: vec![0.0; self.loss_names.len()],
+                rate: 0.0,
+            };
+            if let Some(path) = &job.checkpoint
+                && path.exists()
+            {
+                let mark = checkpoint::read(
+                    path,
+                    identity,
+                    r,
+                    &mut self.parameters,
+                    &mut self.best,
+                    &mut self.step,
+                )?;
+                seat.epoch = mark.epoch;
+                seat.standing = mark.standing;
+            }
+            seat.plan = self.tasks[task].pool.epoch(job.seed, seat.epoch);
+            self.seats[r] = Some(seat);
+        }
+        Ok(())
+    }
+
+    /// Hands over what has learnt enough.
+    fn leave(&mut self, meter: &mut Meter, done: &mut dyn FnMut(usize, Trained) -> Result<()>) -> Result<()> {
+        for r in 0..self.seats.len() {
+            let Some(seat) = self.seats[r].take_if(|seat| !seat.learns(self.deep)) else { continue };
+            let task = &self.tasks[seat.task];
+            meter.ended = (meter.ended.0 + 1, meter.ended.1 + task.steps());
+            let trained = Trained {
+                parameters: self.best.spread(r, &[task.job.seed])?,
+                history: seat.standing.history,
+                best_epoch: seat.standing.best_epoch,
+            };
+            done(seat.task, trained)?;
+        }
+        Ok(())
+    }
+
+    /// One step of everybody. On a GPU it is only begun; answers how many trials it is.
+    fn advance(&mut self) -> Result<usize> {
+        let batch = self.batch;
+        let n = self.seats.len() * batch;
+        let (mut numbers, mut labels, mut people) = (vec![0u32; n], vec![0u32; n], vec![0u32; n]);
+        let mut rates = vec![0.0; self.seats.len()];
+        let active: Vec<bool> = self.seats.iter().map(Option::is_some).collect();
+        let training = &self.deep.training;
+        let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
+        for (r, seat) in self.seats.iter_mut().enumerate() {
+            let Some(seat) = seat else { continue };
+            let task = &self.tasks[seat.task];
+            let steps = task.pool.steps;
+            let first = self.library.first(task.job.lesson.train().set());
+            for i in 0..batch {
+                let place = seat.step * batch + i;
+                let row = seat.plan[place];
+                let mut number = first + row;
+                if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, seat.epoch, place)) {
+                    number = self.library.image(number);
+                }
+                numbers[r * batch + i] = number;
+                labels[r * batch + i] = self.library.label(number);
+                people[r * batch + i] = task.people[row as usize];
+            }
+            let shape = Shape::Cosine { steps: (training.epochs * steps) as u64, least: 0.0 };
+            let schedule = Schedule { rate: training.rate, warm_up: 0, shape }
+                .after_warm_up((training.warm_up * steps) as u64);
+            seat.rate = schedule.at((seat.epoch * steps + seat.step) as u64);
+            rates[r] = seat.rate;
+        }
+        // Copies only where something is changed beyond an exchange of channels.
+        let mut changed = vec![];
+        if only_mirror.is_none()
+            && let Some(augmenter) = &self.augmenter
+        {
+            changed = self.augmented(augmenter, batch, &mut labels);
+        }
+        let x = match &changed[..] {
+            [] => Feed::Table { table: &self.library.table, rows: &numbers },
+            changed => Feed::Each(changed),
+        };
+        let mut feeds = vec![("x", x), ("task", Feed::Labels(&labels))];
+        if self.asks_who {
+            feeds.push(("subject", Feed::Labels(&people)));
+        }
+        while self.step.under_way() >= self.step.most_under_way() {
+            collect(&mut self.step, &self.parameters, &mut self.seats)?;
+        }
+        self.step.start(&mut self.parameters, &feeds, &rates, &active)?;
+        self.seats.iter_mut().flatten().for_each(|seat| seat.step += 1);
+        Ok(active.iter().filter(|a| **a).count() * batch)
+    }
+
+    /// Everybody's trials of this step after augmentation; labels change with them.
+    fn augmented(&self, augmenter: &Augmenter, batch: usize, labels: &mut [u32]) -> Vec<f32> {
+        let one = self.library.table.row_length();
+        let mut x = vec![0.0; labels.len() * one];
+        let mut spare = vec![];
+        for (r, seat) in self.seats.iter().enumerate() {
+            let Some(seat) = seat else { continue };
+            let job = self.tasks[seat.task].job;
+            for i in 0..batch {
+                let place = seat.step * batch + i;
+                let own = &mut x[(r * batch + i) * one..][..one];
+                own.copy_from_slice(job.lesson.train().set().signal(seat.plan[place] as usize));
+                let label = &mut labels[r * batch + i];
+                augmenter.apply(own, label, job.seed, seat.epoch, place, &mut spare);
+            }
+        }
+        x
+    }
+
+    fn collect(&mut self) -> Result<()> {
+        collect(&mut self.step, &self.parameters, &mut self.seats)
+    }
+
+    /// Scores an epoch of some on the validation subjects and keeps what is best.
+    fn judge(&mut self, ending: &[usize]) -> Result<Vec<EpochRecord>> {
+        let validation = |r: &usize| {
+            let seat = self.seats[*r].as_ref()?;
+            Some((*r, self.tasks[seat.task].job.lesson.validation()))
+        };
+        let who: Vec<_> = ending.iter().filter_map(validation).collect();
+        let scores = self.scorer.score(&self.parameters, &self.library, &who)?;
+        let mut ended = vec![];
+        for (&r, score) in ending.iter().zip(scores) {
+            let Some(seat) = &mut self.seats[r] else { continue };
+            let task = &self.tasks[seat.task];
+            seat.epoch += 1;
+            let means = seat.sums.iter().map(|sum| sum / task.pool.steps as f64);
+            let record = EpochRecord {
+                epoch: seat.epoch,
+                seed: task.job.seed,
+                losses: self.loss_names.iter().map(|n| n.to_string()).zip(means).collect(),
+                validation_accuracy: score.map(|s| s.0),
+                validation_loss: score.map(|s| s.1),
+                rate: seat.rate,
+            };
+            if seat.standing.improves(&record, self.deep.training.select) {
+                seat.standing.best_epoch = seat.epoch;
+                self.best.put(r, &self.parameters, r)?;
+            }
+            let waited = seat.epoch - seat.standing.best_epoch;
+            seat.standing.learning = self.deep.training.patience.is_none_or(|most| waited < most);
+            seat.standing.history.push(record.clone());
+            seat.sums.fill(0.0);
+            seat.step = 0;
+            seat.plan = task.pool.epoch(task.job.seed, seat.epoch);
+            ended.push(record);
+        }
+        Ok(ended)
+    }
+
+    /// Writes where those stand whose epoch has ended.
+    fn write(&mut self, ending: &[usize], at_once: bool) -> Result<()> {
+        let (last, took) = self.written;
+        let due = at_once || last.elapsed() > BETWEEN_CHECKPOINTS.max(took * CHECKPOINT_SHARE);
+        let began = Instant::now();
+        for &r in ending {
+            let Some(seat) = &self.seats[r] else { continue };
+            let task = &self.tasks[seat.task];
+            let Some(path) = &task.job.checkpoint else { continue };
+            if due || !seat.learns(self.deep) {
+                let (identity, standing) = (task.identity.clone(), seat.standing.clone());
+                let mark = Mark { identity, epoch: seat.epoch, standing };
+                let step = self.step.checkpoint(r)?;
+                checkpoint::write(path, &mark, r, &self.parameters, &self.best, &step)?;
+            }
+        }
+        if due {
+            self.written = (Instant::now(), began.elapsed());
+        }
+        Ok(())
+    }
+}
+
+impl Seat {
+    fn learns(&self, deep: &Deep) -> bool {
+        self.standing.learning && self.epoch < deep.training.epochs
+    }
+}
+
+/// Waits for the oldest step that is under way and takes down its losses.
+fn collect(step: &mut Step<f32>, parameters: &Parameters<f32>, seats: &mut [Option<Seat>]) -> Result<()> {
+    step.finish()?;
+    for (r, seat) in seats.iter_mut().enumerate() {
+        let Some(seat) = seat else { continue };
+        for (i, sum) in seat.sums.iter_mut().enumerate() {
+            *sum += f64::from(step.output(parameters, r, i)[0]);
+        }
+    }
+    Ok(())
+}
+
+/// Seats for so many jobs where so many fit: as few rounds as possible, all of them full.
+fn even(jobs: usize, fit: usize) -> usize {
+    let most = fit.clamp(1, MOST_SEATS);
+    jobs.div_ceil(jobs.div_ceil(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_filled_in_full_rounds() {
+        assert_eq!(even(106, 1000), 106);
+        assert_eq!(even(318, 1000), 106);
+        assert_eq!(even(15, 4), 4);
+        assert_eq!(even(15, 8), 8);
+        assert_eq!(even(5, 0), 1);
+        assert_eq!(even(1, 50), 1);
+    }
+}

@@ -1,0 +1,77 @@
+//! How well networks do on people they are not trained on.
+
+use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
+use ptsm_signal::Subset;
+
+use super::library::Library;
+use super::{INFERENCE_BATCH, largest, softmax};
+use crate::error::Result;
+use crate::network::{Model, TrialShape};
+
+/// Scores replicas, each on trials of its own.
+pub(super) struct Scorer {
+    program: Program<f32>,
+    replicas: usize,
+    classes: usize,
+}
+
+/// Balanced accuracy and cross-entropy; none where there is no trial.
+pub(super) type Score = Option<(f64, f64)>;
+
+impl Scorer {
+    pub(super) fn new(model: &Model, shape: TrialShape, replicas: usize, device: &Device) -> Result<Scorer> {
+        let network = model.build(shape, INFERENCE_BATCH)?;
+        let program = Program::new(&network.graph, Mode::Infer, &[network.logits], replicas, device)?;
+        Ok(Scorer { program, replicas, classes: shape.classes })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.program.bytes()
+    }
+
+    /// Scores some replicas, in the order given.
+    pub(super) fn score(
+        &mut self,
+        parameters: &Parameters<f32>,
+        library: &Library<'_>,
+        who: &[(usize, &Subset<'_>)],
+    ) -> Result<Vec<Score>> {
+        let classes = self.classes;
+        let mut right = vec![vec![0usize; classes]; who.len()];
+        let mut loss = vec![0.0; who.len()];
+        let labels: Vec<Vec<u32>> = who.iter().map(|(_, trials)| trials.labels()).collect();
+        let most = who.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
+        for from in (0..most).step_by(INFERENCE_BATCH) {
+            // Places that nobody asks for show the first trial; nobody looks at what comes of it.
+            let mut numbers = vec![0; self.replicas * INFERENCE_BATCH];
+            let mut active = vec![false; self.replicas];
+            for (r, trials) in who.iter().filter(|(_, trials)| from < trials.len()) {
+                active[*r] = true;
+                let first = library.first(trials.set());
+                let rows = trials.rows()[from..].iter().take(INFERENCE_BATCH);
+                let own = &mut numbers[r * INFERENCE_BATCH..][..INFERENCE_BATCH];
+                own.iter_mut().zip(rows).for_each(|(number, &row)| *number = first + row as u32);
+            }
+            let x = Feed::Table { table: &library.table, rows: &numbers };
+            self.program.run_some(parameters, &[("x", x)], &active)?;
+            for (i, (r, _)) in who.iter().enumerate().filter(|(_, (r, _))| active[*r]) {
+                let logits = self.program.output(parameters, *r, 0);
+                for (logits, &label) in logits.chunks(classes).zip(&labels[i][from..]) {
+                    let p = softmax(logits);
+                    right[i][label as usize] += usize::from(largest(&p) == label as usize);
+                    loss[i] -= f64::from(p[label as usize].max(f32::MIN_POSITIVE)).ln();
+                }
+            }
+        }
+        let each = who.iter().zip(right.iter().zip(&loss));
+        Ok(each
+            .map(|((_, trials), (right, loss))| {
+                let counts = trials.class_counts();
+                let present = counts.iter().filter(|n| **n > 0).count() as f64;
+                let recalls = right.iter().zip(&counts).filter(|(_, n)| **n > 0);
+                let balanced = recalls.map(|(right, n)| *right as f64 / *n as f64).sum::<f64>() / present;
+                (!trials.is_empty()).then(|| (balanced, loss / trials.len() as f64))
+            })
+            .collect())
+    }
+}
