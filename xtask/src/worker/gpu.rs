@@ -98,6 +98,9 @@ impl Data {
     }
 }
 
+/// A step that has run once, what it works on, and the seconds that took.
+type Ready<'a> = (Step<f32>, Parameters<f32>, Table<'a, f32>, f64);
+
 /// All networks at one shape.
 struct Bench<'a> {
     options: &'a Options,
@@ -110,8 +113,6 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self, first_shape: bool) -> Result<()> {
-        let row = self.trial.channels * self.trial.time;
-        let table = Table::new(self.data.x.chunks(row).collect())?;
         for &network in &self.options.networks {
             let ptsm = matches!(network, Network::PtsmEach | Network::PtsmLast);
             for (i, &replicas) in self.options.replicas.iter().enumerate() {
@@ -123,7 +124,7 @@ impl Bench<'_> {
                 }
                 let profile = self.options.profile && first_shape && ptsm && [1, 20].contains(&replicas);
                 // A case that does not fit is a result, too.
-                if let Err(error) = self.case(work, &table, i == 0, profile) {
+                if let Err(error) = self.case(work, i == 0, profile) {
                     tell(&failed(format!("{error:#}")))?;
                 }
             }
@@ -131,14 +132,29 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn case(&self, work: Work, table: &Table<'_, f32>, new: bool, profile: bool) -> Result<()> {
+    fn feeds<'f>(
+        &'f self,
+        table: &'f Table<'f, f32>,
+        rows: &'f [u32],
+        subjects: bool,
+    ) -> Vec<(&'static str, Feed<'f, f32>)> {
+        let mut feeds = vec![
+            ("x", Feed::Table { table, rows }),
+            ("task", Feed::LabelRows { data: &self.data.task, rows }),
+        ];
+        if subjects {
+            feeds.push(("subject", Feed::LabelRows { data: &self.data.subject, rows }));
+        }
+        feeds
+    }
+
+    fn case(&self, work: Work, new: bool, profile: bool) -> Result<()> {
         let Work { network, batch, replicas, trial: Trial { channels, time } } = work;
         let shape = TrialShape { channels, time, classes: CLASSES, subjects: SUBJECTS };
         let network = network.model().build(shape, batch)?;
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
         let spec = network.step(adam);
         let seeds: Vec<u64> = (1..=replicas as u64).collect();
-        let mut parameters = Parameters::new(&network.graph, &seeds)?;
         let subjects = network.graph.inputs().iter().any(|i| i.name == "subject");
         let (rates, active) = (vec![RATE; replicas], vec![true; replicas]);
         let mut random = Random(8);
@@ -150,39 +166,45 @@ impl Bench<'_> {
                 rows
             })
             .collect();
-        let feeds = |turn: usize| {
-            let rows = &batches[turn % BATCHES][..];
-            let mut feeds = vec![
-                ("x", Feed::Table { table, rows }),
-                ("task", Feed::LabelRows { data: &self.data.task, rows }),
-            ];
-            if subjects {
-                feeds.push(("subject", Feed::LabelRows { data: &self.data.subject, rows }));
-            }
-            feeds
-        };
-        let ready = |parameters: &mut Parameters<f32>| -> Result<(Step<f32>, f64)> {
+        // As a process that has just begun: what an opened GPU has loaded it keeps.
+        let ready = || -> Result<Ready<'_>> {
+            let device = match self.device {
+                Device::Cuda(_) => Device::Cuda(Cuda::new(Some(self.folder))?),
+                cpu => cpu.clone(),
+            };
+            let table = Table::new(self.data.x.chunks(channels * time).collect())?;
+            let mut parameters = Parameters::new(&network.graph, &seeds)?;
             let start = Instant::now();
-            let mut step = Step::<f32>::new(&network.graph, &spec, replicas, self.device.clone())?;
-            step.run(parameters, &feeds(0), &rates, &active)?;
-            step.output(parameters, 0, 0);
-            Ok((step, start.elapsed().as_secs_f64()))
+            let mut step = Step::<f32>::new(&network.graph, &spec, replicas, device)?;
+            step.run(&mut parameters, &self.feeds(&table, &batches[0], subjects), &rates, &active)?;
+            Ok((step, parameters, table, start.elapsed().as_secs_f64()))
         };
         let ready_new_s = match new {
             true => {
                 empty(self.folder)?;
-                Some(ready(&mut parameters)?.1)
+                Some(ready()?.3)
             }
             false => None,
         };
-        let (mut step, ready_s) = ready(&mut parameters)?;
+        let (mut step, mut parameters, table, ready_s) = ready()?;
         let mut turn = 0;
         // As on the other side, nothing is waited for within a round that the program itself does not wait for.
         let mut round = |steps: usize| -> Result<f64> {
             let start = Instant::now();
             for _ in 0..steps {
                 turn += 1;
-                step.run(&mut parameters, &feeds(turn), &rates, &active)?;
+                while step.under_way() >= step.most_under_way() {
+                    step.finish()?;
+                }
+                step.start(
+                    &mut parameters,
+                    &self.feeds(&table, &batches[turn % BATCHES], subjects),
+                    &rates,
+                    &active,
+                )?;
+            }
+            while step.under_way() > 0 {
+                step.finish()?;
             }
             let loss = step.output(&parameters, replicas - 1, 0)[0];
             anyhow::ensure!(loss.is_finite(), "the loss is {loss}");
@@ -205,7 +227,7 @@ impl Bench<'_> {
             kernels: Some(step.program().len()),
         }))?;
         if profile {
-            let spent = step.profile(&parameters, &feeds(0))?;
+            let spent = step.profile(&parameters, &self.feeds(&table, &batches[0], subjects))?;
             tell(&Line::Profile { work, kernels: spent.iter().map(kernel).collect() })?;
         }
         Ok(())

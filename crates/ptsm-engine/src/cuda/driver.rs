@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::sys::{CUdevice_attribute, CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaGraph, CudaModule, CudaStream, DriverError, result, sys,
-};
+use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, result, sys};
 use cudarc::nvrtc;
 
 use crate::error::{Error, Result};
@@ -20,7 +18,7 @@ const OLDEST_DRIVER: c_int = 12_000;
 pub(super) struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// While a step is recorded, what other threads do must not end up in it.
+    /// What one thread puts on the stream stays together.
     turn: Mutex<()>,
     /// Kernels that were loaded, by the hash of their source.
     pub(super) loaded: Mutex<HashMap<[u8; 32], Vec<Kernel>>>,
@@ -100,7 +98,7 @@ impl Gpu {
     }
 
     /// Waits until all work is done.
-    fn wait(&self) -> Result<()> {
+    pub(super) fn wait(&self) -> Result<()> {
         self.stream.synchronize().map_err(|e| failed("the GPU failed", e))
     }
 
@@ -111,58 +109,102 @@ impl Gpu {
         self.wait()?;
         let begin = std::time::Instant::now();
         for _ in 0..times {
-            graph.0.launch().map_err(|e| failed("the step cannot be started", e))?;
+            self.launch(graph)?;
         }
         self.wait()?;
         Ok(begin.elapsed().as_secs_f64() / f64::from(times))
     }
 
-    /// Records launches, to be repeated at once: kernels with their blocks for each of the replicas and threads of a block. Their arguments
-    /// are four places in memory.
+    /// Records launches, to be repeated at once, by some replicas; the arguments of all kernels are four places in memory.
     pub(super) fn record<'a>(
         &self,
-        launches: impl Iterator<Item = (&'a Kernel, usize, usize)>,
+        launches: impl Iterator<Item = Launch<'a>>,
         replicas: usize,
         arguments: [Place; 4],
     ) -> Result<Graph> {
         let wrong = |e| failed("the step cannot be recorded", e);
-        let _turn = self.turn();
-        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(wrong)?;
+        self.bind()?;
+        let mut graph = Graph { list: std::ptr::null_mut(), ready: std::ptr::null_mut() };
+        // SAFETY: a graph is written, which `drop` destroys.
+        unsafe { sys::cuGraphCreate(&mut graph.list, 0) }.result().map_err(wrong)?;
         let mut places = arguments.map(|place| place.0);
-        let mut made = Ok(());
-        for (kernel, blocks, threads) in launches {
-            let mut pointers = places.each_mut().map(|place| std::ptr::from_mut(place).cast::<c_void>());
-            // SAFETY: the kernels of this crate take exactly four pointers, and write only inside the memory they were compiled
-            // for: `Engine` compiles, allocates and launches with the same sizes.
-            let started = unsafe {
-                result::launch_kernel(
-                    kernel.0.cu_function(),
-                    (blocks as u32, replicas as u32, 1),
-                    (threads as u32, 1, 1),
-                    0,
-                    self.stream.cu_stream(),
-                    &mut pointers,
-                )
+        let mut pointers = places.each_mut().map(|place| std::ptr::from_mut(place).cast::<c_void>());
+        let mut nodes: Vec<sys::CUgraphNode> = vec![];
+        for launch in launches {
+            let after: Vec<sys::CUgraphNode> = launch.after.iter().map(|&i| nodes[i]).collect();
+            let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
+                func: launch.kernel.0.cu_function(),
+                gridDimX: launch.blocks as u32,
+                gridDimY: replicas as u32,
+                gridDimZ: 1,
+                blockDimX: launch.threads as u32,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: 0,
+                kernelParams: pointers.as_mut_ptr(),
+                extra: std::ptr::null_mut(),
+                kern: std::ptr::null_mut(),
+                ctx: std::ptr::null_mut(),
             };
-            made = made.and(started.map_err(|e| failed("a kernel cannot be started", e)));
+            let mut node = std::ptr::null_mut();
+            // SAFETY: the kernels of this crate take exactly four pointers, which are copied here, and write only inside the memory they
+            // were compiled for: `Engine` compiles, allocates and launches with the same sizes, and names in `after` all that touches
+            // the same memory before.
+            let added = unsafe {
+                sys::cuGraphAddKernelNode_v2(&mut node, graph.list, after.as_ptr(), after.len(), &parameters)
+            };
+            added.result().map_err(wrong)?;
+            nodes.push(node);
         }
-        let ended = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(wrong);
-        made?;
-        match ended? {
-            Some(graph) => Ok(Graph(graph)),
-            None => Err(Error::Device("the step cannot be recorded: it does nothing".into())),
-        }
+        // SAFETY: the graph is whole; what is written, `drop` destroys.
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut graph.ready, graph.list, 0) }
+            .result()
+            .map_err(wrong)?;
+        Ok(graph)
     }
 
     /// Starts what was recorded.
     pub(super) fn start(&self, graph: &Graph) -> Result<()> {
         let _turn = self.turn();
-        graph.0.launch().map_err(|e| failed("the step cannot be started", e))
+        self.launch(graph)
+    }
+
+    fn launch(&self, graph: &Graph) -> Result<()> {
+        self.bind()?;
+        // SAFETY: instantiated by `record`; one stream does everything in order.
+        unsafe { sys::cuGraphLaunch(graph.ready, self.stream.cu_stream()) }
+            .result()
+            .map_err(|e| failed("the step cannot be started", e))
     }
 }
 
+/// One launch of a step: blocks for each replica, threads of a block, and the launches that must have ended before, by their number.
+pub(super) struct Launch<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) blocks: usize,
+    pub(super) threads: usize,
+    pub(super) after: Vec<usize>,
+}
+
 /// Launches recorded by [`Gpu::record`].
-pub(super) struct Graph(CudaGraph);
+pub(super) struct Graph {
+    list: sys::CUgraph,
+    ready: sys::CUgraphExec,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: made by `record` and destroyed nowhere else; the engine waits for what runs before. An error has nobody to tell.
+        unsafe {
+            if !self.ready.is_null() {
+                let _ = sys::cuGraphExecDestroy(self.ready);
+            }
+            if !self.list.is_null() {
+                let _ = sys::cuGraphDestroy(self.list);
+            }
+        }
+    }
+}
 
 // SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut Engine`.
 unsafe impl Send for Graph {}

@@ -4,6 +4,7 @@
 //! whose work one block of threads can do are strung together in one kernel, with a barrier after each; the others get a
 //! kernel of their own.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::Precision;
@@ -42,6 +43,14 @@ pub(crate) struct Work {
     /// The operation it is of.
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,
+    pub(crate) uses: Uses,
+}
+
+/// Which slots of a replica's memory are read and written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Uses {
+    pub(crate) reads: Vec<usize>,
+    pub(crate) writes: Vec<usize>,
 }
 
 /// What an operation tells the GPU to do.
@@ -58,6 +67,7 @@ pub(crate) struct Emit<'a> {
     /// What the operation is called, and what it costs at least.
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,
+    pub(crate) uses: Uses,
     pub(crate) found: &'a mut Vec<Work>,
 }
 
@@ -85,7 +95,7 @@ impl Emit<'_> {
     }
 
     fn push(&mut self, call: String, grid: Option<(usize, usize)>, cost: Cost) {
-        self.found.push(Work { call, grid, kind: self.kind, cost });
+        self.found.push(Work { call, grid, kind: self.kind, cost, uses: self.uses.clone() });
     }
 
     /// The operation's inputs, written as arguments.
@@ -122,7 +132,7 @@ pub(crate) fn axes(sizes: &[usize], a: &[usize], b: &[usize]) -> String {
 }
 
 /// A kernel of a program: blocks for each replica, threads of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub(crate) blocks: usize,
     pub(crate) threads: usize,
@@ -130,6 +140,7 @@ pub(crate) struct Kernel {
     pub(crate) kind: &'static str,
     /// For one replica.
     pub(crate) cost: Cost,
+    pub(crate) uses: Uses,
 }
 
 /// The kernels of a list of works, in their order, numbered from `first` on; `strides` are the sizes of a replica's memory, tensors and
@@ -148,8 +159,13 @@ pub(crate) fn kernels(
             let body = calls.join(";\n    __syncthreads();\n    ");
             let kind = if let [one] = works[..] { one.kind } else { "several" };
             let cost = works.iter().map(|work| work.cost).sum();
-            let kernel = Kernel { blocks: 1, threads: BLOCK, kind, cost };
-            found.push((kernel, kernel_text(first + found.len(), kernel, &body, strides, replicas)));
+            let all = |of: fn(&Uses) -> &Vec<usize>| {
+                works.iter().flat_map(|work| of(&work.uses)).copied().collect()
+            };
+            let uses = Uses { reads: all(|uses| &uses.reads), writes: all(|uses| &uses.writes) };
+            let kernel = Kernel { blocks: 1, threads: BLOCK, kind, cost, uses };
+            let text = kernel_text(first + found.len(), BLOCK, &body, strides, replicas);
+            found.push((kernel, text));
         }
     };
     for work in works {
@@ -157,8 +173,9 @@ pub(crate) fn kernels(
             None => open.get_or_insert_default().push(work),
             Some((blocks, threads)) => {
                 close(&mut open, &mut found);
-                let kernel = Kernel { blocks, threads, kind: work.kind, cost: work.cost };
-                found.push((kernel, kernel_text(first + found.len(), kernel, &work.call, strides, replicas)));
+                let (kind, cost, uses) = (work.kind, work.cost, work.uses.clone());
+                let text = kernel_text(first + found.len(), threads, &work.call, strides, replicas);
+                found.push((Kernel { blocks, threads, kind, cost, uses }, text));
             }
         }
     }
@@ -168,12 +185,11 @@ pub(crate) fn kernels(
 
 fn kernel_text(
     index: usize,
-    kernel: Kernel,
+    threads: usize,
     body: &str,
     [memory, tensors, state]: [usize; 3],
     replicas: usize,
 ) -> String {
-    let threads = kernel.threads;
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -187,6 +203,30 @@ fn kernel_text(
 }}"
     );
     text
+}
+
+/// Which kernels each one has to wait for: who wrote what it reads, and who wrote or still reads where it writes. The others may run at the
+/// same time.
+pub(crate) fn waits<'a>(uses: impl Iterator<Item = &'a Uses>) -> Vec<Vec<usize>> {
+    let mut wrote: HashMap<usize, usize> = HashMap::new();
+    let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut all = vec![];
+    for (i, Uses { reads, writes }) in uses.enumerate() {
+        let mut after: BTreeSet<usize> =
+            reads.iter().chain(writes).filter_map(|s| wrote.get(s)).copied().collect();
+        after.extend(writes.iter().filter_map(|slot| read.get(slot)).flatten());
+        for &slot in reads {
+            read.entry(slot).or_default().push(i);
+        }
+        for &slot in writes {
+            wrote.insert(slot, i);
+            read.remove(&slot);
+        }
+        // A kernel of several operations may read what it writes.
+        after.remove(&i);
+        all.push(after.into_iter().collect());
+    }
+    all
 }
 
 /// What a kernel calls: the functions with their sizes, or how many there are.
@@ -208,12 +248,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kernels_wait_for_what_they_touch() {
+        let uses =
+            |reads: &[usize], writes: &[usize]| Uses { reads: reads.to_vec(), writes: writes.to_vec() };
+        let all = [
+            uses(&[], &[0]),
+            uses(&[0], &[1]),       // reads what 0 wrote
+            uses(&[0], &[2]),       // beside 1
+            uses(&[2], &[0]),       // writes where 1 and 2 read
+            uses(&[1], &[3]),       // beside 2 and 3
+            uses(&[0, 3], &[4, 3]), // reads and writes 3
+        ];
+        let found = waits(all.iter());
+        assert_eq!(found, [vec![], vec![0], vec![0], vec![0, 1, 2], vec![1], vec![3, 4]]);
+    }
+
+    #[test]
     fn small_works_share_a_kernel_and_their_costs_add_up() {
         let mut found = vec![];
         for (kind, threads) in [("sum", 10), ("softmax", 20), ("conv1d", 1 << 20)] {
             let cost = Cost::new::<f32>(threads, 2 * threads);
             let (shapes, inputs, shape) = (&[], &[], &[]);
-            let mut at = Emit { shapes, inputs, shape, out: "o", work: "w", kind, cost, found: &mut found };
+            let mut at = Emit {
+                shapes,
+                inputs,
+                shape,
+                out: "o",
+                work: "w",
+                precision: Precision::F32,
+                kind,
+                cost,
+                uses: Uses::default(),
+                found: &mut found,
+            };
             if kind == "conv1d" {
                 at.aside(100, 300, "conv_weights()".into());
             }

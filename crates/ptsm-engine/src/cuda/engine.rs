@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::driver::{Graph, Kernel, Memory, Moment, Pinned, Place as Address};
-use super::emit::{self, Emit, MOST_AXES, Work, number};
+use super::driver::{Graph, Kernel, Launch, Memory, Moment, Pinned, Place as Address};
+use super::emit::{self, Emit, MOST_AXES, Uses, Work, number};
 use super::remote::{Remote, Resident, offsets};
 use super::{Cuda, compile};
 use crate::cost::{Cost, Spent};
@@ -58,6 +58,8 @@ const UNDER_WAY: usize = 2;
 pub(crate) struct Engine {
     device: Cuda,
     kernels: Vec<(Kernel, emit::Kernel)>,
+    /// Which ones each has to wait for.
+    after: Vec<Vec<usize>>,
     /// What each does.
     names: Vec<String>,
     /// Kernels from here on move parameters.
@@ -116,6 +118,7 @@ impl Engine {
                 out: &at(Place::Slot(*slot)),
                 work: "",
                 precision: device.precision,
+                uses: Uses { reads: vec![], writes: vec![*slot] },
                 kind: "input",
                 cost: Cost::new::<f32>(0, 2 * rows * n),
                 found: &mut works,
@@ -127,7 +130,16 @@ impl Engine {
             let shapes: Vec<&[usize]> = instruction.inputs.iter().map(|(_, shape)| &shape[..]).collect();
             let out = at(Place::Slot(instruction.slot));
             let work = instruction.work.map_or(String::new(), |(slot, _)| at(Place::Slot(slot)));
+            let slot = |place: &Place| match place {
+                Place::Slot(slot) => Some(*slot),
+                Place::Tensor(_) => None,
+            };
+            let uses = Uses {
+                reads: instruction.inputs.iter().filter_map(|(place, _)| slot(place)).collect(),
+                writes: std::iter::once(instruction.slot).chain(instruction.work.map(|(s, _)| s)).collect(),
+            };
             instruction.op.cuda(&mut Emit {
+                uses,
                 shapes: &shapes,
                 shape: &instruction.shape,
                 inputs: &inputs,
@@ -144,11 +156,13 @@ impl Engine {
         for (place, shape) in wanted.outputs {
             reported.push(match place {
                 Place::Tensor(_) => None,
-                Place::Slot(_) => {
+                Place::Slot(slot) => {
                     let n = count(shape);
                     let call = format!("copy(at, {}, own.report + {report_stride}, {n})", at(*place));
                     let grid = (n > 1 << 14).then(|| (n.div_ceil(256).min(4096), 256));
-                    works.push(Work { call, grid, kind: "output", cost: Cost::new::<f32>(0, 2 * n) });
+                    let (cost, uses) =
+                        (Cost::new::<f32>(0, 2 * n), Uses { reads: vec![*slot], writes: vec![] });
+                    works.push(Work { call, grid, kind: "output", cost, uses });
                     report_stride += n;
                     Some(report_stride - n)
                 }
@@ -199,6 +213,13 @@ impl Engine {
             list.len(),
         );
         let moves = list.len();
+        let mut after = emit::waits(list.iter().map(|(kernel, _)| &kernel.uses));
+        // Parameters are moved when all else is done, one kernel after the other.
+        for i in 0..more.len() {
+            let last =
+                (0..moves).filter(|k| i == 0 && !after.iter().any(|after| after.contains(k))).collect();
+            after.push(if i == 0 { last } else { vec![moves + i - 1] });
+        }
         let (shapes, texts): (Vec<_>, Vec<_>) = list.into_iter().chain(more).unzip();
         let names = texts.iter().map(|text| emit::names(text)).collect();
         let kernels = compile::kernels(device, &texts)?;
@@ -217,6 +238,7 @@ impl Engine {
         };
         Ok(Engine {
             kernels: kernels.into_iter().zip(shapes).collect(),
+            after,
             names,
             moves,
             memory,
@@ -342,8 +364,13 @@ impl Engine {
         let mut spent = vec![];
         for ((kernel, shape), name) in self.kernels.iter().zip(&self.names) {
             // A row of the same launches hides what starting one costs.
-            let launches = std::iter::repeat_n((kernel, shape.blocks, shape.threads), 20);
-            let graph = self.device.gpu.record(launches, active, places)?;
+            let launch = |i: usize| Launch {
+                kernel,
+                blocks: shape.blocks,
+                threads: shape.threads,
+                after: i.checked_sub(1).into_iter().collect(),
+            };
+            let graph = self.device.gpu.record((0..20).map(launch), active, places)?;
             let seconds = self.device.gpu.time(&graph, 3)? / 20.0;
             spent.push(Spent::new(name.clone(), shape.kind, seconds, shape.cost.times(active)));
         }
@@ -437,10 +464,15 @@ impl Engine {
         let key = (from, to, active, parameters);
         if !self.graphs.contains_key(&key) {
             let places = [self.memory.place(), parameters, self.state.place(), self.table.place()];
-            let launches = self.kernels[from..to].iter().map(|(k, shape)| (k, shape.blocks, shape.threads));
+            let launches = (from..to).map(|i| {
+                let (kernel, shape) = &self.kernels[i];
+                let after = self.after[i].iter().filter_map(|k| k.checked_sub(from)).collect();
+                Launch { kernel, blocks: shape.blocks, threads: shape.threads, after }
+            });
             let graph = self.device.gpu.record(launches, active, places)?;
             // Parameters that are gone leave graphs behind; there are few of them at any time.
             if self.graphs.len() >= 64 {
+                self.device.gpu.wait()?;
                 self.graphs.clear();
             }
             self.graphs.insert(key, graph);
@@ -486,7 +518,8 @@ fn moving(
     let norm = format!("(own.report + {norm})");
     let mut works = vec![];
     let mut push = |call: String, grid, multiply_adds, numbers| {
-        works.push(Work { call, grid, kind: "optimizer", cost: Cost::new::<f32>(multiply_adds, numbers) });
+        let cost = Cost::new::<f32>(multiply_adds, numbers);
+        works.push(Work { call, grid, kind: "optimizer", cost, uses: Uses::default() });
     };
     let moved: usize = chunks.iter().map(|chunk| chunk[3] as usize).sum();
     let blocks = Some((chunks.len(), 256));

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-#[cfg(test)]
-pub(crate) use emit::Work;
 pub(crate) use emit::{Emit, axes, number};
+#[cfg(test)]
+pub(crate) use emit::{Uses, Work};
 pub(crate) use engine::{Engine, Fed, Moved, Wanted};
 pub(crate) use precision::Operand;
 pub use precision::Precision;

@@ -347,7 +347,10 @@ impl Filter {
             return tiles.parts;
         }
         if !self.weight_fills() {
-            return 1;
+            // A warp for each weight and part; a warp with little to do is not worth a place to write to.
+            let weights = self.groups * self.outputs * self.rows * self.taps;
+            let enough = (self.work() / weights).div_ceil(1 << 11);
+            return (4096 / weights).clamp(1, self.batch.min(enough).max(1));
         }
         (128 / self.weight_tiles()).clamp(1, self.batch)
     }
@@ -783,8 +786,9 @@ impl Operation for ConvWeight {
         } else if f.weight_fills() {
             at.grid(f.weight_tiles() * parts, 128, format!("conv_weight<{sizes}>({operands}, {out})"));
         } else {
-            let sizes = format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}");
-            at.each(32 * n, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
+            let sizes =
+                format!("{batch}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {parts}");
+            at.each(32 * n * parts, f.work(), format!("conv_weight_rows(at, {operands}, {out}, {sizes})"));
         }
         if parts > 1 {
             at.aside(n, n * parts, format!("sum_parts(at, {}, {}, {n}, {parts})", at.work, at.out));

@@ -162,13 +162,15 @@ FUNCTION conv_weight(const float *grad, const float *x, float *out) {
         }
 }
 
-// The same where taps are many or rows are few: a warp for each weight.
+// The same where taps are many or rows are few: a warp for each weight and part of the batch.
 FUNCTION conv_weight_rows(At at, const float *grad, const float *x, float *out, int batch, int groups, int rows, int outs,
-                          int taps, int left, int time, int places) {
-    EACH_WARP(i, groups * outs * rows * taps) {
-        int k = i % taps, row = i / taps % rows, o = i / taps / rows, group = o / outs;
+                          int taps, int left, int time, int places, int parts) {
+    int n = groups * outs * rows * taps;
+    EACH_WARP(i, n * parts) {
+        int part = i / n, weight = i % n;
+        int k = weight % taps, row = weight / taps % rows, o = weight / taps / rows, group = o / outs;
         float sum = 0.0f;
-        for (int b = 0; b < batch; b++) {
+        for (int b = part * batch / parts; b < (part + 1) * batch / parts; b++) {
             const float *g = grad + (b * groups * outs + o) * places;
             const float *s = x + ((b * groups + group) * rows + row) * time;
             EACH_LANE(t, places) {

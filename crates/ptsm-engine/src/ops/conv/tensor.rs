@@ -193,7 +193,8 @@ impl Filter {
 mod tests {
     use super::super::{Conv1d, ConvInput, ConvWeight, Operation};
     use super::*;
-    use crate::cuda::{Precision, Work};
+    use crate::cost::Cost;
+    use crate::cuda::{Precision, Uses, Work};
 
     fn calls(op: &impl Operation, shapes: &[&[usize]], precision: Precision) -> Vec<Work> {
         let inputs: Vec<String> = (0..shapes.len()).map(|i| format!("(m + {i})")).collect();
@@ -207,6 +208,9 @@ mod tests {
             out,
             work,
             precision,
+            kind: "",
+            cost: Cost::new::<f32>(0, 0),
+            uses: Uses::default(),
             found: &mut found,
         });
         found
