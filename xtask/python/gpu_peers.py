@@ -152,12 +152,12 @@ def settle(device: str) -> None:
 
 
 def train(case: Case, way: str, device: str) -> None:
-    settle(device)
     begin = time.perf_counter()
     captures = [False, True] if way == "compile" else [way == "graph"]
     for captured in captures:
         who = way if way != "compile" or not captured else "compile_graph"
         try:
+            settle(device)
             training = Training(case, device, captured, way == "compile")
             step = training.captured() if captured else training.step
             step().item()

@@ -105,6 +105,7 @@ impl Report {
         let header = [
             "network",
             "trial",
+            "batch",
             "ours",
             "eager",
             "graph",
@@ -120,7 +121,8 @@ impl Report {
                 .map(|who| self.find(who, ours.work));
             let least = others.iter().flatten().map(|c| c.ms).min_by(f64::total_cmp);
             let ratio = |ms: Option<f64>| ms.map_or("-".into(), |ms| format!("{:.2}x", ms / ours.ms));
-            let mut row = vec![ours.work.network.to_string(), ours.work.trial.to_string(), time(ours)];
+            let Work { network, trial, batch, .. } = ours.work;
+            let mut row = vec![network.to_string(), trial.to_string(), batch.to_string(), time(ours)];
             row.extend(others.iter().map(|other| other.map_or("-".into(), time)));
             row.extend([others[0].map(|c| c.ms), others[1].map(|c| c.ms), least].map(ratio));
             table.row(row);
@@ -133,6 +135,7 @@ impl Report {
         let header = [
             "network",
             "trial",
+            "batch",
             "R",
             "ms",
             "k trials/s",
@@ -145,12 +148,13 @@ impl Report {
         ];
         let mut table = Table::new(2, &header);
         for ours in self.of(Who::Ours) {
-            let Work { network, trial, replicas, .. } = ours.work;
+            let Work { network, trial, batch, replicas } = ours.work;
             let best = self.best_peer(ours.work).map(Case::trials_per_s);
             let optional = |value: Option<String>| value.unwrap_or("-".into());
             table.row(vec![
                 network.to_string(),
                 trial.to_string(),
+                batch.to_string(),
                 replicas.to_string(),
                 time(ours),
                 thousands(ours.trials_per_s()),
@@ -185,6 +189,23 @@ impl Report {
         table
     }
 
+    /// What failed; a reason that several numbers of networks share is told once.
+    fn not_measured(&self) -> Vec<String> {
+        let mut told: Vec<(String, Vec<String>, &str)> = vec![];
+        for (who, Work { network, trial, batch, replicas }, reason) in &self.failed {
+            let what = format!("{who}, {network} {trial}, batch {batch}");
+            let replicas = replicas.to_string();
+            match told.iter_mut().find(|(known, _, why)| *known == what && why == reason) {
+                Some((_, all, _)) => all.push(replicas),
+                None => told.push((what, vec![replicas], reason)),
+            }
+        }
+        let line = |(what, replicas, reason): &(String, Vec<String>, &str)| {
+            format!("{what}, R = {}: {reason}", replicas.join(", "))
+        };
+        told.iter().map(line).collect()
+    }
+
     fn about(&self) -> String {
         let mut words = vec![];
         if let Some((gpu, cpu, open_s)) = &self.machine {
@@ -205,14 +226,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.about())?;
+        writeln!(f, "```text\nTRAINING STEP of one network; ms, median [quartiles]\n{}", self.one_network())?;
         writeln!(
             f,
-            "```text\nTRAINING STEP of one network, batch of 64; ms, median [quartiles]\n{}",
-            self.one_network()
-        )?;
-        writeln!(
-            f,
-            "R NETWORKS at once, batch of 64 each; new, known: seconds until the first step is made\n{}",
+            "R NETWORKS at once; new, known: seconds until the first step is made\n{}",
             self.replicas()
         )?;
         writeln!(f, "PYTORCH\n{}", self.peers())?;
@@ -223,8 +240,8 @@ impl fmt::Display for Report {
         for loso in &self.losos {
             writeln!(f, "- {}", told(loso))?;
         }
-        for (who, Work { network, trial, batch, replicas }, reason) in &self.failed {
-            writeln!(f, "- not measured: {who}, {network} {trial}, batch {batch}, R = {replicas}: {reason}")?;
+        for line in self.not_measured() {
+            writeln!(f, "- not measured: {line}")?;
         }
         writeln!(f)?;
         goals::of(self).iter().try_for_each(|goal| writeln!(f, "- {goal}"))
@@ -295,13 +312,13 @@ pub(super) mod tests {
             text.lines().find(same).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(
-            row(&["ptsm-each", "64x400", "1.000"]),
-            "ptsm-each 64x400 1.000 [0.900-1.100] 8.000 [7.000-9.000] 2.500 [2.400-2.600] - - 8.00x 2.50x 2.50x"
+            row(&["ptsm-each", "64x400", "64", "1.000"]),
+            "ptsm-each 64x400 64 1.000 [0.900-1.100] 8.000 [7.000-9.000] 2.500 [2.400-2.600] - - 8.00x 2.50x 2.50x"
         );
         // 20 x 64 trials in 2 ms; the best of PyTorch's ways is the large batch: 1024 in 16 ms.
         assert_eq!(
-            row(&["ptsm-each", "64x400", "20"]),
-            "ptsm-each 64x400 20 2.000 [1.900-2.100] 640.0 64.0 10.0x 600 - - 0.20"
+            row(&["ptsm-each", "64x400", "64", "20"]),
+            "ptsm-each 64x400 64 20 2.000 [1.900-2.100] 640.0 64.0 10.0x 600 - - 0.20"
         );
         assert!(text.contains("torch 9.9"), "{text}");
         assert!(text.contains("40 of 106 were scored, it was stopped"), "{text}");
@@ -315,6 +332,17 @@ pub(super) mod tests {
             "{text}"
         );
         assert!(!text.contains("the first try"), "{text}");
+    }
+
+    #[test]
+    fn a_shared_reason_is_told_once() {
+        let failed = |replicas| {
+            let trial = Trial { channels: 64, time: 400 };
+            let work = Work { network: super::super::line::Network::Deepconvnet, trial, batch: 64, replicas };
+            Line::Failed { who: Who::Ours, work, reason: "too short".into() }
+        };
+        let report = Report::new(vec![failed(1), failed(20)]).unwrap();
+        assert_eq!(report.not_measured(), ["ours, deepconvnet 64x400, batch 64, R = 1, 20: too short"]);
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Filter {
         let (over, each) = (outputs.div_ceil(tiles.outputs()), sixteens * over_outputs);
         let sizes = format!("{n}, {rows}, {chunks}, {outputs}, {over}, {each}, {taps}, {backwards}");
         let words = format!("(word *){}", at.work);
-        at.each(n, n, format!("tensor_weights<{name}>(at, {}, {words}, {sizes})", at.inputs[1]));
+        at.aside(n, n, format!("tensor_weights<{name}>(at, {}, {words}, {sizes})", at.inputs[1]));
         let sizes = format!(
             "{name}, {groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {sixteens}, {eights}, {over_outputs}, {over_places}"
         );
