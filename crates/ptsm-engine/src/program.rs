@@ -1,5 +1,6 @@
 //! A graph made ready to run: its nodes in order, each with a place in memory that was decided beforehand.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use crate::cost::{Cost, Spent};
@@ -856,6 +857,10 @@ impl Plan {
         }
         let mut plan = Plan { live, slot: vec![None; n], work: vec![None; n], sizes: vec![], constant };
         let mut free: Vec<usize> = vec![];
+        // Buffers that nobody needs any more and that are not yet given to others.
+        let mut resting: VecDeque<(usize, usize)> = VecDeque::new();
+        let rest =
+            if on_gpu.is_none() { 0 } else { std::env::var("PTSM_REST").map_or(64, |v| v.parse().unwrap()) };
         // Inputs are there before the first operation runs.
         for (i, node) in graph.nodes.iter().enumerate() {
             if plan.live[i] && matches!(node.op, Op::Input(_)) {
@@ -881,11 +886,12 @@ impl Plan {
                 if need > 0 {
                     let slot = plan.take(&mut free, need);
                     plan.work[i] = Some((slot, need));
-                    free.push(slot);
+                    resting.push_back((i + rest, slot));
                 }
             }
-            for &done in &ends[i] {
-                free.extend(plan.slot[done]);
+            resting.extend(ends[i].iter().filter_map(|&done| plan.slot[done]).map(|slot| (i + rest, slot)));
+            while let Some((_, slot)) = resting.pop_front_if(|(until, _)| *until <= i) {
+                free.push(slot);
             }
         }
         plan

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_decode::TrialShape;
-use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Spent, Step, Table};
+use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, Spent, Step, Table};
 
 use super::data::{Random, draw};
 use crate::bench::gpu::line::{Case, Kernel, Line, Network, Trial, Who, Work};
@@ -39,6 +39,9 @@ pub(crate) struct Options {
     /// Trials in a batch.
     #[arg(long, default_value_t = 64)]
     batch: usize,
+    /// What operands of large products are rounded to.
+    #[arg(long, default_value = "f32")]
+    precision: Precision,
     /// Also tell the kernels of PTSM at the first shape, for 1 and 20 networks.
     #[arg(long)]
     profile: bool,
@@ -169,7 +172,10 @@ impl Bench<'_> {
         // As a process that has just begun: what an opened GPU has loaded it keeps.
         let ready = || -> Result<Ready<'_>> {
             let device = match self.device {
-                Device::Cuda(_) => Device::Cuda(Cuda::new(Some(self.folder))?),
+                Device::Cuda(_) => {
+                    let cuda = Cuda::new(Some(self.folder))?;
+                    Device::Cuda(cuda.with_precision(self.options.precision)?)
+                }
                 cpu => cpu.clone(),
             };
             let table = Table::new(self.data.x.chunks(channels * time).collect())?;

@@ -44,6 +44,89 @@ pub(crate) struct Work {
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,
     pub(crate) uses: Uses,
+    /// Whether the function has barriers of its own.
+    pub(crate) shared: bool,
+    /// How to fuse it with its neighbours, where every thread makes numbers from numbers.
+    pub(crate) pointwise: Option<Pointwise>,
+}
+
+/// A result whose numbers are made one by one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pointwise {
+    /// Numbers of the result.
+    n: usize,
+    operands: Vec<Source>,
+    /// What makes number `i`; `$0`, `$1` stand for the operands.
+    expression: String,
+    out: String,
+}
+
+/// A value that a result is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Source {
+    /// Where it stands.
+    pub(crate) place: String,
+    /// Which of its numbers makes number `i`; none for number `i`.
+    pub(crate) index: Option<String>,
+}
+
+impl Pointwise {
+    /// Whether a thread that has made its numbers of `group` may go on with these, without waiting for other threads: what others make is not
+    /// read, and what others may still read is not written.
+    fn joins(&self, group: &[&Pointwise]) -> bool {
+        let elsewhere =
+            |of: &Pointwise, place: &str| of.operands.iter().any(|o| o.index.is_some() && o.place == place);
+        group
+            .iter()
+            .all(|other| other.n == self.n && !elsewhere(self, &other.out) && !elsewhere(other, &self.out))
+    }
+}
+
+/// One loop over the numbers of several results. What one makes the next ones have at hand.
+fn fused(group: &[&Pointwise]) -> String {
+    let mut text = format!("POINTWISE(i, {}) {{", group[0].n);
+    for (k, one) in group.iter().enumerate() {
+        let mut expression = one.expression.clone();
+        for (j, operand) in one.operands.iter().enumerate() {
+            let at_hand = group[..k].iter().rposition(|other| other.out == operand.place);
+            let value = match (&operand.index, at_hand) {
+                (None, Some(made)) => format!("v{made}"),
+                (None, None) => format!("{}[i]", operand.place),
+                (Some(index), _) => format!("{}[{index}]", operand.place),
+            };
+            expression = expression.replace(&format!("${j}"), &value);
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(text, " float v{k} = {expression}; {}[i] = v{k};", one.out);
+    }
+    text + " }"
+}
+
+/// Puts neighbours together that need not wait for each other.
+fn fuse(works: &[Work]) -> Vec<Work> {
+    let mut all: Vec<Work> = vec![];
+    let mut rest = works;
+    while let Some(first) = rest.first() {
+        let mut group: Vec<&Pointwise> = first.pointwise.iter().collect();
+        while let Some(next) = rest.get(group.len()).and_then(|work| work.pointwise.as_ref())
+            && !group.is_empty()
+            && next.joins(&group)
+        {
+            group.push(next);
+        }
+        let (own, others) = rest.split_at(group.len().max(1));
+        rest = others;
+        let mut work = first.clone();
+        if !group.is_empty() {
+            let part =
+                |of: fn(&Uses) -> &Vec<usize>| own.iter().flat_map(|work| of(&work.uses)).copied().collect();
+            work.call = fused(&group);
+            work.uses = Uses { reads: part(|uses| &uses.reads), writes: part(|uses| &uses.writes) };
+            work.cost = own.iter().map(|work| work.cost).sum();
+        }
+        all.push(work);
+    }
+    all
 }
 
 /// Which slots of a replica's memory are read and written.
@@ -78,6 +161,22 @@ impl Emit<'_> {
         self.push(call, grid, self.cost);
     }
 
+    /// Every number of the result made by itself: by an expression of CUDA with `$0`, `$1` for the operands and `i` for which number it is.
+    /// Neighbours of the same length are fused.
+    pub(crate) fn pointwise(&mut self, operands: Vec<Source>, expression: String) {
+        let n = self.length();
+        let made = Pointwise { n, operands, expression, out: self.out.into() };
+        self.each(n, n, fused(&[&made]));
+        if let Some(work) = self.found.last_mut() {
+            work.pointwise = Some(made);
+        }
+    }
+
+    /// Operands whose number `i` makes number `i` of the result.
+    pub(crate) fn same(&self) -> Vec<Source> {
+        self.inputs.iter().map(|place| Source { place: place.clone(), index: None }).collect()
+    }
+
     /// As [`each`](Self::each), before or after the operation proper: so many numbers are read, one is written by each thread.
     pub(crate) fn aside(&mut self, threads: usize, operations: usize, call: String) {
         let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
@@ -87,6 +186,9 @@ impl Emit<'_> {
     /// By one block; the function may use barriers.
     pub(crate) fn block(&mut self, call: String) {
         self.push(call, None, self.cost);
+        if let Some(work) = self.found.last_mut() {
+            work.shared = true;
+        }
     }
 
     /// By blocks whose number the function counts on.
@@ -95,7 +197,8 @@ impl Emit<'_> {
     }
 
     fn push(&mut self, call: String, grid: Option<(usize, usize)>, cost: Cost) {
-        self.found.push(Work { call, grid, kind: self.kind, cost, uses: self.uses.clone() });
+        let uses = self.uses.clone();
+        self.found.push(Work { call, grid, kind: self.kind, cost, uses, shared: false, pointwise: None });
     }
 
     /// The operation's inputs, written as arguments.
@@ -118,17 +221,31 @@ pub(crate) fn number(x: f64) -> String {
     }
 }
 
-/// More axes than this the kernels do not count.
-pub(crate) const MOST_AXES: usize = 5;
-
-/// Axes as `Axes` wants them: five, the last ones counting.
-pub(crate) fn axes(sizes: &[usize], a: &[usize], b: &[usize]) -> String {
-    let five = |values: &[usize], fill: usize| {
-        let all =
-            std::iter::repeat_n(fill, MOST_AXES.saturating_sub(values.len())).chain(values.iter().copied());
-        all.map(|v| v.to_string()).collect::<Vec<_>>().join(", ")
-    };
-    format!("Axes{{{{{}}}, {{{}}}, {{{}}}}}", five(sizes, 1), five(a, 0), five(b, 0))
+/// Which number of a value makes number `i` of one with these axes, where a step along each axis is so many numbers; none where it is
+/// number `i` itself.
+pub(crate) fn index(sizes: &[usize], steps: &[usize]) -> Option<String> {
+    let mut terms = vec![];
+    let mut inner = 1;
+    let mut same = true;
+    for (&size, &step) in sizes.iter().zip(steps).rev() {
+        if size > 1 {
+            same &= step == inner;
+            let count = if inner * size == sizes.iter().product::<usize>() {
+                String::new()
+            } else {
+                format!(" % {size}")
+            };
+            if step > 0 {
+                terms.push(format!("i / {inner}{count} * {step}"));
+            }
+        }
+        inner *= size;
+    }
+    match (same, terms.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some("0".into()),
+        (false, false) => Some(terms.join(" + ")),
+    }
 }
 
 /// A kernel of a program: blocks for each replica, threads of a block.
@@ -151,12 +268,12 @@ pub(crate) fn kernels(
     replicas: usize,
     first: usize,
 ) -> Vec<(Kernel, String)> {
+    let works = fuse(works);
     let mut found: Vec<(Kernel, String)> = vec![];
     let mut open: Option<Vec<&Work>> = None;
     let close = |open: &mut Option<Vec<&Work>>, found: &mut Vec<(Kernel, String)>| {
         if let Some(works) = open.take() {
-            let calls: Vec<&str> = works.iter().map(|work| work.call.as_str()).collect();
-            let body = calls.join(";\n    __syncthreads();\n    ");
+            let body = strung(&works);
             let kind = if let [one] = works[..] { one.kind } else { "several" };
             let cost = works.iter().map(|work| work.cost).sum();
             let all = |of: fn(&Uses) -> &Vec<usize>| {
@@ -168,7 +285,7 @@ pub(crate) fn kernels(
             found.push((kernel, text));
         }
     };
-    for work in works {
+    for work in &works {
         match work.grid {
             None => open.get_or_insert_default().push(work),
             Some((blocks, threads)) => {
@@ -181,6 +298,31 @@ pub(crate) fn kernels(
     }
     close(&mut open, &mut found);
     found
+}
+
+/// The calls of one block, a barrier wherever one touches what was touched since the last. Functions that have barriers inside use memory
+/// that the block shares, and stand between barriers.
+fn strung(works: &[&Work]) -> String {
+    let mut body = String::new();
+    let mut since = Uses::default();
+    let mut shared = false;
+    for (i, work) in works.iter().enumerate() {
+        let Uses { reads, writes } = &work.uses;
+        let wrote = |slot: &usize| since.writes.contains(slot);
+        let touched = reads.iter().chain(writes).any(wrote) || writes.iter().any(|s| since.reads.contains(s));
+        if i > 0 {
+            body += ";\n    ";
+            if touched || shared || work.shared {
+                body += "__syncthreads();\n    ";
+                since = Uses::default();
+            }
+        }
+        body += &work.call;
+        since.reads.extend(reads);
+        since.writes.extend(writes);
+        shared = work.shared;
+    }
+    body
 }
 
 fn kernel_text(
@@ -246,6 +388,70 @@ pub(crate) fn names(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A result of `n` numbers at a place, made from others.
+    fn made(n: usize, out: usize, operands: &[(usize, Option<&str>)], expression: &str) -> Work {
+        let mut found = vec![];
+        let (place, shape) = (|slot: usize| format!("(m + {slot})"), [n]);
+        let mut at = Emit {
+            shapes: &[],
+            inputs: &[],
+            shape: &shape,
+            out: &place(out),
+            work: "",
+            precision: Precision::F32,
+            kind: "made",
+            cost: Cost::default(),
+            uses: Uses { reads: operands.iter().map(|(slot, _)| *slot).collect(), writes: vec![out] },
+            found: &mut found,
+        };
+        let source = |(slot, index): &(usize, Option<&str>)| Source {
+            place: place(*slot),
+            index: index.map(str::to_string),
+        };
+        at.pointwise(operands.iter().map(source).collect(), expression.into());
+        found.remove(0)
+    }
+
+    #[test]
+    fn neighbours_are_fused_where_no_thread_needs_what_another_makes() {
+        let square = made(8, 1, &[(0, None)], "$0 * $0");
+        let sum = made(8, 2, &[(1, None), (0, Some("0"))], "$0 + $1");
+        let shifted = made(8, 3, &[(2, Some("7 - i"))], "$0");
+        let over = made(8, 2, &[(9, None)], "$0");
+        let longer = made(9, 4, &[(0, None)], "$0");
+        let calls = |works: &[&Work]| {
+            let works: Vec<Work> = works.iter().map(|work| (*work).clone()).collect();
+            fuse(&works).into_iter().map(|work| work.call).collect::<Vec<_>>()
+        };
+        let [one, two] = &calls(&[&square, &sum, &shifted])[..] else { panic!("not two loops") };
+        let expected = "POINTWISE(i, 8) { float v0 = (m + 0)[i] * (m + 0)[i]; (m + 1)[i] = v0; \
+                        float v1 = v0 + (m + 0)[0]; (m + 2)[i] = v1; }";
+        assert_eq!(one, expected);
+        assert_eq!(two, "POINTWISE(i, 8) { float v0 = (m + 2)[7 - i]; (m + 3)[i] = v0; }");
+        // What others may still read is not written over, and other lengths are other loops.
+        assert_eq!(calls(&[&shifted, &over]).len(), 2);
+        assert_eq!(calls(&[&square, &longer]).len(), 2);
+        assert_eq!(calls(&[&square, &over]).len(), 1);
+        let works: Vec<&Work> = vec![&square, &longer, &sum, &shifted];
+        let body = strung(&works);
+        // `longer` touches nothing of `square`; the other two read what was made.
+        assert_eq!(body.matches("__syncthreads").count(), 2, "{body}");
+    }
+
+    #[test]
+    fn places_follow_from_axes() {
+        assert_eq!(index(&[4, 5], &[5, 1]), None);
+        assert_eq!(index(&[4, 1, 5], &[5, 0, 1]), None);
+        assert_eq!(index(&[4, 5], &[0, 0]).as_deref(), Some("0"));
+        assert_eq!(index(&[4, 5], &[0, 1]).as_deref(), Some("i / 1 % 5 * 1"));
+        assert_eq!(index(&[4, 5], &[1, 0]).as_deref(), Some("i / 5 * 1"));
+        assert_eq!(
+            index(&[2, 3, 4], &[1, 8, 2]).as_deref(),
+            Some("i / 1 % 4 * 2 + i / 4 % 3 * 8 + i / 12 * 1")
+        );
+        assert_eq!(index(&[], &[]), None);
+    }
 
     #[test]
     fn kernels_wait_for_what_they_touch() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::driver::{Graph, Kernel, Launch, Memory, Moment, Pinned, Place as Address};
-use super::emit::{self, Emit, MOST_AXES, Uses, Work, number};
+use super::emit::{self, Emit, Uses, Work, number};
 use super::remote::{Remote, Resident, offsets};
 use super::{Cuda, compile};
 use crate::cost::{Cost, Spent};
@@ -162,7 +162,15 @@ impl Engine {
                     let grid = (n > 1 << 14).then(|| (n.div_ceil(256).min(4096), 256));
                     let (cost, uses) =
                         (Cost::new::<f32>(0, 2 * n), Uses { reads: vec![*slot], writes: vec![] });
-                    works.push(Work { call, grid, kind: "output", cost, uses });
+                    works.push(Work {
+                        call,
+                        grid,
+                        kind: "output",
+                        cost,
+                        uses,
+                        shared: true,
+                        pointwise: None,
+                    });
                     report_stride += n;
                     Some(report_stride - n)
                 }
@@ -483,14 +491,6 @@ impl Engine {
 
 /// What the kernels cannot count.
 fn check(wanted: &Wanted<'_>) -> Result<()> {
-    for instruction in wanted.instructions {
-        let shapes = instruction.inputs.iter().map(|(_, shape)| shape).chain([&instruction.shape]);
-        for shape in shapes {
-            if shape.len() > MOST_AXES {
-                return Err(Error::Device(format!("a value of {shape:?} has more than {MOST_AXES} axes")));
-            }
-        }
-    }
     let total: usize = wanted.sizes.iter().sum();
     if total > i32::MAX as usize / 2 {
         return Err(Error::Device(format!(
@@ -519,7 +519,15 @@ fn moving(
     let mut works = vec![];
     let mut push = |call: String, grid, multiply_adds, numbers| {
         let cost = Cost::new::<f32>(multiply_adds, numbers);
-        works.push(Work { call, grid, kind: "optimizer", cost, uses: Uses::default() });
+        works.push(Work {
+            call,
+            grid,
+            kind: "optimizer",
+            cost,
+            uses: Uses::default(),
+            shared: true,
+            pointwise: None,
+        });
     };
     let moved: usize = chunks.iter().map(|chunk| chunk[3] as usize).sum();
     let blocks = Some((chunks.len(), 256));

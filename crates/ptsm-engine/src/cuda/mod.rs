@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-pub(crate) use emit::{Emit, axes, number};
+pub(crate) use emit::{Emit, Source, index, number};
 #[cfg(test)]
 pub(crate) use emit::{Uses, Work};
 pub(crate) use engine::{Engine, Fed, Moved, Wanted};

@@ -2,7 +2,7 @@
 //! axis of size 1 repeats.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, axes};
+use crate::cuda::{Emit, Source, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::versions::vectorised;
@@ -123,23 +123,18 @@ impl Operation for Binary {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let n = at.length();
-        let f = match self.0 {
-            BinaryKind::Add => "Add{}",
-            BinaryKind::Sub => "Sub{}",
-            BinaryKind::Mul => "Mul{}",
-            BinaryKind::Div => "Div{}",
+        let sign = match self.0 {
+            BinaryKind::Add => '+',
+            BinaryKind::Sub => '-',
+            BinaryKind::Mul => '*',
+            BinaryKind::Div => '/',
         };
-        if at.shapes.iter().all(|s| *s == at.shape) {
-            return at.each(n, n, format!("binary(at, {f}, {}, {}, {n})", at.arguments(), at.out));
-        }
-        let steps: Vec<Vec<usize>> = at
-            .shapes
-            .iter()
-            .map(|shape| (0..at.shape.len()).map(|axis| step(shape, axis, at.shape.len())).collect())
-            .collect();
-        let axes = axes(at.shape, &steps[0], &steps[1]);
-        at.each(n, n, format!("broadcast(at, {f}, {}, {}, {n}, {axes})", at.arguments(), at.out));
+        let axes = at.shape.len();
+        let operands = at.shapes.iter().zip(at.inputs).map(|(shape, place)| {
+            let steps: Vec<usize> = (0..axes).map(|axis| step(shape, axis, axes)).collect();
+            Source { place: place.clone(), index: index(at.shape, &steps) }
+        });
+        at.pointwise(operands.collect(), format!("$0 {sign} $1"));
     }
 }
 

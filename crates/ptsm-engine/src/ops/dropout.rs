@@ -55,9 +55,7 @@ impl Operation for Dropout {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let n = at.length();
-        let row = at.shape.last().copied().unwrap_or(1);
-        let (rows, drop) = (n / row, cuda_drop(self.p, self.stream));
-        at.each(n, 4 * n, format!("dropout(at, own, {drop}, {}, {}, {rows}, {row})", at.inputs[0], at.out));
+        let (row, drop) = (at.shape.last().copied().unwrap_or(1), cuda_drop(self.p, self.stream));
+        at.pointwise(at.same(), format!("$0 * {drop}.at(own, i / {row}, i % {row})"));
     }
 }

@@ -1,7 +1,7 @@
 //! Shapes, orders, parts: operations that move numbers or only rename them.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::cuda::{Emit, axes};
+use crate::cuda::{Emit, Source, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::real::Real;
@@ -162,10 +162,10 @@ impl Operation for Transpose {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let (n, from) = (at.length(), at.shapes[0]);
+        let from = at.shapes[0];
         let steps: Vec<usize> = self.order.iter().map(|&axis| count(&from[axis + 1..])).collect();
-        let axes = axes(at.shape, &steps, &[]);
-        at.each(n, n, format!("transpose(at, {}, {}, {n}, {axes})", at.inputs[0], at.out));
+        let index = index(at.shape, &steps);
+        at.pointwise(vec![Source { place: at.inputs[0].clone(), index }], "$0".into());
     }
 }
 
@@ -201,9 +201,10 @@ impl Operation for Slice {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let (n, inner) = (at.length(), count(&at.shape[self.axis + 1..]));
+        let inner = count(&at.shape[self.axis + 1..]);
         let (whole, start, part) = (at.shapes[0][self.axis] * inner, self.start * inner, self.length * inner);
-        at.each(n, n, format!("slice(at, {}, {}, {n}, {whole}, {start}, {part})", at.inputs[0], at.out));
+        let index = Some(format!("i / {part} * {whole} + {start} + i % {part}"));
+        at.pointwise(vec![Source { place: at.inputs[0].clone(), index }], "$0".into());
     }
 }
 

@@ -3,7 +3,7 @@
 //!   x `[B, C, T]`, space `[B, C]`, time `[B, T]`  ->  `x[b, c, t] * space[b, c] * time[b, t]`
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Source};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum;
@@ -79,8 +79,10 @@ impl Operation for OuterMask {
 
     fn cuda(&self, at: &mut Emit<'_>) {
         let [_, c, t] = *at.shape else { return };
-        let n = at.length();
-        at.each(n, n, format!("outer_mask(at, {}, {}, {n}, {c}, {t})", at.arguments(), at.out));
+        let index = [None, Some(format!("i / {t}")), Some(format!("i / {} * {t} + i % {t}", c * t))];
+        let operands =
+            at.inputs.iter().zip(index).map(|(place, index)| Source { place: place.clone(), index });
+        at.pointwise(operands.collect(), "$0 * ($1 * $2)".into());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums over axes, and the way back.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::cuda::Emit;
+use crate::cuda::{Emit, Source};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::rows::Sum as Row;
@@ -219,8 +219,8 @@ impl Operation for Expand {
 
     fn cuda(&self, at: &mut Emit<'_>) {
         let Some([_, k0, r1, k1, r2]) = groups(at.shape, &self.axes) else { return };
-        let n = at.length();
-        at.each(n, n, format!("expand(at, {}, {}, {n}, {k0}, {r1}, {k1}, {r2})", at.inputs[0], at.out));
+        let index = format!("i / {r2} / {} % {k0} * {k1} + i / {r2} % {k1}", r1 * k1);
+        at.pointwise(vec![Source { place: at.inputs[0].clone(), index: Some(index) }], "$0".into());
     }
 }
 

@@ -296,8 +296,7 @@ impl Operation for Unary {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let (n, f) = (at.length(), self.0.cuda());
-        at.each(n, n, format!("unary(at, {f}, {}, {}, {n})", at.inputs[0], at.out));
+        at.pointwise(at.same(), format!("{}.value($0)", self.0.cuda()));
     }
 }
 
@@ -323,8 +322,7 @@ impl Operation for UnaryGrad {
     }
 
     fn cuda(&self, at: &mut Emit<'_>) {
-        let (n, f) = (at.length(), self.0.cuda());
-        at.each(n, n, format!("unary_grad(at, {f}, {}, {}, {n})", at.arguments(), at.out));
+        at.pointwise(at.same(), format!("$1 * {}.slope($0)", self.0.cuda()));
     }
 }
 

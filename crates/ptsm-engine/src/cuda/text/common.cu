@@ -26,6 +26,7 @@ struct Replica {
 #define INFINITE __int_as_float(0x7f800000)
 #define FUNCTION static __device__ __noinline__ void
 #define EACH(i, n) for (int i = at.thread; i < (n); i += at.threads)
+#define POINTWISE(i, n) EACH(i, n)
 #define EACH_WARP(i, n) for (int i = at.thread >> 5; i < (n); i += at.threads >> 5)
 #define EACH_LANE(i, n) for (int i = at.thread & 31; i < (n); i += 32)
 

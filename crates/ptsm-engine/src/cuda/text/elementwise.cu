@@ -64,53 +64,6 @@ struct Affine {
     __device__ __forceinline__ float slope(float) const { return scale; }
 };
 
-template <class F> FUNCTION unary(At at, F f, const float *x, float *out, int n) {
-    EACH(i, n) out[i] = f.value(x[i]);
-}
-
-template <class F> FUNCTION unary_grad(At at, F f, const float *x, const float *grad, float *out, int n) {
-    EACH(i, n) out[i] = grad[i] * f.slope(x[i]);
-}
-
-struct Add {
-    __device__ __forceinline__ float value(float a, float b) const { return a + b; }
-};
-struct Sub {
-    __device__ __forceinline__ float value(float a, float b) const { return a - b; }
-};
-struct Mul {
-    __device__ __forceinline__ float value(float a, float b) const { return a * b; }
-};
-struct Div {
-    __device__ __forceinline__ float value(float a, float b) const { return a / b; }
-};
-
-template <class F> FUNCTION binary(At at, F f, const float *a, const float *b, float *out, int n) {
-    EACH(i, n) out[i] = f.value(a[i], b[i]);
-}
-
-// Up to five axes; an operand's step is 0 along an axis that repeats.
-struct Axes {
-    int size[5], a[5], b[5];
-};
-
-template <class F> FUNCTION broadcast(At at, F f, const float *a, const float *b, float *out, int n, Axes axes) {
-    EACH(i, n) {
-        int left = i, ia = 0, ib = 0;
-#pragma unroll
-        for (int axis = 4; axis >= 0; axis--) {
-            int j = left % axes.size[axis];
-            left /= axes.size[axis];
-            ia += j * axes.a[axis], ib += j * axes.b[axis];
-        }
-        out[i] = f.value(a[ia], b[ib]);
-    }
-}
-
 FUNCTION fill(At at, float value, float *out, int n) {
     EACH(i, n) out[i] = value;
-}
-
-template <class D> FUNCTION dropout(At at, const Replica &own, D drop, const float *x, float *out, int rows, int n) {
-    EACH(i, rows * n) out[i] = x[i] * drop.at(own, i / n, i % n);
 }

@@ -1,23 +1,5 @@
 // Numbers that move.
 
-// Place `i` of the result, counted by `size`, is read at the steps `a`.
-FUNCTION transpose(At at, const float *x, float *out, int n, Axes axes) {
-    EACH(i, n) {
-        int left = i, from = 0;
-#pragma unroll
-        for (int axis = 4; axis >= 0; axis--) {
-            from += left % axes.size[axis] * axes.a[axis];
-            left /= axes.size[axis];
-        }
-        out[i] = x[from];
-    }
-}
-
-// Of every `whole` numbers the `part` from `start` on.
-FUNCTION slice(At at, const float *x, float *out, int n, int whole, int start, int part) {
-    EACH(i, n) out[i] = x[i / part * whole + start + i % part];
-}
-
 FUNCTION unslice(At at, const float *x, float *out, int n, int whole, int start, int part) {
     EACH(i, n) {
         int j = i % whole - start;

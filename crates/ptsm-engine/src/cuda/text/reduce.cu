@@ -51,14 +51,6 @@ FUNCTION sum_wide(const float *x, float *out, int r0, int k0, int r1, int k1, in
     }
 }
 
-FUNCTION expand(At at, const float *x, float *out, int n, int k0, int r1, int k1, int r2) {
-    EACH(i, n) {
-        int left = i / r2, inner = left % k1;
-        left /= k1 * r1;
-        out[i] = x[left % k0 * k1 + inner];
-    }
-}
-
 // Parts one after the other, added up in their order.
 FUNCTION sum_parts(At at, const float *parts, float *out, int n, int count) {
     EACH(i, n) {
@@ -161,10 +153,6 @@ FUNCTION layer_norm_sums(At at, const float *x, const float *grad, float *out, f
         }
         out[j] = scale, out[n + j] = shift;
     }
-}
-
-FUNCTION outer_mask(At at, const float *x, const float *space, const float *time, float *out, int n, int c, int t) {
-    EACH(i, n) out[i] = x[i] * (space[i / t] * time[i / (c * t) * t + i % t]);
 }
 
 FUNCTION outer_mask_space(At at, const float *x, const float *time, const float *grad, float *out, int rows, int c,
