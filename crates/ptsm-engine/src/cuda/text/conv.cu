@@ -18,13 +18,14 @@ FUNCTION conv_weights(At at, const float *w, float *out, int n, int rows, int al
     }
 }
 
-// A signal [B, G * ROWS, TIME], LEFT zeros before it, filtered to [B, G * OUTS, PLACES]. A block makes OG * RO outputs of TG * 8 places
-// of one trial; a thread RO outputs of 8 places, whose samples it holds in registers for all taps.
-template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, int RO, int OG, int TG, int CHUNK>
+// A signal [B, G * ROWS, TIME], LEFT zeros before it, filtered to [B, G * OUTS, PLACES]. A block makes OG * RO outputs of TG * Q * 4 places
+// of one trial; a thread RO outputs of Q times 4 places, whose samples it holds in registers for all taps. The fours of a thread are TG * 4
+// places apart, so that neighbouring threads read neighbouring samples.
+template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, int RO, int OG, int TG, int Q, int CHUNK>
 FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
-    const int TO = RO * OG, TT = 8 * TG, THREADS = OG * TG;
+    const int TO = RO * OG, TT = 4 * Q * TG, THREADS = OG * TG;
     const int WIDTH = (TT + TAPS - 1 + 3) / 4 * 4;
-    const int HOLD = TAPS <= 16 ? (8 + TAPS - 1 + 3) / 4 * 4 : 4;
+    const int HOLD = TAPS <= 16 ? (4 + TAPS - 1 + 3) / 4 * 4 : 4;
     const int ALL_ROWS = (ROWS + CHUNK - 1) / CHUNK * CHUNK;
     __shared__ __align__(16) float sx[CHUNK][WIDTH + 4], sw[CHUNK][TAPS][TO];
     const int tiles_t = (PLACES + TT - 1) / TT, tiles_o = (OUTS + TO - 1) / TO;
@@ -36,7 +37,7 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
     const float *from = x + (long long)(trial * GROUPS + group) * ROWS * TIME;
     const float *weight = w + (group * tiles_o + to) * ALL_ROWS * TAPS * TO;
     int tg = threadIdx.x % TG, og = threadIdx.x / TG;
-    float sum[RO][8] = {};
+    float sum[RO][Q][4] = {};
     for (int c0 = 0; c0 < ROWS; c0 += CHUNK) {
         for (int i = threadIdx.x; i < CHUNK * WIDTH; i += THREADS) {
             int c = i / WIDTH, t = t0 + i % WIDTH - LEFT;
@@ -53,12 +54,14 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
 #pragma unroll 1
         for (int c = 0; c < CHUNK; c++) {
             if (TAPS <= 16) {
-                float hold[HOLD];
+                float hold[Q][HOLD];
 #pragma unroll
-                for (int j = 0; j < HOLD; j += 4) {
-                    float4 v = *(float4 *)&sx[c][tg * 8 + j];
-                    hold[j] = v.x, hold[j + 1] = v.y, hold[j + 2] = v.z, hold[j + 3] = v.w;
-                }
+                for (int q = 0; q < Q; q++)
+#pragma unroll
+                    for (int j = 0; j < HOLD; j += 4) {
+                        float4 v = *(float4 *)&sx[c][(q * TG + tg) * 4 + j];
+                        hold[q][j] = v.x, hold[q][j + 1] = v.y, hold[q][j + 2] = v.z, hold[q][j + 3] = v.w;
+                    }
 #pragma unroll
                 for (int k = 0; k < TAPS; k++) {
                     float f[RO];
@@ -72,7 +75,10 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
 #pragma unroll
                     for (int u = 0; u < RO; u++)
 #pragma unroll
-                        for (int j = 0; j < 8; j++) sum[u][j] += f[u] * hold[j + (TAPS <= 16 ? k : 0)];
+                        for (int q = 0; q < Q; q++)
+#pragma unroll
+                            for (int j = 0; j < 4; j++)
+                                sum[u][q][j] += f[u] * hold[q][TAPS <= 16 ? j + k : j];
                 }
             } else {
                 for (int k = 0; k < TAPS; k++)
@@ -80,7 +86,9 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
                     for (int u = 0; u < RO; u++) {
                         float f = sw[c][k][og * RO + u];
 #pragma unroll
-                        for (int j = 0; j < 8; j++) sum[u][j] += f * sx[c][tg * 8 + j + k];
+                        for (int q = 0; q < Q; q++)
+#pragma unroll
+                            for (int j = 0; j < 4; j++) sum[u][q][j] += f * sx[c][(q * TG + tg) * 4 + j + k];
                     }
             }
         }
@@ -93,10 +101,12 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
         float start = bias ? bias[group * OUTS + o] : 0.0f;
         float *to = out + ((long long)(trial * GROUPS + group) * OUTS + o) * PLACES;
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            int t = t0 + tg * 8 + j;
-            if (t < PLACES) to[t] = sum[u][j] + start;
-        }
+        for (int q = 0; q < Q; q++)
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                int t = t0 + (q * TG + tg) * 4 + j;
+                if (t < PLACES) to[t] = sum[u][q][j] + start;
+            }
     }
 }
 
