@@ -271,9 +271,8 @@ impl Filter {
 
 /// How a GPU's blocks divide a convolution.
 struct Blocks {
-    /// Outputs that a thread makes, and how many times four places of them.
+    /// Outputs of 8 places that a thread makes.
     each: usize,
-    fours: usize,
     /// Threads of a block over outputs, and over places.
     over_outputs: usize,
     over_places: usize,
@@ -281,25 +280,18 @@ struct Blocks {
     chunk: usize,
 }
 
-fn env(which: usize, usual: usize) -> usize {
-    let text = std::env::var("PTSM_CONV").unwrap_or_default();
-    text.split(',').nth(which).and_then(|t| t.parse().ok()).unwrap_or(usual)
-}
-
 impl Filter {
     fn blocks(&self) -> Blocks {
         let Filter { rows, outputs, taps, places, .. } = *self;
         let each = if outputs >= 3 { 4 } else { outputs };
         let all = outputs.div_ceil(each);
-        // Weights that are read once serve all places of a thread.
-        let fours = if all >= 8 && places > 128 { env(0, 4) } else { 2 };
-        let most = if all >= 8 { env(1, 64) * fours } else { 512 };
-        let over_places = places.div_ceil(places.div_ceil(most)).div_ceil(4 * fours);
+        let most = if all >= 8 { 128 } else { 512 };
+        let over_places = places.div_ceil(places.div_ceil(most)).div_ceil(8);
         let most = (256 / over_places).clamp(1, 32);
         let over_outputs = all.div_ceil(all.div_ceil(most));
         // Rows that fit 40 KiB of a block's memory together with their weights.
-        let row = over_places * 4 * fours + taps + 8 + taps * each * over_outputs;
-        Blocks { each, fours, over_outputs, over_places, chunk: (10_240 / row).clamp(1, 8).min(rows) }
+        let row = over_places * 8 + taps + 8 + taps * each * over_outputs;
+        Blocks { each, over_outputs, over_places, chunk: (10_240 / row).clamp(1, 8).min(rows) }
     }
 
     /// Numbers of the weights as the blocks read them.
@@ -322,21 +314,17 @@ impl Filter {
             return self.tensor(at, operand, &tiles, backwards);
         }
         let Filter { batch, groups, rows, outputs, taps, left, time, places, .. } = *self;
-        let Blocks { each, fours, over_outputs, over_places, chunk } = self.blocks();
+        let Blocks { each, over_outputs, over_places, chunk } = self.blocks();
         let (tile, all_rows, n) = (each * over_outputs, rows.next_multiple_of(chunk), self.cuda_weights());
         let tiles = outputs.div_ceil(tile);
         let sizes = format!("{n}, {rows}, {all_rows}, {outputs}, {tiles}, {tile}, {taps}, {backwards}");
         at.aside(n, n, format!("conv_weights(at, {}, {}, {sizes})", at.inputs[1], at.work));
         let sizes = format!(
-            "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {each}, {over_outputs}, {over_places}, {fours}, {chunk}"
+            "{groups}, {rows}, {outputs}, {taps}, {left}, {time}, {places}, {each}, {over_outputs}, {over_places}, {chunk}"
         );
         let bias = at.inputs.get(2).map_or("nullptr", |bias| bias);
         let call = format!("conv<{sizes}>({}, {}, {bias}, {})", at.inputs[0], at.work, at.out);
-        at.grid(
-            batch * groups * tiles * places.div_ceil(over_places * 4 * fours),
-            over_outputs * over_places,
-            call,
-        );
+        at.grid(batch * groups * tiles * places.div_ceil(over_places * 8), over_outputs * over_places, call);
     }
 
     /// Rows that a thread takes of the weight gradient.

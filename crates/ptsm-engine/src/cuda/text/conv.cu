@@ -18,12 +18,12 @@ FUNCTION conv_weights(At at, const float *w, float *out, int n, int rows, int al
     }
 }
 
-// A signal [B, G * ROWS, TIME], LEFT zeros before it, filtered to [B, G * OUTS, PLACES]. A block makes OG * RO outputs of TG * Q * 4 places
-// of one trial; a thread RO outputs of Q times 4 places, whose samples it holds in registers for all taps. The fours of a thread are TG * 4
+// A signal [B, G * ROWS, TIME], LEFT zeros before it, filtered to [B, G * OUTS, PLACES]. A block makes OG * RO outputs of TG * 8 places
+// of one trial; a thread RO outputs of two times 4 places, whose samples it holds in registers for all taps. The fours of a thread are TG * 4
 // places apart, so that neighbouring threads read neighbouring samples.
-template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, int RO, int OG, int TG, int Q, int CHUNK>
+template <int GROUPS, int ROWS, int OUTS, int TAPS, int LEFT, int TIME, int PLACES, int RO, int OG, int TG, int CHUNK>
 FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
-    const int TO = RO * OG, TT = 4 * Q * TG, THREADS = OG * TG;
+    const int Q = 2, TO = RO * OG, TT = 4 * Q * TG, THREADS = OG * TG;
     const int WIDTH = (TT + TAPS - 1 + 3) / 4 * 4;
     const int HOLD = TAPS <= 16 ? (4 + TAPS - 1 + 3) / 4 * 4 : 4;
     const int ALL_ROWS = (ROWS + CHUNK - 1) / CHUNK * CHUNK;
