@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
-use crate::csp_lda::{CspLda, FittedCspLda};
+use crate::classic::decoder::{Classic, FittedClassic};
+use crate::csp_lda::CspLda;
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::file::Card;
 use crate::network::Model;
 use crate::ptsm::{Pool, Ptsm};
-use crate::settings::{merge, nearest};
+use crate::settings::{from_value, merge, nearest, to_value};
 use crate::training::Training;
 
 /// A decoder by name.
@@ -41,8 +42,23 @@ pub struct Method {
 enum Kind {
     /// A network of this name, with its settings for a layout.
     Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
-    /// CSP and LDA.
-    CspLda,
+    /// A classic method: its settings for a layout, and what is made of settings.
+    Classic {
+        defaults: fn(&Layout) -> Result<Value>,
+        build: fn(Value) -> Result<Box<dyn Decoder>>,
+        load: fn(&Path, &Card, &Device) -> Result<Box<dyn Fitted>>,
+    },
+}
+
+const fn classic<C: Classic>() -> Kind {
+    Kind::Classic {
+        defaults: |layout| to_value(&C::defaults(layout)),
+        build: |settings| Ok(Box::new(from_value::<C>(settings)?)),
+        load: |path, card, device| {
+            let settings = from_value::<C>(card.settings.clone())?;
+            Ok(Box::new(FittedClassic::load(path, settings, &card.layout, device)?))
+        },
+    }
 }
 
 /// Every decoder, in the order users see them.
@@ -90,7 +106,7 @@ pub const METHODS: &[Method] = &[
         doi: "10.1109/MSP.2008.4408441",
         target_access: TargetAccess::Nothing,
         adapts: false,
-        kind: Kind::CspLda,
+        kind: classic::<CspLda>(),
     },
 ];
 
@@ -107,10 +123,7 @@ impl Method {
     pub fn defaults(&self, layout: &Layout) -> Result<Value> {
         match &self.kind {
             Kind::Deep { defaults, .. } => defaults(layout).settings(),
-            Kind::CspLda => {
-                let filters = CspLda::default().filters.min(layout.channels.len());
-                crate::settings::to_value(&CspLda { filters, ..CspLda::default() })
-            }
+            Kind::Classic { defaults, .. } => defaults(layout),
         }
     }
 
@@ -121,10 +134,10 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        Ok(match &self.kind {
-            Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
-            Kind::CspLda => Box::new(crate::settings::from_value::<CspLda>(settings)?),
-        })
+        match &self.kind {
+            Kind::Deep { network, .. } => Ok(Box::new(Deep::from_settings(network, settings)?)),
+            Kind::Classic { build, .. } => build(settings),
+        }
     }
 
     /// A fitted decoder from its file.
@@ -135,16 +148,13 @@ impl Method {
         subjects: usize,
         device: &Device,
     ) -> Result<Box<dyn Fitted>> {
-        Ok(match &self.kind {
+        match &self.kind {
             Kind::Deep { network, .. } => {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
-                Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?)
+                Ok(Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?))
             }
-            Kind::CspLda => {
-                let settings = crate::settings::from_value(card.settings.clone())?;
-                Box::new(FittedCspLda::load(path, settings, &card.layout)?)
-            }
-        })
+            Kind::Classic { load, .. } => load(path, card, device),
+        }
     }
 }
 

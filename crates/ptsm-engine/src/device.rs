@@ -12,6 +12,16 @@ pub enum Device {
     Cuda(Cuda),
 }
 
+impl Device {
+    /// Runs `body` on the processor's threads; beside a GPU, on all cores.
+    pub fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Device::Cpu(cpu) => cpu.enter(body),
+            Device::Cuda(_) => body(),
+        }
+    }
+}
+
 impl From<&Cpu> for Device {
     fn from(cpu: &Cpu) -> Device {
         Device::Cpu(cpu.clone())

@@ -9,7 +9,8 @@ use nalgebra::{DMatrix, DVector};
 use ptsm_signal::covariance::{Estimator, estimate};
 use serde::{Deserialize, Serialize};
 
-use super::linear::{RANK_TOLERANCE, class_counts, eigen};
+use super::linear::{RANK_TOLERANCE, class_counts, eigen, softmax};
+use super::matrices::{Matrices, Named, column};
 use crate::error::{Error, Result};
 
 /// How the covariance inside a class is pulled towards `mu I`, mu being its mean variance.
@@ -74,11 +75,18 @@ impl Lda {
 
     /// The probability of every class, `[K]`.
     pub fn probabilities(&self, features: &[f64]) -> Result<DVector<f64>> {
-        let discriminants = self.discriminants(features)?;
-        let largest = discriminants.max();
-        let raised = discriminants.map(|d| (d - largest).exp());
-        let sum = raised.sum();
-        Ok(raised / sum)
+        Ok(softmax(self.discriminants(features)?))
+    }
+
+    /// What goes into a file.
+    pub(crate) fn matrices(&self) -> Named {
+        vec![("lda.weights", self.weights.clone()), ("lda.biases", column(&self.biases))]
+    }
+
+    /// From a file, for so many classes and features.
+    pub(crate) fn restore(file: &Matrices, classes: usize, features: usize) -> Result<Lda> {
+        let weights = file.sized("lda.weights", classes, features)?;
+        Ok(Lda { weights, biases: file.vector("lda.biases", classes)? })
     }
 }
 

@@ -33,6 +33,14 @@ pub(super) fn eigen(matrix: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, 
     Ok((values, found.eigenvectors.select_columns(&order)))
 }
 
+/// Numbers as probabilities: raised, then divided by their sum.
+pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
+    let largest = values.max();
+    let raised = values.map(|v| (v - largest).exp());
+    let sum = raised.sum();
+    raised / sum
+}
+
 /// Number of examples of each class; refuses labels that are no class, classes without examples and lists of unequal length.
 pub(super) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
     if classes < 2 {
