@@ -9,6 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use ptsm_signal::covariance::{Estimator, estimate};
 use serde::{Deserialize, Serialize};
 
+use super::cholesky::Cholesky;
 use super::linear::{RANK_TOLERANCE, class_counts, eigen, softmax};
 use super::matrices::{Matrices, Named, column};
 use crate::error::{Error, Result};
@@ -115,6 +116,9 @@ fn class_covariance(mut own: DMatrix<f64>, shrinkage: Shrinkage) -> DMatrix<f64>
     }
 }
 
+/// The least pivot of factors that have certainly lost no rank.
+const CERTAIN: f64 = 1e-2;
+
 /// The inverse through correlations, so that features of different size do no harm.
 fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let what = "the covariance inside the classes";
@@ -122,8 +126,13 @@ fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     if let Some(feature) = inside.diagonal().iter().position(|&v| v == 0.0) {
         return Err(Error::trials(format!("feature {feature} does not vary inside any class"), hint));
     }
-    let scale = DMatrix::from_diagonal(&inside.diagonal().map(|v| 1.0 / v.sqrt()));
-    let (values, vectors) = eigen(&(&scale * inside * &scale), what)?;
+    let sizes = inside.diagonal().map(|v| 1.0 / v.sqrt());
+    let correlations = inside.component_mul(&(&sizes * sizes.transpose()));
+    // Far from losing rank the factors are good enough, and much faster with many features.
+    if let Some(factors) = Cholesky::new(correlations.clone()).filter(|f| f.least_pivot() > CERTAIN) {
+        return Ok(factors.inverse().component_mul(&(&sizes * sizes.transpose())));
+    }
+    let (values, vectors) = eigen(&correlations, what)?;
     let floor = RANK_TOLERANCE * values.max();
     let rank = values.iter().filter(|&&v| v > floor).count();
     if rank < values.len() {
@@ -133,7 +142,8 @@ fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
             hint,
         ));
     }
-    let half = scale * vectors * DMatrix::from_diagonal(&values.map(|v| 1.0 / v.sqrt()));
+    let half =
+        DMatrix::from_diagonal(&sizes) * vectors * DMatrix::from_diagonal(&values.map(|v| 1.0 / v.sqrt()));
     Ok(&half * half.transpose())
 }
 
