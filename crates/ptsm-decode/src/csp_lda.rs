@@ -79,6 +79,10 @@ impl Classic for CspLda {
         CspLda { filters: plain.filters.min(layout.channels.len()), ..plain }
     }
 
+    fn check(&self) -> Result<()> {
+        self.shrinkage.check()
+    }
+
     fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
         let (train, layout) = (lesson.train(), lesson.train().layout());
         let band = self.band(layout)?;

@@ -15,11 +15,17 @@ use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
 use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
+use crate::fbcsp_lda::FbcspLda;
 use crate::file::Card;
+use crate::mdm::Mdm;
 use crate::network::Model;
 use crate::ptsm::{Pool, Ptsm};
+use crate::sblest::Sblest;
 use crate::settings::{from_value, merge, nearest, to_value};
+use crate::slda_erp::SldaErp;
 use crate::training::Training;
+use crate::ts_lr::TsLr;
+use crate::xdawn_ts::XdawnTs;
 
 /// A decoder by name.
 pub struct Method {
@@ -50,12 +56,18 @@ enum Kind {
     },
 }
 
+fn checked<C: Classic>(settings: Value) -> Result<C> {
+    let settings = from_value::<C>(settings)?;
+    settings.check()?;
+    Ok(settings)
+}
+
 const fn classic<C: Classic>() -> Kind {
     Kind::Classic {
         defaults: |layout| to_value(&C::defaults(layout)),
-        build: |settings| Ok(Box::new(from_value::<C>(settings)?)),
+        build: |settings| Ok(Box::new(checked::<C>(settings)?)),
         load: |path, card, device| {
-            let settings = from_value::<C>(card.settings.clone())?;
+            let settings = checked::<C>(card.settings.clone())?;
             Ok(Box::new(FittedClassic::load(path, settings, &card.layout, device)?))
         },
     }
@@ -107,6 +119,60 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: classic::<CspLda>(),
+    },
+    Method {
+        name: "fbcsp-lda",
+        about: "the same in several bands, the most informative features kept",
+        paper: "Ang et al. 2012",
+        doi: "10.3389/fnins.2012.00039",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<FbcspLda>(),
+    },
+    Method {
+        name: "mdm",
+        about: "the nearest class mean among covariances, on their curved space",
+        paper: "Barachant et al. 2012",
+        doi: "10.1109/TBME.2011.2172210",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<Mdm>(),
+    },
+    Method {
+        name: "ts-lr",
+        about: "covariances in their tangent space, logistic regression",
+        paper: "Barachant et al. 2013",
+        doi: "10.1016/j.neucom.2012.12.039",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<TsLr>(),
+    },
+    Method {
+        name: "xdawn-ts",
+        about: "for responses to events: covariances with the classes' mean responses, tangent space",
+        paper: "Rivet et al. 2009; Barachant & Congedo 2014",
+        doi: "10.1109/TBME.2009.2012869",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<XdawnTs>(),
+    },
+    Method {
+        name: "slda-erp",
+        about: "for responses to events: means of time bins, linear discriminant with shrinkage",
+        paper: "Blankertz et al. 2011",
+        doi: "10.1016/j.neuroimage.2010.06.048",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<SldaErp>(),
+    },
+    Method {
+        name: "sblest",
+        about: "filters and classifier together by sparse Bayesian learning on covariances",
+        paper: "Wang et al. 2023",
+        doi: "10.1109/TPAMI.2023.3299568",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<Sblest>(),
     },
 ];
 

@@ -22,6 +22,11 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
     /// The settings for trials when nobody changes them.
     fn defaults(layout: &Layout) -> Self;
 
+    /// Refuses settings that no trials can make good.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Learns from people.
     fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Self::Learnt>;
 

@@ -27,6 +27,18 @@ pub enum Shrinkage {
     Auto,
 }
 
+impl Shrinkage {
+    /// Refuses a weight that is none.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Shrinkage::Fixed(weight) if !(0.0..=1.0).contains(&weight) => {
+                Err(Error::Configuration(format!("a shrinkage of {weight} is not between 0 and 1")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A linear classifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lda {
@@ -39,11 +51,7 @@ pub struct Lda {
 impl Lda {
     /// Learns from features `[n, F]`, an example a row.
     pub fn fit(features: &DMatrix<f64>, labels: &[u32], classes: usize, shrinkage: Shrinkage) -> Result<Lda> {
-        if let Shrinkage::Fixed(weight) = shrinkage
-            && !(0.0..=1.0).contains(&weight)
-        {
-            return Err(Error::Configuration(format!("a shrinkage of {weight} is not between 0 and 1")));
-        }
+        shrinkage.check()?;
         let counts = class_counts(features.nrows(), labels, classes)?;
         if features.ncols() == 0 {
             return Err(Error::Configuration("there is no feature to learn from".into()));

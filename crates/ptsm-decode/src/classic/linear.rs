@@ -93,7 +93,7 @@ pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
 }
 
 /// Number of examples of each class; refuses labels that are no class, classes without examples and lists of unequal length.
-pub(super) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
+pub(crate) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
     if classes < 2 {
         return Err(Error::Configuration(format!(
             "{classes} classes cannot be told apart; two are the least"

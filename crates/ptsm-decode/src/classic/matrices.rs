@@ -17,6 +17,11 @@ pub(crate) fn column(vector: &DVector<f64>) -> DMatrix<f64> {
     DMatrix::from_column_slice(vector.len(), 1, vector.as_slice())
 }
 
+/// Matrices of equal width below each other.
+pub(crate) fn stacked<'a>(matrices: impl Iterator<Item = &'a DMatrix<f64>>) -> DMatrix<f64> {
+    DMatrix::from_rows(&matrices.flat_map(|matrix| matrix.row_iter()).collect::<Vec<_>>())
+}
+
 /// Writes matrices with a header: rows first on disk, columns first in memory.
 pub(crate) fn write(path: &Path, header: HashMap<String, String>, matrices: &Named) -> Result<()> {
     let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));

@@ -6,17 +6,19 @@
 
 pub(crate) mod band;
 mod bins;
+pub(crate) mod calibration;
 mod cholesky;
 mod csp;
 pub(crate) mod decoder;
 #[cfg(test)]
-mod golden;
+pub(crate) mod golden;
 mod information;
 mod lda;
 pub(crate) mod linear;
 mod logistic;
 pub(crate) mod matrices;
 mod sparse;
+mod tangent;
 mod xdawn;
 
 pub use bins::Bins;
@@ -25,4 +27,5 @@ pub use information::mutual_information;
 pub use lda::{Lda, Shrinkage};
 pub use logistic::{Logistic, Regularised};
 pub use sparse::{Evidence, Sparse, SparseFeatures, Step, Target, normalised};
+pub use tangent::Tangent;
 pub use xdawn::{Moments, Xdawn};

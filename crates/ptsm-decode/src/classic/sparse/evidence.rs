@@ -319,7 +319,7 @@ mod tests {
     /// Vectors of the training and the test trials.
     fn vectors(taps: usize, delay: usize) -> (DMatrix<f64>, DMatrix<f64>) {
         let train = moments(&train_trials(), taps, delay);
-        let features = SparseFeatures::fit(&train, taps, delay).unwrap();
+        let features = SparseFeatures::fit(&train.iter().collect::<Vec<_>>(), taps, delay).unwrap();
         let all = |moments: &[DMatrix<f64>]| {
             rows(&moments.iter().map(|m| features.vector(m).unwrap()).collect::<Vec<_>>())
         };
@@ -453,7 +453,7 @@ mod tests {
             .map(|x| order.iter().flat_map(|&c| x[60 * c..60 * (c + 1)].to_vec()).collect())
             .collect();
         let moments = moments(&turned, 1, 0);
-        let features = SparseFeatures::fit(&moments, 1, 0).unwrap();
+        let features = SparseFeatures::fit(&moments.iter().collect::<Vec<_>>(), 1, 0).unwrap();
         let train = rows(&moments.iter().map(|m| features.vector(m).unwrap()).collect::<Vec<_>>());
         let steps = all_steps(&Evidence::new(train, 3).unwrap(), labels(12));
         let found = &steps.last().unwrap().weights;

@@ -43,8 +43,13 @@ pub fn normalised(signal: &[f64], channels: usize, taps: usize, delay: usize) ->
 impl SparseFeatures {
     /// Whitens by the mean of what [`normalised`] gives. A mean that has lost rank, as an average reference leaves it, is
     /// taken on the directions that are left.
-    pub fn fit(moments: &[DMatrix<f64>], taps: usize, delay: usize) -> Result<SparseFeatures> {
-        let mean = spd::mean_euclid(moments)?;
+    pub fn fit(moments: &[&DMatrix<f64>], taps: usize, delay: usize) -> Result<SparseFeatures> {
+        let Some(first) = moments.first() else {
+            return Err(Error::Configuration("there is no trial to learn from".into()));
+        };
+        let mut mean = DMatrix::zeros(first.nrows(), first.ncols());
+        moments.iter().for_each(|moment| mean += *moment);
+        mean /= moments.len() as f64;
         let (values, vectors) = eigen(&mean, "the mean covariance")?;
         let floor = RANK_TOLERANCE * values.max();
         let lost = values.iter().filter(|&&v| v <= floor).count();
@@ -95,7 +100,7 @@ mod tests {
         let first: Vec<f64> = mean.row(0).iter().copied().collect();
         close(&first, &[0.3667333393, 0.002490427126, -0.01530633345], 1e-9);
         close(&[mean.trace()], &[1.0], 1e-14);
-        let features = SparseFeatures::fit(&plain, 1, 0).unwrap();
+        let features = SparseFeatures::fit(&plain.iter().collect::<Vec<_>>(), 1, 0).unwrap();
         let vector = features.vector(&plain[0]).unwrap();
         let half = 0.5f64.sqrt();
         close(
@@ -114,7 +119,7 @@ mod tests {
     fn the_whitened_mean_is_the_identity() {
         for (taps, delay) in [(1, 0), (2, 1), (3, 2)] {
             let all = moments(&train_trials(), taps, delay);
-            let features = SparseFeatures::fit(&all, taps, delay).unwrap();
+            let features = SparseFeatures::fit(&all.iter().collect::<Vec<_>>(), taps, delay).unwrap();
             let mean = spd::mean_euclid(&all).unwrap();
             let white = features.whitening.transpose() * mean * &features.whitening;
             close(white.as_slice(), DMatrix::identity(3 * taps, 3 * taps).as_slice(), 1e-11);
@@ -145,7 +150,7 @@ mod tests {
             })
             .collect();
         let all = moments(&referenced, 1, 0);
-        let features = SparseFeatures::fit(&all, 1, 0).unwrap();
+        let features = SparseFeatures::fit(&all.iter().collect::<Vec<_>>(), 1, 0).unwrap();
         assert_eq!((features.size(), features.length()), (2, 3));
         assert!(features.vector(&all[0]).unwrap().iter().all(|v| v.is_finite()));
     }
@@ -155,9 +160,10 @@ mod tests {
         assert!(normalised(&[0.0; 30], 3, 1, 0).is_err());
         // A delay beyond the trial leaves nothing of the second copy.
         let all: Vec<_> = train_trials().iter().map(|x| normalised(x, 3, 2, 1000).unwrap()).collect();
-        assert_eq!(SparseFeatures::fit(&all, 2, 1000).unwrap().size(), 3);
+        assert_eq!(SparseFeatures::fit(&all.iter().collect::<Vec<_>>(), 2, 1000).unwrap().size(), 3);
         assert!(SparseFeatures::fit(&[], 1, 0).is_err());
-        let features = SparseFeatures::fit(&moments(&train_trials(), 1, 0), 1, 0).unwrap();
+        let features =
+            SparseFeatures::fit(&moments(&train_trials(), 1, 0).iter().collect::<Vec<_>>(), 1, 0).unwrap();
         assert!(features.vector(&all[0]).unwrap_err().to_string().contains("3 rows"));
     }
 }
