@@ -113,9 +113,11 @@ impl Classic for CspLda {
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
-        let filters = file.wide("csp.filters", layout.channels.len())?;
+        let (channels, classes) = (layout.channels.len(), layout.classes.len());
+        let turns = if classes == 2 { 1 } else { classes };
+        let filters = file.sized("csp.filters", turns * self.filters, channels)?;
         let eigenvalues = file.vector("csp.eigenvalues", filters.nrows())?;
-        let lda = Lda::restore(file, layout.classes.len(), filters.nrows())?;
+        let lda = Lda::restore(file, classes, filters.nrows())?;
         Ok(Learnt { band: self.band(layout)?, csp: Csp { filters, eigenvalues }, lda })
     }
 }

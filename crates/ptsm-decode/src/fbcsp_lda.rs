@@ -175,7 +175,9 @@ impl Classic for FbcspLda {
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
-        let filters = file.wide("csp.filters", layout.channels.len())?;
+        let (channels, classes) = (layout.channels.len(), layout.classes.len());
+        let all = self.bands_hz.len() * self.filters * if classes == 2 { 1 } else { classes };
+        let filters = file.sized("csp.filters", self.features.min(all), channels)?;
         let eigenvalues = file.vector("csp.eigenvalues", filters.nrows())?;
         let places = file.vector("csp.bands", filters.nrows())?;
         let bands = self.bands(layout)?;
@@ -189,7 +191,7 @@ impl Classic for FbcspLda {
             Part { band, csp }
         };
         let parts = bands.into_iter().enumerate().map(part).collect();
-        Ok(Learnt { parts, lda: Lda::restore(file, layout.classes.len(), filters.nrows())? })
+        Ok(Learnt { parts, lda: Lda::restore(file, classes, filters.nrows())? })
     }
 }
 

@@ -155,10 +155,11 @@ impl Classic for XdawnTs {
     }
 
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
-        let filters = file.wide("xdawn.filters", layout.channels.len())?;
+        let (channels, classes) = (layout.channels.len(), layout.classes.len());
+        let filters = file.sized("xdawn.filters", classes * self.filters, channels)?;
         let templates = file.sized("xdawn.templates", filters.nrows(), layout.samples)?;
         let xdawn = Xdawn { filters, templates };
-        let tangent = Tangent::restore(file, layout.classes.len(), xdawn.rows(self.filter_trials))?;
+        let tangent = Tangent::restore(file, classes, xdawn.rows(self.filter_trials))?;
         Ok(Learnt { band: self.band(layout)?, xdawn, tangent })
     }
 }

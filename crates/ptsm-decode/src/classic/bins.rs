@@ -7,18 +7,18 @@ use crate::error::{Error, Result};
 /// Windows of a trial, in samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
-    first: usize,
-    each: usize,
-    count: usize,
+    /// Where each begins, and the last ends.
+    edges: Vec<usize>,
 }
 
 impl Bins {
-    /// Windows of `bin_s` seconds one after the other, between two moments after the cue; what does not fill a window is left out.
+    /// Windows of `bin_s` seconds one after the other, between two moments after the cue; what does not fill a window is left out. Where
+    /// a window is not a whole number of samples, some have one more than others.
     pub fn new(layout: &Layout, from_s: Option<f64>, to_s: Option<f64>, bin_s: f64) -> Result<Bins> {
         let end_s = layout.start_s + layout.samples as f64 / layout.rate_hz;
         let (from_s, to_s) = (from_s.unwrap_or(layout.start_s), to_s.unwrap_or(end_s));
         let sample = |s: f64| ((s - layout.start_s) * layout.rate_hz).round();
-        let (first, last, each) = (sample(from_s), sample(to_s), (bin_s * layout.rate_hz).round());
+        let (first, last, each) = (sample(from_s), sample(to_s), bin_s * layout.rate_hz);
         if !(0.0 <= first && first < last && last <= layout.samples as f64) {
             return Err(Error::Configuration(format!(
                 "features from {from_s} s to {to_s} s do not lie in trials from {} s to {end_s} s after the cue",
@@ -32,21 +32,22 @@ impl Bins {
                 to_s - from_s
             )));
         }
-        let (first, last, each) = (first as usize, last as usize, each as usize);
-        Ok(Bins { first, each, count: (last - first) / each })
+        // Rounding must not lose the last one.
+        let count = ((last - first) / each + 1e-9).floor() as usize;
+        Ok(Bins { edges: (0..=count).map(|k| (first + k as f64 * each).round() as usize).collect() })
     }
 
     /// Number of features: bins of all channels.
     pub fn length(&self, channels: usize) -> usize {
-        channels * self.count
+        channels * (self.edges.len() - 1)
     }
 
     /// The mean of each channel in each bin, `[C, bins]`, from a trial `[C, T]`.
     pub fn features<S: Copy + Into<f64>>(&self, signal: &[S], channels: usize) -> Vec<f64> {
-        let mean = |bin: &[S]| bin.iter().map(|&v| v.into()).sum::<f64>() / self.each as f64;
+        let mean = |bin: &[S]| bin.iter().map(|&v| v.into()).sum::<f64>() / bin.len() as f64;
         signal
             .chunks_exact(signal.len() / channels)
-            .flat_map(|row| row[self.first..][..self.count * self.each].chunks_exact(self.each).map(mean))
+            .flat_map(|row| self.edges.windows(2).map(move |edge| mean(&row[edge[0]..edge[1]])))
             .collect()
     }
 }
@@ -68,6 +69,8 @@ mod tests {
         let all = Bins::new(&layout(), None, None, 0.3).unwrap();
         assert_eq!(all.features(&signal, 2), [1.0, 4.0, 7.0, 11.0, 14.0, 17.0]);
         assert_eq!(all.length(2), 6);
+        let odd = Bins::new(&layout(), None, None, 0.25).unwrap();
+        assert_eq!(odd.features(&signal, 2), [1.0, 3.5, 6.0, 8.5, 11.0, 13.5, 16.0, 18.5]);
         let after = Bins::new(&layout(), Some(0.0), Some(0.4), 0.2).unwrap();
         assert_eq!(after.features(&signal, 2), [2.5, 4.5, 12.5, 14.5]);
     }

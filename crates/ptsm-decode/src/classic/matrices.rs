@@ -76,16 +76,6 @@ impl Matrices {
         Ok(matrix)
     }
 
-    /// A matrix of so many columns.
-    pub(crate) fn wide(&self, name: &str, columns: usize) -> Result<DMatrix<f64>> {
-        let matrix = self.any(name)?;
-        if matrix.ncols() != columns || matrix.nrows() == 0 {
-            let (r, c) = matrix.shape();
-            return Err(self.wrong(format!("tensor `{name}` is {r} x {c}, {columns} columns are needed")));
-        }
-        Ok(matrix)
-    }
-
     /// A vector, which is a matrix of one column.
     pub(crate) fn vector(&self, name: &str, length: usize) -> Result<DVector<f64>> {
         Ok(DVector::from_column_slice(self.sized(name, length, 1)?.as_slice()))
