@@ -245,7 +245,9 @@ fn classic_decoders_have_the_numbers_they_state() {
         other => panic!("{other} is not stated here"),
     };
     for method in classic() {
-        let fits = fit(method, &trials, set([1]), &[1], 0);
+        // So few trials of so many channels can be told apart without noise, which takes all steps there are.
+        let changes = if method.name == "sblest" { json!({ "steps": 3 }) } else { json!({}) };
+        let fits = fit_with(&changes, method, &trials, set([1]), &[1], None, &mut Unwatched).unwrap();
         assert_eq!(fits[0].fitted.parameters(), stated(method.name), "{}", method.name);
     }
 }

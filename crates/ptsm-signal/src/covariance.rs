@@ -1,6 +1,7 @@
 //! How the channels of one trial vary together, C x C, in double precision.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut, Dyn};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How a covariance is estimated from few samples.
@@ -25,7 +26,7 @@ pub enum Estimator {
 pub fn estimate<S: Copy + Into<f64>>(signal: &[S], channels: usize, estimator: Estimator) -> DMatrix<f64> {
     let mut columns = columns(signal, channels);
     for mut channel in columns.column_iter_mut() {
-        let mean = channel.mean();
+        let mean = mean(channel.as_slice());
         channel.add_scalar_mut(-mean);
     }
     let plain = moment(&columns);
@@ -45,15 +46,63 @@ pub fn second_moment<S: Copy + Into<f64>>(signal: &[S], channels: usize) -> DMat
     moment(&columns(signal, channels))
 }
 
+/// The mean, from several sums at once: one sum waits for itself.
+fn mean(values: &[f64]) -> f64 {
+    let (whole, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for values in whole {
+        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter().chain(rest).sum::<f64>() / values.len().max(1) as f64
+}
+
 /// The signal as T x C, so that a channel is a column.
 fn columns<S: Copy + Into<f64>>(signal: &[S], channels: usize) -> DMatrix<f64> {
     let samples = signal.len().checked_div(channels).unwrap_or(0);
-    DMatrix::from_iterator(samples, channels, signal.iter().map(|&s| s.into()).take(samples * channels))
+    DMatrix::from_vec(samples, channels, signal[..samples * channels].iter().map(|&s| s.into()).collect())
 }
 
+/// Columns of the product that are made together.
+const BLOCK: usize = 32;
+/// Channels from which on several threads are worth it.
+const MANY: usize = 256;
+
+/// `columns^T columns / T`. What is above the diagonal is a copy of what is below.
 fn moment(columns: &DMatrix<f64>) -> DMatrix<f64> {
-    let samples = columns.nrows().max(1) as f64;
-    columns.transpose() * columns / samples
+    let (samples, channels) = columns.shape();
+    let mut product = DMatrix::zeros(channels, channels);
+    if samples == 0 || channels == 0 {
+        return product;
+    }
+    // The transposed without a copy: a row there is a column here.
+    let sizes = (Dyn(channels), Dyn(samples));
+    let across = DMatrixView::from_slice_with_strides_generic(
+        columns.as_slice(),
+        sizes.0,
+        sizes.1,
+        Dyn(samples),
+        Dyn(1),
+    );
+    let block = |(i, some): (usize, &mut [f64])| {
+        let (start, width) = (i * BLOCK, some.len() / channels);
+        let mut some = DMatrixViewMut::from_slice_generic(some, Dyn(channels), Dyn(width));
+        let rows = channels - start;
+        let share = 1.0 / samples as f64;
+        some.rows_mut(start, rows).gemm(
+            share,
+            &across.rows(start, rows),
+            &columns.columns(start, width),
+            0.0,
+        );
+    };
+    let blocks = product.as_mut_slice();
+    if channels < MANY {
+        blocks.chunks_mut(BLOCK * channels).enumerate().for_each(block);
+    } else {
+        blocks.par_chunks_mut(BLOCK * channels).enumerate().for_each(block);
+    }
+    product.fill_upper_triangle_with_lower_triangle();
+    product
 }
 
 /// Weight of the target `mu I`, scikit-learn's `oas`.

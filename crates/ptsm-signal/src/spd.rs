@@ -137,7 +137,8 @@ fn apply_values(matrix: &DMatrix<f64>, function: impl Fn(f64) -> f64) -> Result<
     check(matrix)?;
     // Nalgebra bounds the steps only with vectors; entries of at most 1 cannot overflow on the way, and then few are needed.
     let largest = matrix.amax();
-    let values = if largest > 0.0 { (matrix / largest).symmetric_eigenvalues() * largest } else { matrix.diagonal() };
+    let values =
+        if largest > 0.0 { (matrix / largest).symmetric_eigenvalues() * largest } else { matrix.diagonal() };
     floor(&values, Need::FullRank)?;
     Ok(values.map(function))
 }

@@ -1,7 +1,7 @@
 //! What a trial goes through before a classic method sees it.
 
 use ptsm_signal::Layout;
-use ptsm_signal::filter::{Pass, Sections, butterworth, zero_phase};
+use ptsm_signal::filter::{Pass, Sections, butterworth, zero_phase_channels};
 
 use crate::error::Result;
 
@@ -23,12 +23,9 @@ impl Band {
 
     /// A trial `[C, T]` in this band.
     pub(crate) fn apply(&self, signal: &[f32], channels: usize) -> Result<Vec<f64>> {
-        let Some(sections) = &self.0 else { return Ok(signal.iter().map(|v| f64::from(*v)).collect()) };
-        let mut filtered = Vec::with_capacity(signal.len());
-        for row in signal.chunks_exact(signal.len() / channels) {
-            let row: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
-            filtered.extend(zero_phase(sections, &row)?);
-        }
-        Ok(filtered)
+        Ok(match &self.0 {
+            None => signal.iter().map(|v| f64::from(*v)).collect(),
+            Some(sections) => zero_phase_channels(sections, signal, channels)?,
+        })
     }
 }

@@ -65,7 +65,7 @@ impl Lda {
             means.set_column(class, &own.row_mean().transpose());
             inside += class_covariance(own, shrinkage) * *prior;
         }
-        let weights = (inverse(&inside)? * &means).transpose();
+        let weights = solve(&inside, &means)?.transpose();
         let biases = DVector::from_iterator(
             classes,
             (0..classes).map(|k| -0.5 * (weights.row(k) * means.column(k))[0] + priors[k].ln()),
@@ -119,7 +119,11 @@ fn class_covariance(mut own: DMatrix<f64>, shrinkage: Shrinkage) -> DMatrix<f64>
                 *size = if deviation > 0.0 { deviation } else { 1.0 };
                 feature /= *size;
             }
-            covariance(&own, Estimator::LedoitWolf).component_mul(&(&sizes * sizes.transpose()))
+            let mut shrunk = covariance(&own, Estimator::LedoitWolf);
+            for (mut column, size) in shrunk.column_iter_mut().zip(sizes.iter()) {
+                column.zip_apply(&sizes, |value, other| *value *= size * other);
+            }
+            shrunk
         }
     }
 }
@@ -127,18 +131,25 @@ fn class_covariance(mut own: DMatrix<f64>, shrinkage: Shrinkage) -> DMatrix<f64>
 /// The least pivot of factors that have certainly lost no rank.
 const CERTAIN: f64 = 1e-2;
 
-/// The inverse through correlations, so that features of different size do no harm.
-fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+/// `inside^-1 means` through correlations, so that features of different size do no harm.
+fn solve(inside: &DMatrix<f64>, means: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let what = "the covariance inside the classes";
     let hint = "use shrinkage, fewer features or more trials";
     if let Some(feature) = inside.diagonal().iter().position(|&v| v == 0.0) {
         return Err(Error::trials(format!("feature {feature} does not vary inside any class"), hint));
     }
     let sizes = inside.diagonal().map(|v| 1.0 / v.sqrt());
-    let correlations = inside.component_mul(&(&sizes * sizes.transpose()));
+    let mut correlations = inside.clone();
+    for (mut column, size) in correlations.column_iter_mut().zip(sizes.iter()) {
+        column.zip_apply(&sizes, |value, other| *value *= size * other);
+    }
+    let mut scaled = means.clone();
+    scaled.column_iter_mut().for_each(|mut column| column.component_mul_assign(&sizes));
     // Far from losing rank the factors are good enough, and much faster with many features.
     if let Some(factors) = Cholesky::new(correlations.clone()).filter(|f| f.least_pivot() > CERTAIN) {
-        return Ok(factors.inverse().component_mul(&(&sizes * sizes.transpose())));
+        let columns: Vec<_> =
+            scaled.column_iter().map(|mean| factors.solve(&mean.into()).component_mul(&sizes)).collect();
+        return Ok(DMatrix::from_columns(&columns));
     }
     let (values, vectors) = eigen(&correlations, what)?;
     let floor = RANK_TOLERANCE * values.max();
@@ -152,7 +163,7 @@ fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     }
     let half =
         DMatrix::from_diagonal(&sizes) * vectors * DMatrix::from_diagonal(&values.map(|v| 1.0 / v.sqrt()));
-    Ok(&half * half.transpose())
+    Ok(&half * half.transpose() * means)
 }
 
 #[cfg(test)]
