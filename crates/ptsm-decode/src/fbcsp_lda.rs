@@ -161,9 +161,10 @@ impl Classic for FbcspLda {
 
     fn matrices(learnt: &Learnt) -> Named {
         let rows: Vec<_> = learnt.parts.iter().flat_map(|part| part.csp.filters.row_iter()).collect();
-        let each = learnt.parts.iter().enumerate();
-        let bands = each.clone().flat_map(|(i, part)| vec![i as f64; part.csp.eigenvalues.len()]);
-        let shares = each.flat_map(|(_, part)| part.csp.eigenvalues.iter().copied());
+        let parts = learnt.parts.iter();
+        let bands =
+            parts.clone().enumerate().flat_map(|(i, part)| vec![i as f64; part.csp.eigenvalues.len()]);
+        let shares = parts.flat_map(|part| part.csp.eigenvalues.iter().copied());
         let vector = |values: Vec<f64>| column(&DVector::from_vec(values));
         let mut all = vec![
             ("csp.filters", DMatrix::from_rows(&rows)),

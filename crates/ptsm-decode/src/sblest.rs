@@ -196,7 +196,7 @@ impl Classic for Sblest {
         if self.delays_samples.len() > 1 && self.folds < 2 {
             return wrong("`folds` must be at least 2 to choose among delays");
         }
-        if !(self.tolerance >= 0.0) || self.steps == 0 {
+        if self.tolerance.is_nan() || self.tolerance < 0.0 || self.steps == 0 {
             return wrong("`tolerance` must not be negative, and there must be a step in `steps`");
         }
         Ok(())
