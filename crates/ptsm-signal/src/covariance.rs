@@ -1,6 +1,6 @@
 //! How the channels of one trial vary together, C x C, in double precision.
 
-use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut, Dyn};
+use nalgebra::{DMatrix, DMatrixViewMut, Dyn};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -74,15 +74,8 @@ fn moment(columns: &DMatrix<f64>) -> DMatrix<f64> {
     if samples == 0 || channels == 0 {
         return product;
     }
-    // The transposed without a copy: a row there is a column here.
-    let sizes = (Dyn(channels), Dyn(samples));
-    let across = DMatrixView::from_slice_with_strides_generic(
-        columns.as_slice(),
-        sizes.0,
-        sizes.1,
-        Dyn(samples),
-        Dyn(1),
-    );
+    // A copy: nalgebra's small products read and write beyond a view whose rows are not side by side in memory.
+    let across = columns.transpose();
     let block = |(i, some): (usize, &mut [f64])| {
         let (start, width) = (i * BLOCK, some.len() / channels);
         let mut some = DMatrixViewMut::from_slice_generic(some, Dyn(channels), Dyn(width));
@@ -159,6 +152,21 @@ mod tests {
         close(&[oas[(0, 1)]], &[0.01164521962], 1e-11);
         let lwf = estimate(x, 3, Estimator::LedoitWolf);
         close(lwf.diagonal().as_slice(), &[1.01095627307, 0.31932624268, 0.70175139064], 1e-11);
+    }
+
+    /// Blocks of every width: one, several, a narrow last one, and several threads.
+    #[test]
+    fn blocks_are_put_together_rightly() {
+        for channels in [1, 5, 31, 32, 33, 34, 70, 257] {
+            let x: Vec<f64> = (0..channels * 9).map(|i| (i as f64 * 0.7).sin() + i as f64 * 1e-3).collect();
+            let found = second_moment(&x, channels);
+            for a in 0..channels {
+                for b in 0..channels {
+                    let plain: f64 = (0..9).map(|t| x[9 * a + t] * x[9 * b + t]).sum::<f64>() / 9.0;
+                    assert!((found[(a, b)] - plain).abs() < 1e-12, "{channels} channels");
+                }
+            }
+        }
     }
 
     #[test]
