@@ -42,6 +42,10 @@ pub(crate) const MODELS: Environment =
 pub(crate) const READERS: Environment =
     Environment { folder: "readers-venv", scripts: "python/readers", takes: "about 400 MiB of disk" };
 
+/// Libraries with classic decoders.
+pub(crate) const CLASSIC: Environment =
+    Environment { folder: "classic-venv", scripts: "python/classic", takes: "about 400 MiB of disk" };
+
 /// A Python with everything an environment asks for.
 pub(crate) struct Python {
     program: PathBuf,

@@ -12,20 +12,17 @@
 //!
 //! Numbers at C=62, K=2, 6 filters: 372 of CSP and 14 of LDA.
 
-use std::collections::HashMap;
-use std::path::Path;
-
-use nalgebra::{DMatrix, DVector};
-use ptsm_engine::replace;
+use nalgebra::DMatrix;
+use ptsm_signal::Layout;
 use ptsm_signal::covariance::{Estimator, estimate};
-use ptsm_signal::filter::{Pass, Sections, butterworth, zero_phase};
-use ptsm_signal::{Layout, Subset};
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
+use crate::classic::band::Band;
+use crate::classic::decoder::{Classic, Workers};
+use crate::classic::matrices::{Matrices, Named, column};
 use crate::classic::{Csp, Lda, Shrinkage};
-use crate::decoder::{Decoder, Done, Fitted, Job, Lesson, Run, Watch, fit_plainly};
-use crate::error::{Error, Result};
+use crate::decoder::Lesson;
+use crate::error::Result;
 
 /// Settings of CSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,151 +52,72 @@ impl Default for CspLda {
     }
 }
 
-impl CspLda {
-    fn band(&self, layout: &Layout) -> Result<Option<Sections>> {
-        let Some([low, high]) = self.band_hz else { return Ok(None) };
-        let sections = butterworth(self.order, Pass::Band(low, high), layout.rate_hz);
-        Ok(Some(sections.map_err(|e| {
-            e.with_hint("give the trials' true rate, or set `band_hz` to a band below half of it or to null")
-        })?))
-    }
-
-    fn covariance(&self, band: Option<&Sections>, signal: &[f32], channels: usize) -> Result<DMatrix<f64>> {
-        let Some(band) = band else { return Ok(estimate(signal, channels, self.covariance)) };
-        let mut filtered = Vec::with_capacity(signal.len());
-        for row in signal.chunks(signal.len() / channels) {
-            let row: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
-            filtered.extend(zero_phase(band, &row)?);
-        }
-        Ok(estimate(&filtered, channels, self.covariance))
-    }
-}
-
-impl Decoder for CspLda {
-    fn fit(&self, jobs: &[Job<'_>], _: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
-        fit_plainly(jobs, done, |lesson| self.learn(lesson, watch))
-    }
-}
-
-impl CspLda {
-    fn learn(&self, lesson: &Lesson<'_>, watch: &dyn Watch) -> Result<FittedCspLda> {
-        let train = lesson.train();
-        let layout = train.layout();
-        let (channels, classes) = (layout.channels.len(), layout.classes.len());
-        let band = self.band(layout)?;
-        let mut covariances = Vec::with_capacity(train.len());
-        for signal in train.signals() {
-            if watch.stop() {
-                return Err(Error::Stopped);
-            }
-            covariances.push(self.covariance(band.as_ref(), signal, channels)?);
-        }
-        let labels = train.labels();
-        let csp = Csp::fit(&covariances, &labels, classes, self.filters)?;
-        let mut rows = vec![];
-        for covariance in &covariances {
-            rows.push(csp.features(covariance)?.transpose());
-        }
-        let lda = Lda::fit(&DMatrix::from_rows(&rows), &labels, classes, self.shrinkage)?;
-        Ok(FittedCspLda { settings: self.clone(), layout: layout.clone(), band, csp, lda })
-    }
-}
-
 /// CSP + LDA after its fit.
 #[derive(Clone)]
-pub(crate) struct FittedCspLda {
-    settings: CspLda,
-    layout: Layout,
-    band: Option<Sections>,
+pub(crate) struct Learnt {
+    band: Band,
     csp: Csp,
     lda: Lda,
 }
 
-const TENSORS: [&str; 4] = ["csp.filters", "csp.eigenvalues", "lda.weights", "lda.biases"];
+impl CspLda {
+    fn band(&self, layout: &Layout) -> Result<Band> {
+        Band::new(self.band_hz, self.order, layout, "band_hz")
+    }
 
-impl FittedCspLda {
-    pub(crate) fn load(path: &Path, settings: CspLda, layout: &Layout) -> Result<FittedCspLda> {
-        let wrong = |message: String| Error::file(path, message);
-        let bytes = std::fs::read(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        let file = SafeTensors::deserialize(&bytes)
-            .map_err(|e| wrong(format!("is not a whole safetensors file ({e})")))?;
-        let matrix = |name: &str| -> Result<DMatrix<f64>> {
-            let view = file.tensor(name).map_err(|_| wrong(format!("lacks the tensor `{name}`")))?;
-            let &[rows, columns] = view.shape() else {
-                return Err(wrong(format!("tensor `{name}` is {:?}, not a matrix", view.shape())));
-            };
-            if view.dtype() != Dtype::F64 {
-                return Err(wrong(format!("tensor `{name}` is {}, not F64", view.dtype())));
-            }
-            let values = view.data().chunks_exact(8);
-            let values: Vec<f64> = values
-                .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
-                .collect();
-            if values.iter().any(|v| !v.is_finite()) {
-                return Err(wrong(format!("tensor `{name}` has values that are not numbers")));
-            }
-            Ok(DMatrix::from_row_slice(rows, columns, &values))
-        };
-        let [filters, eigenvalues, weights, biases] = TENSORS.map(matrix);
-        let (filters, weights, biases) = (filters?, weights?, biases?);
-        let (channels, classes) = (layout.channels.len(), layout.classes.len());
-        if filters.ncols() != channels
-            || weights.shape() != (classes, filters.nrows())
-            || biases.shape() != (classes, 1)
-        {
-            return Err(wrong(format!("its tensors do not fit {channels} channels and {classes} classes")));
-        }
-        let column = |m: DMatrix<f64>| DVector::from_column_slice(m.as_slice());
-        Ok(FittedCspLda {
-            band: settings.band(layout)?,
-            settings,
-            layout: layout.clone(),
-            csp: Csp { filters, eigenvalues: column(eigenvalues?) },
-            lda: Lda { weights, biases: column(biases) },
-        })
+    fn covariance(&self, band: &Band, layout: &Layout, signal: &[f32]) -> Result<DMatrix<f64>> {
+        let channels = layout.channels.len();
+        Ok(estimate(&band.apply(signal, channels)?, channels, self.covariance))
     }
 }
 
-impl Fitted for FittedCspLda {
-    fn layout(&self) -> &Layout {
-        &self.layout
+impl Classic for CspLda {
+    type Learnt = Learnt;
+
+    fn defaults(layout: &Layout) -> CspLda {
+        let plain = CspLda::default();
+        CspLda { filters: plain.filters.min(layout.channels.len()), ..plain }
     }
 
-    fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
-        self.layout.expect(trials.layout())?;
-        let mut all = vec![];
-        for signal in trials.signals() {
-            let channels = self.layout.channels.len();
-            let covariance = self.settings.covariance(self.band.as_ref(), signal, channels)?;
-            let p = self.lda.probabilities(self.csp.features(&covariance)?.as_slice())?;
-            all.extend(p.iter().map(|p| *p as f32));
-        }
-        Ok(all)
+    fn check(&self) -> Result<()> {
+        self.shrinkage.check()
     }
 
-    fn parameters(&self) -> usize {
-        self.csp.filters.len() + self.lda.weights.len() + self.lda.biases.len()
+    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
+        let (train, layout) = (lesson.train(), lesson.train().layout());
+        let band = self.band(layout)?;
+        let covariances = workers.each(train, |signal| self.covariance(&band, layout, signal))?;
+        let (labels, classes) = (train.labels(), layout.classes.len());
+        let csp = Csp::fit(&covariances, &labels, classes, self.filters)?;
+        let rows: Vec<_> =
+            covariances.iter().map(|c| Ok(csp.features(c)?.transpose())).collect::<Result<_>>()?;
+        let lda = Lda::fit(&DMatrix::from_rows(&rows), &labels, classes, self.shrinkage)?;
+        Ok(Learnt { band, csp, lda })
     }
 
-    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
-        let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
-        let column = |v: &DVector<f64>| DMatrix::from_column_slice(v.len(), 1, v.as_slice());
-        let matrices = [
-            self.csp.filters.clone(),
-            column(&self.csp.eigenvalues),
-            self.lda.weights.clone(),
-            column(&self.lda.biases),
-        ];
-        // Rows first on disk, columns first in memory.
-        let bytes = matrices
-            .each_ref()
-            .map(|m| m.transpose().iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
-        let views = (0..TENSORS.len()).map(|i| {
-            let shape = vec![matrices[i].nrows(), matrices[i].ncols()];
-            TensorView::new(Dtype::F64, shape, &bytes[i]).map(|view| (TENSORS[i], view))
-        });
-        let views = views.collect::<Result<Vec<_>, _>>().map_err(|e| wrong(e.to_string()))?;
-        let bytes = safetensors::serialize(views, Some(header)).map_err(|e| wrong(e.to_string()))?;
-        replace(path, &bytes).map_err(|e| wrong(e.to_string()))
+    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        let features = learnt.csp.features(&self.covariance(&learnt.band, layout, signal)?)?;
+        Ok(learnt.lda.probabilities(features.as_slice())?.as_slice().to_vec())
+    }
+
+    fn parameters(learnt: &Learnt) -> usize {
+        learnt.csp.filters.len() + learnt.lda.weights.len() + learnt.lda.biases.len()
+    }
+
+    fn matrices(learnt: &Learnt) -> Named {
+        let csp = &learnt.csp;
+        let mut all =
+            vec![("csp.filters", csp.filters.clone()), ("csp.eigenvalues", column(&csp.eigenvalues))];
+        all.extend(learnt.lda.matrices());
+        all
+    }
+
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+        let (channels, classes) = (layout.channels.len(), layout.classes.len());
+        let turns = if classes == 2 { 1 } else { classes };
+        let filters = file.sized("csp.filters", turns * self.filters, channels)?;
+        let eigenvalues = file.vector("csp.eigenvalues", filters.nrows())?;
+        let lda = Lda::restore(file, classes, filters.nrows())?;
+        Ok(Learnt { band: self.band(layout)?, csp: Csp { filters, eigenvalues }, lda })
     }
 }

@@ -43,25 +43,6 @@ impl dyn Decoder {
     }
 }
 
-/// Does the jobs of a decoder without randomness: what is learnt from a lesson serves all seeds of it.
-pub(crate) fn fit_plainly<F: Fitted + Clone + 'static>(
-    jobs: &[Job<'_>],
-    done: &mut Done<'_>,
-    mut learn: impl FnMut(&Lesson<'_>) -> Result<F>,
-) -> Result<()> {
-    let mut last: Option<(&Lesson<'_>, F)> = None;
-    for (i, job) in jobs.iter().enumerate() {
-        let fitted = match last {
-            Some((lesson, fitted)) if std::ptr::eq(lesson, job.lesson) => fitted,
-            _ => learn(job.lesson)?,
-        };
-        let fit = Fit { fitted: Box::new(fitted.clone()), seed: job.seed, history: vec![], best_epoch: None };
-        last = Some((job.lesson, fitted));
-        done(i, fit)?;
-    }
-    Ok(())
-}
-
 /// What a decoder has learnt.
 pub trait Fitted: Send + Sync {
     /// The trials it is for.

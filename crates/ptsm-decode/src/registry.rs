@@ -8,17 +8,24 @@ use serde_json::Value;
 
 use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
-use crate::csp_lda::{CspLda, FittedCspLda};
+use crate::classic::decoder::{Classic, FittedClassic};
+use crate::csp_lda::CspLda;
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
 use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
+use crate::fbcsp_lda::FbcspLda;
 use crate::file::Card;
+use crate::mdm::Mdm;
 use crate::network::Model;
 use crate::ptsm::{Pool, Ptsm};
-use crate::settings::{merge, nearest};
+use crate::sblest::Sblest;
+use crate::settings::{from_value, merge, nearest, to_value};
+use crate::slda_erp::SldaErp;
 use crate::training::Training;
+use crate::ts_lr::TsLr;
+use crate::xdawn_ts::XdawnTs;
 
 /// A decoder by name.
 pub struct Method {
@@ -41,8 +48,29 @@ pub struct Method {
 enum Kind {
     /// A network of this name, with its settings for a layout.
     Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
-    /// CSP and LDA.
-    CspLda,
+    /// A classic method: its settings for a layout, and what is made of settings.
+    Classic {
+        defaults: fn(&Layout) -> Result<Value>,
+        build: fn(Value) -> Result<Box<dyn Decoder>>,
+        load: fn(&Path, &Card, &Device) -> Result<Box<dyn Fitted>>,
+    },
+}
+
+fn checked<C: Classic>(settings: Value) -> Result<C> {
+    let settings = from_value::<C>(settings)?;
+    settings.check()?;
+    Ok(settings)
+}
+
+const fn classic<C: Classic>() -> Kind {
+    Kind::Classic {
+        defaults: |layout| to_value(&C::defaults(layout)),
+        build: |settings| Ok(Box::new(checked::<C>(settings)?)),
+        load: |path, card, device| {
+            let settings = checked::<C>(card.settings.clone())?;
+            Ok(Box::new(FittedClassic::load(path, settings, &card.layout, device)?))
+        },
+    }
 }
 
 /// Every decoder, in the order users see them.
@@ -90,7 +118,61 @@ pub const METHODS: &[Method] = &[
         doi: "10.1109/MSP.2008.4408441",
         target_access: TargetAccess::Nothing,
         adapts: false,
-        kind: Kind::CspLda,
+        kind: classic::<CspLda>(),
+    },
+    Method {
+        name: "fbcsp-lda",
+        about: "the same in several bands, the most informative features kept",
+        paper: "Ang et al. 2012",
+        doi: "10.3389/fnins.2012.00039",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<FbcspLda>(),
+    },
+    Method {
+        name: "mdm",
+        about: "the nearest class mean among covariances, on their curved space",
+        paper: "Barachant et al. 2012",
+        doi: "10.1109/TBME.2011.2172210",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<Mdm>(),
+    },
+    Method {
+        name: "ts-lr",
+        about: "covariances in their tangent space, logistic regression",
+        paper: "Barachant et al. 2013",
+        doi: "10.1016/j.neucom.2012.12.039",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<TsLr>(),
+    },
+    Method {
+        name: "xdawn-ts",
+        about: "for responses to events: covariances with the classes' mean responses, tangent space",
+        paper: "Rivet et al. 2009; Barachant & Congedo 2014",
+        doi: "10.1109/TBME.2009.2012869",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<XdawnTs>(),
+    },
+    Method {
+        name: "slda-erp",
+        about: "for responses to events: means of time bins, linear discriminant with shrinkage",
+        paper: "Blankertz et al. 2011",
+        doi: "10.1016/j.neuroimage.2010.06.048",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<SldaErp>(),
+    },
+    Method {
+        name: "sblest",
+        about: "filters and classifier together by sparse Bayesian learning on covariances",
+        paper: "Wang et al. 2023",
+        doi: "10.1109/TPAMI.2023.3299568",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: classic::<Sblest>(),
     },
 ];
 
@@ -107,10 +189,7 @@ impl Method {
     pub fn defaults(&self, layout: &Layout) -> Result<Value> {
         match &self.kind {
             Kind::Deep { defaults, .. } => defaults(layout).settings(),
-            Kind::CspLda => {
-                let filters = CspLda::default().filters.min(layout.channels.len());
-                crate::settings::to_value(&CspLda { filters, ..CspLda::default() })
-            }
+            Kind::Classic { defaults, .. } => defaults(layout),
         }
     }
 
@@ -121,10 +200,10 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        Ok(match &self.kind {
-            Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
-            Kind::CspLda => Box::new(crate::settings::from_value::<CspLda>(settings)?),
-        })
+        match &self.kind {
+            Kind::Deep { network, .. } => Ok(Box::new(Deep::from_settings(network, settings)?)),
+            Kind::Classic { build, .. } => build(settings),
+        }
     }
 
     /// A fitted decoder from its file.
@@ -135,16 +214,13 @@ impl Method {
         subjects: usize,
         device: &Device,
     ) -> Result<Box<dyn Fitted>> {
-        Ok(match &self.kind {
+        match &self.kind {
             Kind::Deep { network, .. } => {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
-                Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?)
+                Ok(Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?))
             }
-            Kind::CspLda => {
-                let settings = crate::settings::from_value(card.settings.clone())?;
-                Box::new(FittedCspLda::load(path, settings, &card.layout)?)
-            }
-        })
+            Kind::Classic { load, .. } => load(path, card, device),
+        }
     }
 }
 

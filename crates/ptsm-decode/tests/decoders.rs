@@ -15,29 +15,43 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-/// People whose rhythm over one hand area is weaker than over the other, one way for each class.
+/// People whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
+/// goes up for one class and down for the other.
 fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+    people_of(2, subjects, each, effect, seed)
+}
+
+/// The same with any number of classes: of more than two each has an area and a time of its own.
+fn people_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+    let names = ["left_hand", "right_hand", "feet", "tongue"];
     let layout = Layout {
         // More than the six filters of CSP.
         channels: ["C3", "Cz", "C4", "P3", "P4", "O1", "O2"].map(Channel::named).to_vec(),
         samples: 128,
         rate_hz: 64.0,
         start_s: 0.0,
-        classes: vec!["left_hand".into(), "right_hand".into()],
+        classes: names[..classes as usize].iter().map(|name| name.to_string()).collect(),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut x, mut info) = (vec![], vec![]);
     for i in 0..subjects * each {
-        let label = i % 2;
+        let label = i % classes;
         for channel in 0..7 {
             let amplitude = match (channel, label) {
-                (0, 0) | (2, 1) => 1.0 + effect,
+                (0, 0) | (2, 1) | (3, 2) | (4, 3) => 1.0 + effect,
                 (0, 1) | (2, 0) => 1.0 - effect,
                 _ => 1.0,
             };
+            let (up, middle) = [(1.0, 40.0), (-1.0, 40.0), (1.0, 70.0), (-1.0, 70.0)][label as usize];
+            let wave = |t: f32| match channel {
+                1 => 3.0 * effect * up * (-((t - middle) / 8.0).powi(2)).exp(),
+                _ => 0.0,
+            };
             let phase: f32 = rng.random_range(0.0..std::f32::consts::TAU);
             x.extend(
-                (0..128).map(|t| amplitude * (1.1 * t as f32 + phase).sin() + rng.random_range(-0.8..0.8f32)),
+                (0..128)
+                    .map(|t| t as f32)
+                    .map(|t| amplitude * (1.1 * t + phase).sin() + wave(t) + rng.random_range(-0.8..0.8f32)),
             );
         }
         let subject = SubjectId(i / each + 1);
@@ -50,10 +64,15 @@ fn set(ids: impl IntoIterator<Item = u32>) -> BTreeSet<SubjectId> {
     ids.into_iter().map(SubjectId).collect()
 }
 
+/// Whether nothing in it is random.
+fn is_classic(method: &Method) -> bool {
+    ["csp-lda", "fbcsp-lda", "mdm", "ts-lr", "xdawn-ts", "slda-erp", "sblest"].contains(&method.name)
+}
+
 /// Small enough to learn in a second or so.
 fn changes(method: &Method, epochs: usize) -> Value {
-    if method.name == "csp-lda" {
-        return json!({ "band_hz": null });
+    if is_classic(method) {
+        return json!({});
     }
     let mut changes = json!({ "training": { "epochs": epochs, "rate": 3e-3 } });
     if method.name.starts_with("ptsm") {
@@ -93,8 +112,9 @@ fn fit_with(
 
 fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
     let p = fit.fitted.probabilities(trials).unwrap();
-    let right =
-        p.chunks(2).zip(trials.labels()).filter(|(p, label)| u32::from(p[1] > p[0]) == *label).count();
+    let classes = trials.layout().classes.len();
+    let likeliest = |p: &[f32]| (0..classes).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
+    let right = p.chunks(classes).zip(trials.labels()).filter(|(p, l)| likeliest(p) == *l as usize).count();
     right as f64 / trials.len() as f64
 }
 
@@ -150,6 +170,171 @@ fn every_decoder_keeps_the_contract() {
             Trials::new(layout, other.to_vec()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
         let refused = loaded.probabilities(&short.all()).unwrap_err().to_string();
         assert!(refused.contains("128") && refused.contains("64"), "{refused}");
+        let layout = Layout { channels: other.layout().channels[1..].to_vec(), ..other.layout().clone() };
+        let fewer =
+            Trials::new(layout, other.to_vec()[..8 * 6 * 128].to_vec(), other.info().to_vec()).unwrap();
+        let refused = loaded.probabilities(&fewer.all()).unwrap_err().to_string();
+        assert!(refused.contains("7 channels") && refused.contains('6'), "{refused}");
+    }
+}
+
+fn classic() -> impl Iterator<Item = &'static Method> {
+    METHODS.iter().filter(|method| is_classic(method))
+}
+
+#[test]
+fn classic_decoders_tell_four_classes_apart() {
+    let trials = people_of(4, 10, 48, 0.8, 9);
+    let stranger = trials.of(&set([10]));
+    let folder = tempfile::tempdir().unwrap();
+    for method in classic() {
+        let fits = fit(method, &trials, set(1..=7), &[1], 0);
+        let score = accuracy(&fits[0], &stranger);
+        assert!(score >= 0.9, "{} reaches {score}", method.name);
+        let p = fits[0].fitted.probabilities(&stranger).unwrap();
+        assert!(p.chunks(4).all(|p| (p.iter().sum::<f32>() - 1.0).abs() < 1e-5));
+        let path = folder.path().join(method.name);
+        file::save(&path, &*fits[0].fitted, &card(method, &trials, 0)).unwrap();
+        let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
+        assert_eq!(loaded.probabilities(&stranger).unwrap(), p, "{}", method.name);
+    }
+}
+
+/// An oddball: one class in six trials.
+#[test]
+fn rare_classes_are_decoded_too() {
+    let trials = people(10, 60, 0.7, 10);
+    let rare = trials.all().only(|t| t.label == 0 || (t.cue_s as u32) % 5 == 1);
+    let uneven = Trials::new(
+        trials.layout().clone(),
+        rare.signals().flatten().copied().collect(),
+        rare.info().copied().collect(),
+    )
+    .unwrap();
+    let stranger = uneven.of(&set([10]));
+    assert_eq!(stranger.class_counts(), [30, 6]);
+    for method in classic() {
+        let fits = fit(method, &uneven, set(1..=7), &[1], 0);
+        for class in 0..2 {
+            let score = accuracy(&fits[0], &stranger.only(|t| t.label == class));
+            assert!(score >= 0.8, "{} reaches {score} of class {class}", method.name);
+        }
+    }
+}
+
+#[test]
+fn classic_decoders_have_the_numbers_they_state() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let layout = Layout {
+        channels: (0..62).map(|c| Channel::named(&format!("X{c}"))).collect(),
+        samples: 250,
+        rate_hz: 250.0,
+        start_s: 0.0,
+        classes: vec!["a".into(), "b".into()],
+    };
+    let x = (0..24 * 62 * 250).map(|_| rng.random_range(-1.0..1.0f32)).collect();
+    let trial = |i: u32| Trial { label: i % 2, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
+    let trials = Trials::new(layout, x, (0..24).map(trial).collect()).unwrap();
+    let stated = |name| match name {
+        "csp-lda" => 372 + 14,
+        "fbcsp-lda" => 620 + 22,
+        "mdm" => 3906,
+        "ts-lr" => 1953 + 1954,
+        "xdawn-ts" => 496 + 8 * 250 + 136 + 137,
+        "slda-erp" => 62 * 20 * 2 + 2,
+        "sblest" => 2 * 1953 + 2,
+        other => panic!("{other} is not stated here"),
+    };
+    for method in classic() {
+        // So few trials of so many channels can be told apart without noise, which takes all steps there are.
+        let changes = if method.name == "sblest" { json!({ "steps": 3 }) } else { json!({}) };
+        let fits = fit_with(&changes, method, &trials, set([1]), &[1], None, &mut Unwatched).unwrap();
+        assert_eq!(fits[0].fitted.parameters(), stated(method.name), "{}", method.name);
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused() {
+    let trials = people(8, 6, 0.5, 12);
+    let refused = |name: &str, changes: Value| {
+        let fit = fit_with(&changes, find(name).unwrap(), &trials, set(1..=7), &[1], None, &mut Unwatched);
+        let error = fit.err().unwrap_or_else(|| panic!("{name} {changes} is taken"));
+        format!("{error}; {}", error.hint().unwrap_or_default())
+    };
+    for (name, changes, said) in [
+        ("csp-lda", json!({ "filters": 8 }), "between 1 and 7"),
+        ("csp-lda", json!({ "shrinkage": { "fixed": 1.5 } }), "1.5"),
+        ("fbcsp-lda", json!({ "bands_hz": [] }), "bands_hz"),
+        ("fbcsp-lda", json!({ "bands_hz": [[8.0, 40.0]] }), "40 Hz"),
+        ("fbcsp-lda", json!({ "features": 0 }), "features"),
+        ("mdm", json!({ "band_hz": [8.0, 400.0] }), "400 Hz"),
+        ("mdm", json!({ "covariance": "none" }), "covariance"),
+        ("ts-lr", json!({ "inverse_penalty": -1.0 }), "-1"),
+        ("ts-lr", json!({ "tolerance": 0.0 }), "tolerance"),
+        ("ts-lr", json!({ "inverse_penalti": 1.0 }), "inverse_penalty"),
+        ("xdawn-ts", json!({ "filters": 0 }), "between 1 and 7"),
+        ("xdawn-ts", json!({ "covariance": "scm" }), "shrinkage estimator"),
+        ("slda-erp", json!({ "bin_s": 0.001 }), "0.001 s"),
+        ("slda-erp", json!({ "from_s": 1.5, "to_s": 2.5 }), "2.5 s"),
+        ("slda-erp", json!({ "shrinkage": "none" }), "use shrinkage"),
+        ("sblest", json!({ "delays_samples": [] }), "delays_samples"),
+        ("sblest", json!({ "delays_samples": [3], "taps": 1 }), "taps"),
+        ("sblest", json!({ "delays_samples": [128] }), "128"),
+        ("sblest", json!({ "delays_samples": [0, 1], "folds": 1 }), "folds"),
+        ("sblest", json!({ "steps": 0 }), "steps"),
+    ] {
+        let message = refused(name, changes.clone());
+        assert!(message.contains(said), "{name} {changes}: {message}");
+    }
+}
+
+#[test]
+fn numbers_of_another_decoder_are_refused() {
+    let trials = people(8, 6, 0.5, 13);
+    let folder = tempfile::tempdir().unwrap();
+    let device = (&Cpu::new().unwrap()).into();
+    for method in classic() {
+        let fits = fit(method, &trials, set(1..=7), &[1], 0);
+        for other in METHODS.iter().filter(|other| other.name != method.name) {
+            let path = folder.path().join("other");
+            file::save(&path, &*fits[0].fitted, &card(other, &trials, 0)).unwrap();
+            // Filters that are a part of the other's numbers are all it can have.
+            let loaded = file::load(&path, &device);
+            assert!(loaded.is_err(), "{} is read as {}", method.name, other.name);
+        }
+        // The same decoder for trials of another shape.
+        let path = folder.path().join("shape");
+        let mut card = card(method, &trials, 0);
+        card.layout.channels.pop();
+        file::save(&path, &*fits[0].fitted, &card).unwrap();
+        let error = file::load(&path, &device).err().unwrap().to_string();
+        assert!(error.contains("tensor"), "{}: {error}", method.name);
+    }
+}
+
+#[test]
+fn a_delay_is_chosen_by_leaving_people_out() {
+    let trials = people(10, 24, 0.5, 14);
+    let method = find("sblest").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model");
+    let changes = json!({ "delays_samples": [0, 2, 5], "folds": 3 });
+    let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
+    assert!(accuracy(&fits[0], &trials.of(&set([10]))) >= 0.95);
+    let settings = method.settings(trials.layout(), &changes).unwrap();
+    file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 0) }).unwrap();
+    let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
+    let of = |fitted: &dyn ptsm_decode::Fitted| fitted.probabilities(&trials.all()).unwrap();
+    assert_eq!(of(&*loaded), of(&*fits[0].fitted));
+}
+
+#[test]
+fn classic_decoders_stop_when_asked() {
+    let trials = people(8, 6, 0.5, 15);
+    for method in classic() {
+        let mut watch = Impatient { left: 0, epochs: 0 };
+        let fit = fit_with(&json!({}), method, &trials, set(1..=7), &[1], None, &mut watch);
+        assert!(matches!(fit, Err(Error::Stopped)), "{}", method.name);
     }
 }
 
@@ -165,7 +350,9 @@ fn the_same_seed_gives_the_same_numbers() {
         // Seeds trained together are seeds trained alone.
         let both = fit(method, &trials, set(1..=7), &[4, 5], 4);
         assert_eq!(of(&first[0]), of(&both[1]), "{}", method.name);
-        if method.name != "csp-lda" {
+        if is_classic(method) {
+            assert_eq!(of(&both[0]), of(&both[1]), "{}", method.name);
+        } else {
             assert_ne!(of(&both[0]), of(&both[1]), "{}", method.name);
         }
     }

@@ -114,7 +114,7 @@ impl Cpu {
     }
 
     /// Runs `body` on the device's threads; with one thread, here and now.
-    pub(crate) fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+    pub fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(body),
             None => body(),

@@ -20,6 +20,14 @@ impl Device {
             Device::Cuda(cuda) => cuda.precision(),
         }
     }
+
+    /// Runs `body` on the processor's threads; beside a GPU, on all cores.
+    pub fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Device::Cpu(cpu) => cpu.enter(body),
+            Device::Cuda(_) => body(),
+        }
+    }
 }
 
 impl From<&Cpu> for Device {

@@ -1,6 +1,7 @@
 //! How the channels of one trial vary together, C x C, in double precision.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DMatrixViewMut, Dyn};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How a covariance is estimated from few samples.
@@ -25,7 +26,7 @@ pub enum Estimator {
 pub fn estimate<S: Copy + Into<f64>>(signal: &[S], channels: usize, estimator: Estimator) -> DMatrix<f64> {
     let mut columns = columns(signal, channels);
     for mut channel in columns.column_iter_mut() {
-        let mean = channel.mean();
+        let mean = mean(channel.as_slice());
         channel.add_scalar_mut(-mean);
     }
     let plain = moment(&columns);
@@ -45,15 +46,56 @@ pub fn second_moment<S: Copy + Into<f64>>(signal: &[S], channels: usize) -> DMat
     moment(&columns(signal, channels))
 }
 
+/// The mean, from several sums at once: one sum waits for itself.
+fn mean(values: &[f64]) -> f64 {
+    let (whole, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for values in whole {
+        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter().chain(rest).sum::<f64>() / values.len().max(1) as f64
+}
+
 /// The signal as T x C, so that a channel is a column.
 fn columns<S: Copy + Into<f64>>(signal: &[S], channels: usize) -> DMatrix<f64> {
     let samples = signal.len().checked_div(channels).unwrap_or(0);
-    DMatrix::from_iterator(samples, channels, signal.iter().map(|&s| s.into()).take(samples * channels))
+    DMatrix::from_vec(samples, channels, signal[..samples * channels].iter().map(|&s| s.into()).collect())
 }
 
+/// Columns of the product that are made together.
+const BLOCK: usize = 32;
+/// Channels from which on several threads are worth it.
+const MANY: usize = 256;
+
+/// `columns^T columns / T`. What is above the diagonal is a copy of what is below.
 fn moment(columns: &DMatrix<f64>) -> DMatrix<f64> {
-    let samples = columns.nrows().max(1) as f64;
-    columns.transpose() * columns / samples
+    let (samples, channels) = columns.shape();
+    let mut product = DMatrix::zeros(channels, channels);
+    if samples == 0 || channels == 0 {
+        return product;
+    }
+    // A copy: nalgebra's small products read and write beyond a view whose rows are not side by side in memory.
+    let across = columns.transpose();
+    let block = |(i, some): (usize, &mut [f64])| {
+        let (start, width) = (i * BLOCK, some.len() / channels);
+        let mut some = DMatrixViewMut::from_slice_generic(some, Dyn(channels), Dyn(width));
+        let rows = channels - start;
+        let share = 1.0 / samples as f64;
+        some.rows_mut(start, rows).gemm(
+            share,
+            &across.rows(start, rows),
+            &columns.columns(start, width),
+            0.0,
+        );
+    };
+    let blocks = product.as_mut_slice();
+    if channels < MANY {
+        blocks.chunks_mut(BLOCK * channels).enumerate().for_each(block);
+    } else {
+        blocks.par_chunks_mut(BLOCK * channels).enumerate().for_each(block);
+    }
+    product.fill_upper_triangle_with_lower_triangle();
+    product
 }
 
 /// Weight of the target `mu I`, scikit-learn's `oas`.
@@ -110,6 +152,21 @@ mod tests {
         close(&[oas[(0, 1)]], &[0.01164521962], 1e-11);
         let lwf = estimate(x, 3, Estimator::LedoitWolf);
         close(lwf.diagonal().as_slice(), &[1.01095627307, 0.31932624268, 0.70175139064], 1e-11);
+    }
+
+    /// Blocks of every width: one, several, a narrow last one, and several threads.
+    #[test]
+    fn blocks_are_put_together_rightly() {
+        for channels in [1, 5, 31, 32, 33, 34, 70, 257] {
+            let x: Vec<f64> = (0..channels * 9).map(|i| (i as f64 * 0.7).sin() + i as f64 * 1e-3).collect();
+            let found = second_moment(&x, channels);
+            for a in 0..channels {
+                for b in 0..channels {
+                    let plain: f64 = (0..9).map(|t| x[9 * a + t] * x[9 * b + t]).sum::<f64>() / 9.0;
+                    assert!((found[(a, b)] - plain).abs() < 1e-12, "{channels} channels");
+                }
+            }
+        }
     }
 
     #[test]

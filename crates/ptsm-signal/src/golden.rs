@@ -2,11 +2,16 @@
 
 /// Trials m = 0..12 of 3 channels and 60 samples, `[C, T]` each; even trials are of one class, odd ones of the other.
 pub(crate) fn train() -> Vec<Vec<f64>> {
-    (0..12).map(trial).collect()
+    (0..12).map(|m| trial(m, 0)).collect()
 }
 
-fn trial(m: u32) -> Vec<f64> {
-    let (q, side) = (f64::from(m), if m.is_multiple_of(2) { 0.6 } else { -0.6 });
+/// 8 more of them.
+pub(crate) fn test() -> Vec<Vec<f64>> {
+    (0..8).map(|m| trial(m, 12)).collect()
+}
+
+fn trial(m: u32, offset: u32) -> Vec<f64> {
+    let (q, side) = (f64::from(m + offset), if m.is_multiple_of(2) { 0.6 } else { -0.6 });
     let channel = |c: usize| {
         let amplitude = [1.0 + side, 1.0 - side, 1.0][c];
         let c = c as f64;

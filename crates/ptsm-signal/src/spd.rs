@@ -3,7 +3,12 @@
 //! Eigenvalues are taken as at least 1e-12 of the largest. Where an inverse or a logarithm is needed a smaller one means
 //! that the matrix has lost rank, and the matrix is refused.
 
-use nalgebra::{DMatrix, SymmetricEigen};
+mod tangent;
+
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use rayon::prelude::*;
+
+pub use tangent::{TangentSpace, upper};
 
 use crate::error::{Error, Result};
 
@@ -13,6 +18,8 @@ const FLOOR: f64 = 1e-12;
 const TOLERANCE: f64 = 1e-8;
 /// Most steps towards the Karcher mean.
 const STEPS: usize = 50;
+/// Matrices whose logarithms one thread adds up: always the same ones, so that the sum does not depend on the threads.
+const PIECE: usize = 8;
 
 /// The matrix to a real power. Negative powers need full rank.
 pub fn power(matrix: &DMatrix<f64>, exponent: f64) -> Result<DMatrix<f64>> {
@@ -71,11 +78,7 @@ pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
     let (mut step, mut best) = (1.0, f64::MAX);
     for _ in 0..STEPS {
         let (root, inverse) = (sqrt(&mean)?, inverse_sqrt(&mean)?);
-        let mut tangent = DMatrix::zeros(mean.nrows(), mean.ncols());
-        for matrix in matrices {
-            tangent += log(&congruence(&inverse, matrix))?;
-        }
-        tangent /= matrices.len() as f64;
+        let tangent = mean_log(matrices, |matrix| congruence(&inverse, matrix))?;
         mean = congruence(&root, &exp(&(&tangent * step))?);
         let norm = tangent.norm();
         if step * norm < best {
@@ -91,6 +94,31 @@ pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
     Ok(mean)
 }
 
+/// The log-Euclidean mean `exp(mean(log X))`. Every matrix needs full rank.
+pub fn mean_log_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
+    // Refuses what has no mean or no common size.
+    mean_euclid(matrices)?;
+    exp(&mean_log(matrices, DMatrix::clone)?)
+}
+
+/// The mean of the logarithms of what `prepare` makes of the matrices.
+fn mean_log(
+    matrices: &[DMatrix<f64>],
+    prepare: impl Fn(&DMatrix<f64>) -> DMatrix<f64> + Sync,
+) -> Result<DMatrix<f64>> {
+    let size = matrices[0].nrows();
+    let piece = |matrices: &[DMatrix<f64>]| -> Result<DMatrix<f64>> {
+        let mut sum = DMatrix::zeros(size, size);
+        for matrix in matrices {
+            sum += log(&prepare(matrix))?;
+        }
+        Ok(sum)
+    };
+    let pieces: Vec<_> = matrices.par_chunks(PIECE).map(piece).collect::<Result<_>>()?;
+    let sum: DMatrix<f64> = pieces.into_iter().sum();
+    Ok(sum / matrices.len() as f64)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Need {
     Nothing,
@@ -100,20 +128,44 @@ enum Need {
 /// A function of a positive matrix through its eigenvalues.
 fn apply(matrix: &DMatrix<f64>, need: Need, function: impl Fn(f64) -> f64) -> Result<DMatrix<f64>> {
     let eigen = decompose(matrix)?;
-    let floor = FLOOR * eigen.eigenvalues.iter().copied().fold(0.0, f64::max);
-    let rank = eigen.eigenvalues.iter().filter(|&&e| e > floor).count();
-    if need == Need::FullRank && rank < matrix.nrows() {
-        let size = matrix.nrows();
+    let floor = floor(&eigen.eigenvalues, need)?;
+    Ok(recompose(&eigen, |e| function(e.max(floor))))
+}
+
+/// A function of the eigenvalues alone, which are cheaper without their vectors. Needs full rank.
+fn apply_values(matrix: &DMatrix<f64>, function: impl Fn(f64) -> f64) -> Result<DVector<f64>> {
+    check(matrix)?;
+    // Nalgebra bounds the steps only with vectors; entries of at most 1 cannot overflow on the way, and then few are needed.
+    let largest = matrix.amax();
+    let values =
+        if largest > 0.0 { (matrix / largest).symmetric_eigenvalues() * largest } else { matrix.diagonal() };
+    floor(&values, Need::FullRank)?;
+    Ok(values.map(function))
+}
+
+/// The least an eigenvalue may be; refuses fewer above it than needed.
+fn floor(eigenvalues: &DVector<f64>, need: Need) -> Result<f64> {
+    let floor = FLOOR * eigenvalues.iter().copied().fold(0.0, f64::max);
+    let rank = eigenvalues.iter().filter(|&&e| e > floor).count();
+    if need == Need::FullRank && rank < eigenvalues.len() {
+        let size = eigenvalues.len();
         return Err(Error::data("covariance", format!("has rank {rank} of {size}, so it cannot be inverted"))
             .with_hint(
                 "an average reference, removed components, interpolated or flat channels and fewer samples than channels \
                  all take rank away: keep the recorded reference, pick fewer channels, or use a shrinkage estimator",
             ));
     }
-    Ok(recompose(&eigen, |e| function(e.max(floor))))
+    Ok(floor)
 }
 
 fn decompose(matrix: &DMatrix<f64>) -> Result<SymmetricEigen<f64, nalgebra::Dyn>> {
+    check(matrix)?;
+    // A bound on the steps, so that no input can keep it going for ever; 30 per eigenvalue is what LAPACK allows.
+    SymmetricEigen::try_new(symmetric(matrix), f64::EPSILON, 30 * matrix.nrows().max(1))
+        .ok_or_else(|| Error::data("covariance", "its eigenvalues were not found"))
+}
+
+fn check(matrix: &DMatrix<f64>) -> Result<()> {
     if !matrix.is_square() {
         let (rows, columns) = matrix.shape();
         return Err(Error::data("covariance", format!("{rows} x {columns} is not square")));
@@ -122,9 +174,7 @@ fn decompose(matrix: &DMatrix<f64>) -> Result<SymmetricEigen<f64, nalgebra::Dyn>
         return Err(Error::data("covariance", "holds a value that is not a number")
             .with_hint("look for missing samples and for overflow in the signal"));
     }
-    // A bound on the steps, so that no input can keep it going for ever; 30 per eigenvalue is what LAPACK allows.
-    SymmetricEigen::try_new(symmetric(matrix), f64::EPSILON, 30 * matrix.nrows().max(1))
-        .ok_or_else(|| Error::data("covariance", "its eigenvalues were not found"))
+    Ok(())
 }
 
 fn recompose(eigen: &SymmetricEigen<f64, nalgebra::Dyn>, function: impl Fn(f64) -> f64) -> DMatrix<f64> {
@@ -173,6 +223,8 @@ mod tests {
         let mean = karcher_mean(&all).unwrap();
         close(mean.diagonal().as_slice(), &[0.71180340117, 0.67397848684, 0.69447701371], 1e-10);
         close(&[mean[(0, 2)]], &[-0.02872389956], 1e-10);
+        let mean = mean_log_euclid(&all).unwrap();
+        close(mean.diagonal().as_slice(), &[0.71187775648, 0.67399890153, 0.69449232342], 1e-10);
         // The reference of Riemannian alignment: the same of what is not centred.
         let all: Vec<_> = train().iter().map(|x| second_moment(x, 3)).collect();
         let mean = karcher_mean(&all).unwrap();
@@ -204,7 +256,7 @@ mod tests {
     fn bad_matrices_are_refused() {
         assert!(sqrt(&DMatrix::zeros(2, 3)).is_err());
         assert!(exp(&two(f64::NAN, 0.0, 1.0)).is_err());
-        assert!(mean_euclid(&[]).is_err() && karcher_mean(&[]).is_err());
+        assert!(mean_euclid(&[]).is_err() && karcher_mean(&[]).is_err() && mean_log_euclid(&[]).is_err());
         assert!(distance(&two(1.0, 0.0, 1.0), &DMatrix::identity(3, 3)).is_err());
     }
 }

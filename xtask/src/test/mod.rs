@@ -38,7 +38,7 @@ enum Step {
     Doc,
     /// The engine's kernels make no memory errors.
     Kernels,
-    /// Files and trials are what independent libraries make of them.
+    /// Files, trials and classic decoders are what independent libraries make of them.
     Peers,
     /// `ptsm demo` decodes strangers above chance, in its time and memory.
     Demo,
@@ -87,7 +87,9 @@ impl Step {
         match self {
             Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
             Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
-            Step::Peers => "files and trials are what MNE, SciPy, pyedflib and others make of them".into(),
+            Step::Peers => {
+                "files, trials and decoders are what MNE, SciPy, pyRiemann and others make of them".into()
+            }
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
         }

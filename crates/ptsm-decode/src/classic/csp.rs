@@ -9,7 +9,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::linear::{RANK_TOLERANCE, class_counts, eigen};
+use super::linear::{Generalised, class_counts, enough, positive};
 use crate::error::{Error, Result};
 
 /// Spatial filters.
@@ -76,37 +76,16 @@ impl Csp {
 
 /// Filters between two class means.
 fn one_turn(zero: &DMatrix<f64>, one: &DMatrix<f64>, filters: usize) -> Result<Csp> {
-    let (powers, directions) = eigen(&(zero + one), "the mean covariance")?;
-    let channels = powers.len();
-    let floor = RANK_TOLERANCE * powers.iter().copied().fold(0.0, f64::max);
-    let lost = powers.iter().filter(|&&p| p <= floor).count();
-    let rank = channels - lost;
-    if filters == 0 || filters > rank {
-        return Err(Error::trials(
-            format!("{filters} spatial filters cannot be had from covariances of rank {rank} of {channels}"),
-            match rank {
-                0 => "the signal is flat; check the pipeline and the unit".to_string(),
-                _ => format!(
-                    "set `filters` to between 1 and {rank}; an average reference and repeated or flat channels take \
-                     rank away, a shrinkage estimator gives it back"
-                ),
-            },
-        ));
-    }
-    // Columns that make the sum of both means the identity on the directions that have signal.
-    let mut whitening = directions.columns(lost, rank).into_owned();
-    for (mut column, power) in whitening.column_iter_mut().zip(powers.iter().skip(lost)) {
-        column /= power.sqrt();
-    }
-    let (shares, rotation) = eigen(&(whitening.transpose() * one * &whitening), "the whitened class mean")?;
-    let all = whitening * rotation;
+    let names = ["the whitened class mean", "the mean covariance"];
+    let Generalised { values: shares, vectors: all } = Generalised::new(one, &(zero + one), names)?;
+    let rank = shares.len();
+    enough(filters, rank, one.nrows())?;
     let mut order: Vec<usize> = (0..rank).collect();
     order.sort_by(|&a, &b| (shares[b] - 0.5).abs().total_cmp(&(shares[a] - 0.5).abs()));
     order.truncate(filters);
     let mut kept = all.select_columns(&order);
     for mut filter in kept.column_iter_mut() {
-        let largest = filter[filter.iamax()];
-        filter *= largest.signum();
+        positive(&mut filter);
     }
     Ok(Csp {
         filters: kept.transpose(),

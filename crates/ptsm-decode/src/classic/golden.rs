@@ -5,12 +5,12 @@ use nalgebra::DMatrix;
 use serde_json::Value;
 
 /// 12 trials of 3 channels and 60 samples, `[C, T]` each; even trials are of class 1.
-pub(super) fn train_trials() -> Vec<Vec<f64>> {
+pub(crate) fn train_trials() -> Vec<Vec<f64>> {
     (0..12).map(|m| trial(m, 0)).collect()
 }
 
 /// 8 more of them.
-pub(super) fn test_trials() -> Vec<Vec<f64>> {
+pub(crate) fn test_trials() -> Vec<Vec<f64>> {
     (0..8).map(|m| trial(m, 12)).collect()
 }
 
@@ -30,17 +30,17 @@ fn trial(m: u32, offset: u32) -> Vec<f64> {
 }
 
 /// The numbers of SciPy and scikit-learn.
-pub(super) fn file() -> Value {
+pub(crate) fn file() -> Value {
     serde_json::from_str(include_str!("golden.json")).unwrap()
 }
 
 /// A flat list.
-pub(super) fn numbers(value: &Value) -> Vec<f64> {
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
 /// A list of square matrices, each a flat list.
-pub(super) fn matrices(value: &Value) -> Vec<DMatrix<f64>> {
+pub(crate) fn matrices(value: &Value) -> Vec<DMatrix<f64>> {
     let square = |flat: Vec<f64>| {
         let size = flat.len().isqrt();
         DMatrix::from_row_slice(size, size, &flat)
@@ -50,7 +50,7 @@ pub(super) fn matrices(value: &Value) -> Vec<DMatrix<f64>> {
 
 /// Fails unless all values are as wanted.
 #[track_caller]
-pub(super) fn close(got: &[f64], want: &[f64], tolerance: f64) {
+pub(crate) fn close(got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len());
     for (g, w) in got.iter().zip(want) {
         assert!((g - w).abs() <= tolerance * w.abs().max(1.0), "{got:?} is not {want:?}");

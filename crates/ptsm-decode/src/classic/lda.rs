@@ -9,7 +9,9 @@ use nalgebra::{DMatrix, DVector};
 use ptsm_signal::covariance::{Estimator, estimate};
 use serde::{Deserialize, Serialize};
 
-use super::linear::{RANK_TOLERANCE, class_counts, eigen};
+use super::cholesky::Cholesky;
+use super::linear::{RANK_TOLERANCE, class_counts, eigen, softmax};
+use super::matrices::{Matrices, Named, column};
 use crate::error::{Error, Result};
 
 /// How the covariance inside a class is pulled towards `mu I`, mu being its mean variance.
@@ -25,6 +27,18 @@ pub enum Shrinkage {
     Auto,
 }
 
+impl Shrinkage {
+    /// Refuses a weight that is none.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Shrinkage::Fixed(weight) if !(0.0..=1.0).contains(&weight) => {
+                Err(Error::Configuration(format!("a shrinkage of {weight} is not between 0 and 1")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A linear classifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lda {
@@ -37,11 +51,7 @@ pub struct Lda {
 impl Lda {
     /// Learns from features `[n, F]`, an example a row.
     pub fn fit(features: &DMatrix<f64>, labels: &[u32], classes: usize, shrinkage: Shrinkage) -> Result<Lda> {
-        if let Shrinkage::Fixed(weight) = shrinkage
-            && !(0.0..=1.0).contains(&weight)
-        {
-            return Err(Error::Configuration(format!("a shrinkage of {weight} is not between 0 and 1")));
-        }
+        shrinkage.check()?;
         let counts = class_counts(features.nrows(), labels, classes)?;
         if features.ncols() == 0 {
             return Err(Error::Configuration("there is no feature to learn from".into()));
@@ -55,7 +65,7 @@ impl Lda {
             means.set_column(class, &own.row_mean().transpose());
             inside += class_covariance(own, shrinkage) * *prior;
         }
-        let weights = (inverse(&inside)? * &means).transpose();
+        let weights = solve(&inside, &means)?.transpose();
         let biases = DVector::from_iterator(
             classes,
             (0..classes).map(|k| -0.5 * (weights.row(k) * means.column(k))[0] + priors[k].ln()),
@@ -74,11 +84,18 @@ impl Lda {
 
     /// The probability of every class, `[K]`.
     pub fn probabilities(&self, features: &[f64]) -> Result<DVector<f64>> {
-        let discriminants = self.discriminants(features)?;
-        let largest = discriminants.max();
-        let raised = discriminants.map(|d| (d - largest).exp());
-        let sum = raised.sum();
-        Ok(raised / sum)
+        Ok(softmax(self.discriminants(features)?))
+    }
+
+    /// What goes into a file.
+    pub(crate) fn matrices(&self) -> Named {
+        vec![("lda.weights", self.weights.clone()), ("lda.biases", column(&self.biases))]
+    }
+
+    /// From a file, for so many classes and features.
+    pub(crate) fn restore(file: &Matrices, classes: usize, features: usize) -> Result<Lda> {
+        let weights = file.sized("lda.weights", classes, features)?;
+        Ok(Lda { weights, biases: file.vector("lda.biases", classes)? })
     }
 }
 
@@ -102,20 +119,39 @@ fn class_covariance(mut own: DMatrix<f64>, shrinkage: Shrinkage) -> DMatrix<f64>
                 *size = if deviation > 0.0 { deviation } else { 1.0 };
                 feature /= *size;
             }
-            covariance(&own, Estimator::LedoitWolf).component_mul(&(&sizes * sizes.transpose()))
+            let mut shrunk = covariance(&own, Estimator::LedoitWolf);
+            for (mut column, size) in shrunk.column_iter_mut().zip(sizes.iter()) {
+                column.zip_apply(&sizes, |value, other| *value *= size * other);
+            }
+            shrunk
         }
     }
 }
 
-/// The inverse through correlations, so that features of different size do no harm.
-fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+/// The least pivot of factors that have certainly lost no rank.
+const CERTAIN: f64 = 1e-2;
+
+/// `inside^-1 means` through correlations, so that features of different size do no harm.
+fn solve(inside: &DMatrix<f64>, means: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     let what = "the covariance inside the classes";
     let hint = "use shrinkage, fewer features or more trials";
     if let Some(feature) = inside.diagonal().iter().position(|&v| v == 0.0) {
         return Err(Error::trials(format!("feature {feature} does not vary inside any class"), hint));
     }
-    let scale = DMatrix::from_diagonal(&inside.diagonal().map(|v| 1.0 / v.sqrt()));
-    let (values, vectors) = eigen(&(&scale * inside * &scale), what)?;
+    let sizes = inside.diagonal().map(|v| 1.0 / v.sqrt());
+    let mut correlations = inside.clone();
+    for (mut column, size) in correlations.column_iter_mut().zip(sizes.iter()) {
+        column.zip_apply(&sizes, |value, other| *value *= size * other);
+    }
+    let mut scaled = means.clone();
+    scaled.column_iter_mut().for_each(|mut column| column.component_mul_assign(&sizes));
+    // Far from losing rank the factors are good enough, and much faster with many features.
+    if let Some(factors) = Cholesky::new(correlations.clone()).filter(|f| f.least_pivot() > CERTAIN) {
+        let columns: Vec<_> =
+            scaled.column_iter().map(|mean| factors.solve(&mean.into()).component_mul(&sizes)).collect();
+        return Ok(DMatrix::from_columns(&columns));
+    }
+    let (values, vectors) = eigen(&correlations, what)?;
     let floor = RANK_TOLERANCE * values.max();
     let rank = values.iter().filter(|&&v| v > floor).count();
     if rank < values.len() {
@@ -125,8 +161,9 @@ fn inverse(inside: &DMatrix<f64>) -> Result<DMatrix<f64>> {
             hint,
         ));
     }
-    let half = scale * vectors * DMatrix::from_diagonal(&values.map(|v| 1.0 / v.sqrt()));
-    Ok(&half * half.transpose())
+    let half =
+        DMatrix::from_diagonal(&sizes) * vectors * DMatrix::from_diagonal(&values.map(|v| 1.0 / v.sqrt()));
+    Ok(&half * half.transpose() * means)
 }
 
 #[cfg(test)]

@@ -33,8 +33,67 @@ pub(super) fn eigen(matrix: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, 
     Ok((values, found.eigenvectors.select_columns(&order)))
 }
 
+/// The generalised eigenproblem `A w = e B w` on the directions that B has something in.
+pub(super) struct Generalised {
+    /// In ascending order.
+    pub(super) values: DVector<f64>,
+    /// `[C, rank of B]`, scaled to `w^T B w = 1`.
+    pub(super) vectors: DMatrix<f64>,
+}
+
+impl Generalised {
+    /// `names` are those of A, whitened, and of B.
+    pub(super) fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, names: [&str; 2]) -> Result<Generalised> {
+        let (powers, directions) = eigen(b, names[1])?;
+        let floor = RANK_TOLERANCE * powers.iter().copied().fold(0.0, f64::max);
+        let lost = powers.iter().filter(|&&p| p <= floor).count();
+        let rank = powers.len() - lost;
+        // Columns that make B the identity.
+        let mut whitening = directions.columns(lost, rank).into_owned();
+        for (mut column, power) in whitening.column_iter_mut().zip(powers.iter().skip(lost)) {
+            column /= power.sqrt();
+        }
+        let (values, rotation) = eigen(&(whitening.transpose() * a * &whitening), names[0])?;
+        Ok(Generalised { values, vectors: whitening * rotation })
+    }
+}
+
+/// Refuses more spatial filters than there are directions, and none.
+pub(super) fn enough(filters: usize, rank: usize, channels: usize) -> Result<()> {
+    if (1..=rank).contains(&filters) {
+        return Ok(());
+    }
+    Err(Error::trials(
+        format!("{filters} spatial filters cannot be had from covariances of rank {rank} of {channels}"),
+        match rank {
+            0 => "the signal is flat; check the pipeline and the unit".to_string(),
+            _ => format!(
+                "set `filters` to between 1 and {rank}; an average reference and repeated or flat channels take \
+                 rank away, a shrinkage estimator gives it back"
+            ),
+        },
+    ))
+}
+
+/// A vector is defined up to its sign: the entry of largest size becomes positive.
+pub(super) fn positive<R: nalgebra::Dim, S: nalgebra::StorageMut<f64, R>>(
+    vector: &mut nalgebra::Vector<f64, R, S>,
+) {
+    if vector[vector.iamax()] < 0.0 {
+        vector.neg_mut();
+    }
+}
+
+/// Numbers as probabilities: raised, then divided by their sum.
+pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
+    let largest = values.max();
+    let raised = values.map(|v| (v - largest).exp());
+    let sum = raised.sum();
+    raised / sum
+}
+
 /// Number of examples of each class; refuses labels that are no class, classes without examples and lists of unequal length.
-pub(super) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
+pub(crate) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
     if classes < 2 {
         return Err(Error::Configuration(format!(
             "{classes} classes cannot be told apart; two are the least"

@@ -1,13 +1,31 @@
 //! Classic decoding, without gradients: spatial filters and linear classifiers in double precision.
 //!
 //! The parts are plain values with public numbers, so that they can be saved, drawn and put together:
-//! covariances of trials ([`ptsm_signal::covariance`]) to log powers ([`Csp`]) to probabilities ([`Lda`]).
+//! covariances of trials ([`ptsm_signal::covariance`]) to log powers ([`Csp`]) or tangent vectors ([`ptsm_signal::spd`]) to probabilities
+//! ([`Lda`], [`Logistic`]). For responses to events there are [`Xdawn`] and [`Bins`], and [`Sparse`] learns filters and classifier together.
 
+pub(crate) mod band;
+mod bins;
+pub(crate) mod calibration;
+mod cholesky;
 mod csp;
+pub(crate) mod decoder;
 #[cfg(test)]
-mod golden;
+pub(crate) mod golden;
+mod information;
 mod lda;
-mod linear;
+pub(crate) mod linear;
+mod logistic;
+pub(crate) mod matrices;
+mod sparse;
+mod tangent;
+mod xdawn;
 
+pub use bins::Bins;
 pub use csp::Csp;
+pub use information::mutual_information;
 pub use lda::{Lda, Shrinkage};
+pub use logistic::{Logistic, Regularised};
+pub use sparse::{Evidence, Sparse, SparseFeatures, Step, Target, normalised};
+pub use tangent::Tangent;
+pub use xdawn::{Moments, Xdawn};

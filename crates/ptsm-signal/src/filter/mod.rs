@@ -30,7 +30,7 @@ pub(crate) use rows::Rows;
 pub use sections::{Section, Sections};
 pub use window::Window;
 pub(crate) use zero_phase::both_ways;
-pub use zero_phase::zero_phase;
+pub use zero_phase::{zero_phase, zero_phase_channels};
 
 use std::array::from_fn;
 

@@ -1,8 +1,11 @@
 //! Filtering forwards and backwards, as `scipy.signal.sosfiltfilt` does.
 
-use super::lanes::{self, Isa};
+use std::array::from_fn;
+
+use super::lanes::{self, Isa, LANES, interleave};
+use super::rows::Rows;
 use super::sections::Direction;
-use super::{Sections, extend, extended};
+use super::{Sections, extend, extended, long_enough};
 use crate::error::Result;
 
 /// Filters forwards and backwards, so that nothing is delayed and the gain is squared. The ends are extended as SciPy does by
@@ -14,6 +17,29 @@ pub fn zero_phase(sections: &Sections, signal: &[f64]) -> Result<Vec<f64>> {
     both.truncate(edge + signal.len());
     both.drain(..edge);
     Ok(both)
+}
+
+/// The same for all channels of a signal `[C, T]`, several at once; the numbers are those of [`zero_phase`].
+pub fn zero_phase_channels(sections: &Sections, signal: &[f32], channels: usize) -> Result<Vec<f64>> {
+    let samples = signal.len().checked_div(channels).unwrap_or(0);
+    let edge = sections.edge();
+    long_enough(samples, edge, PURPOSE)?;
+    let (isa, mut rows) = (Isa::best(), Rows::<LANES>::default());
+    let mut filtered = vec![0.0; channels * samples];
+    let groups = signal[..channels * samples].chunks(LANES * samples);
+    for (group, out) in groups.zip(filtered.chunks_mut(LANES * samples)) {
+        let count = group.len() / samples;
+        rows.resize(samples + 2 * edge);
+        let both = rows.as_mut_slice();
+        // Lanes that nobody needs carry the first channel once more.
+        let all = from_fn(|l| &group[if l < count { l * samples } else { 0 }..][..samples]);
+        interleave(isa, all, &mut both[edge..][..samples]);
+        both_ways(isa, sections, both, edge);
+        for (l, out) in out.chunks_exact_mut(samples).enumerate() {
+            out.iter_mut().zip(&both[edge..]).for_each(|(out, lanes)| *out = lanes[l]);
+        }
+    }
+    Ok(filtered)
 }
 
 /// What needs a signal of some length.
@@ -58,6 +84,8 @@ mod tests {
         );
         assert_eq!(zero_phase(&sections, &[1.0; 28]).unwrap().len(), 28);
         assert!(zero_phase(&sections, &[]).is_err());
+        assert!(zero_phase_channels(&sections, &[1.0; 2 * 27], 2).is_err());
+        assert!(zero_phase_channels(&sections, &[], 0).is_err());
     }
 
     #[test]
@@ -88,5 +116,18 @@ mod tests {
         }
         // At an edge a Butterworth filter has half the power; twice applied, a quarter.
         assert!((gain(8.0) - 0.5).abs() < 1e-3 && (gain(30.0) - 0.5).abs() < 1e-3);
+    }
+
+    #[test]
+    fn several_channels_at_once_are_each_by_itself() {
+        let sections = butterworth(4, Pass::Band(8.0, 30.0), 160.0).unwrap();
+        for (channels, samples) in [(1, 28), (7, 100), (8, 61), (19, 77)] {
+            let signal: Vec<f32> = (0..channels * samples).map(|i| (i as f32 * 0.7).sin() * 5.0).collect();
+            let all = zero_phase_channels(&sections, &signal, channels).unwrap();
+            for (row, found) in signal.chunks(samples).zip(all.chunks(samples)) {
+                let row: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
+                assert_eq!(zero_phase(&sections, &row).unwrap(), found, "{channels} channels");
+            }
+        }
     }
 }

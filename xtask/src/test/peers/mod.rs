@@ -1,5 +1,7 @@
-//! Readers, writers and the pipeline against independent libraries: scripts make files and tell what others read in them.
+//! Readers, writers, the pipeline and classic decoders against independent libraries: scripts make files and tell what others read in
+//! them, or make trials and tell what others learn from them.
 
+mod classic;
 mod matlab;
 mod recordings;
 mod telling;
@@ -11,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::python::{Python, READERS};
+use crate::python::{CLASSIC, Python, READERS};
 use crate::shell;
 
 pub(super) fn check() -> Result<()> {
@@ -23,6 +25,7 @@ pub(super) fn check() -> Result<()> {
             .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
     }
     let mut held = Held::default();
+    classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;

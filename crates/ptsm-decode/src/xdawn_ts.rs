@@ -1,0 +1,165 @@
+//! xDAWN + tangent space: for responses to events.
+//!
+//! Papers: Rivet et al. 2009, doi:10.1109/TBME.2009.2012869 (filters); Barachant & Congedo 2014, arXiv:1409.0107 (covariances
+//! with templates). pyRiemann is the reference.
+//!
+//! ```text
+//! [C,T] -> 4 filters of each class -> [4K,T], the classes' filtered mean responses on top -> [8K,T]
+//!       -> covariance (OAS) -> tangent space at the Karcher mean -> logistic regression, classes balanced -> [K]
+//! ```
+//!
+//! Differs: a logistic regression where MOABB has a support vector machine with a small grid.
+//!
+//! Numbers at C=62, T=1000, K=2: 496 of the filters, 8000 of the templates, 136 of the reference and 137 of the regression.
+
+use nalgebra::DMatrix;
+use ptsm_signal::Layout;
+use ptsm_signal::covariance::Estimator;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::classic::band::Band;
+use crate::classic::decoder::{Classic, Workers};
+use crate::classic::matrices::{Matrices, Named};
+use crate::classic::{Moments, Regularised, Tangent, Xdawn};
+use crate::decoder::Lesson;
+use crate::error::Result;
+
+/// Settings of xDAWN + tangent space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct XdawnTs {
+    /// The band each trial is filtered to; none for as it is.
+    pub band_hz: Option<[f64; 2]>,
+    /// Order of the Butterworth filter.
+    pub order: usize,
+    /// Spatial filters of each class.
+    pub filters: usize,
+    /// Whether trials are filtered too. Unfiltered they stand below the templates with all their channels.
+    pub filter_trials: bool,
+    /// How covariances are estimated. Templates resemble each other: a shrinkage estimator is needed where they are many.
+    pub covariance: Estimator,
+    /// What the losses weigh against the penalty, scikit-learn's `C`.
+    pub inverse_penalty: f64,
+    /// Whether classes weigh the same however many trials they have.
+    pub balanced: bool,
+    /// The largest entry of the gradient at which the regression ends, as a share of the trials' weight.
+    pub tolerance: f64,
+}
+
+impl Default for XdawnTs {
+    fn default() -> XdawnTs {
+        XdawnTs {
+            band_hz: None,
+            order: 4,
+            filters: 4,
+            filter_trials: true,
+            covariance: Estimator::Oas,
+            inverse_penalty: 1.0,
+            balanced: true,
+            tolerance: 1e-8,
+        }
+    }
+}
+
+/// xDAWN + tangent space after its fit.
+#[derive(Clone)]
+pub(crate) struct Learnt {
+    band: Band,
+    xdawn: Xdawn,
+    tangent: Tangent,
+}
+
+/// Trials whose sums one thread adds up: always the same ones, so that sums do not depend on the threads.
+const PIECE: usize = 64;
+
+impl XdawnTs {
+    fn band(&self, layout: &Layout) -> Result<Band> {
+        Band::new(self.band_hz, self.order, layout, "band_hz")
+    }
+
+    fn how(&self) -> Regularised {
+        let XdawnTs { inverse_penalty, balanced, tolerance, .. } = *self;
+        Regularised { inverse_penalty, balanced, tolerance }
+    }
+
+    fn covariance(
+        &self,
+        band: &Band,
+        xdawn: &Xdawn,
+        layout: &Layout,
+        signal: &[f32],
+    ) -> Result<DMatrix<f64>> {
+        let signal = band.apply(signal, layout.channels.len())?;
+        Ok(xdawn.covariance(&signal, self.filter_trials, self.covariance))
+    }
+
+    fn moments(&self, lesson: &Lesson<'_>, band: &Band, workers: &Workers<'_>) -> Result<Moments> {
+        let (train, layout) = (lesson.train(), lesson.train().layout());
+        let channels = layout.channels.len();
+        let empty = || Moments::new(layout.classes.len(), channels, layout.samples);
+        let trials: Vec<_> = train.signals().zip(train.labels()).collect();
+        let mut all = empty();
+        for some in trials.chunks(8 * PIECE) {
+            let parts = workers.work(|| {
+                let part = |trials: &[(&[f32], u32)]| {
+                    let mut part = empty();
+                    for (signal, label) in trials {
+                        part.add(&band.apply(signal, channels)?, *label)?;
+                    }
+                    Ok(part)
+                };
+                some.par_chunks(PIECE).map(part).collect::<Result<Vec<_>>>()
+            })?;
+            parts.iter().for_each(|part| all.join(part));
+        }
+        Ok(all)
+    }
+}
+
+impl Classic for XdawnTs {
+    type Learnt = Learnt;
+
+    fn defaults(layout: &Layout) -> XdawnTs {
+        let plain = XdawnTs::default();
+        XdawnTs { filters: plain.filters.min(layout.channels.len()), ..plain }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.how().check()
+    }
+
+    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
+        let (train, layout) = (lesson.train(), lesson.train().layout());
+        let band = self.band(layout)?;
+        let xdawn = Xdawn::fit(&self.moments(lesson, &band, workers)?, self.filters)?;
+        let covariances = workers.each(train, |signal| self.covariance(&band, &xdawn, layout, signal))?;
+        let (labels, classes) = (train.labels(), layout.classes.len());
+        let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;
+        Ok(Learnt { band, xdawn, tangent })
+    }
+
+    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+        learnt.tangent.probabilities(&self.covariance(&learnt.band, &learnt.xdawn, layout, signal)?)
+    }
+
+    fn parameters(learnt: &Learnt) -> usize {
+        learnt.xdawn.filters.len() + learnt.xdawn.templates.len() + learnt.tangent.parameters()
+    }
+
+    fn matrices(learnt: &Learnt) -> Named {
+        let Xdawn { filters, templates } = &learnt.xdawn;
+        let mut all = vec![("xdawn.filters", filters.clone()), ("xdawn.templates", templates.clone())];
+        all.extend(learnt.tangent.matrices());
+        all
+    }
+
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+        let (channels, classes) = (layout.channels.len(), layout.classes.len());
+        let filters = file.sized("xdawn.filters", classes * self.filters, channels)?;
+        let templates = file.sized("xdawn.templates", filters.nrows(), layout.samples)?;
+        let xdawn = Xdawn { filters, templates };
+        let tangent = Tangent::restore(file, classes, xdawn.rows(self.filter_trials))?;
+        Ok(Learnt { band: self.band(layout)?, xdawn, tangent })
+    }
+}

@@ -1,0 +1,283 @@
+//! Classic methods, against what pyRiemann, scikit-learn and SciPy make of the same trials.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use nalgebra::DMatrix;
+use ptsm_decode::classic::{Csp, Evidence, Lda, Logistic, Moments, Regularised, Xdawn, mutual_information};
+use ptsm_decode::registry::find;
+use ptsm_decode::{Lesson, Run, Unwatched};
+use ptsm_engine::Cpu;
+use ptsm_signal::covariance::{Estimator, estimate};
+use ptsm_signal::spd::{TangentSpace, distance, karcher_mean, mean_log_euclid, upper};
+use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Held;
+use super::telling::Telling;
+use crate::python::Python;
+
+/// How far a number may be off, in parts of the largest of its array.
+const PRECISION: f64 = 1e-8;
+/// The same for a logistic regression that scikit-learn ends by its own tolerance, at some distance from the minimum.
+const DEFAULT_SOLVER: f64 = 5e-3;
+/// The same for probabilities, which have single precision.
+const SINGLE: f64 = 1e-6;
+
+#[derive(Deserialize)]
+struct Expected {
+    what: String,
+    title: String,
+    settings: Value,
+    /// Names and shapes.
+    arrays: Vec<(String, Vec<usize>)>,
+}
+
+pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+    let mut script = python.script("peers.py");
+    // Small matrices are slower on several threads.
+    script.env("OPENBLAS_NUM_THREADS", "1");
+    let mut telling = Telling::start(script)?;
+    let before = held.right;
+    while let Some((expected, values)) = telling.next::<Expected>()? {
+        let told = Told::new(&expected, values);
+        held.add(&expected.title, "classic".as_ref(), told.and_then(|told| compare(&expected, &told)));
+    }
+    println!(
+        "{} cases of classic methods are what pyRiemann, scikit-learn and SciPy make of them",
+        held.right - before
+    );
+    Ok(())
+}
+
+fn compare(expected: &Expected, told: &Told) -> Result<()> {
+    let settings = expected.settings.clone();
+    match &*expected.what {
+        "covariances" => covariances(told),
+        "geometry" => geometry(told),
+        "csp" => csp(told),
+        "lda" => lda(told, &settings),
+        "logistic" => logistic(told, &settings),
+        "xdawn" => xdawn(told, &settings),
+        "information" => information(told),
+        "sparse" => sparse(told),
+        "decoder" => decoder(told, &settings),
+        other => bail!("`{other}` is not known here"),
+    }
+}
+
+/// Arrays by name.
+struct Told(HashMap<String, (Vec<usize>, Vec<f64>)>);
+
+impl Told {
+    fn new(expected: &Expected, values: Vec<f64>) -> Result<Told> {
+        let mut rest = &values[..];
+        let mut arrays = HashMap::new();
+        for (name, shape) in &expected.arrays {
+            let own = rest.split_off(..shape.iter().product()).context("too few values were told")?;
+            arrays.insert(name.clone(), (shape.clone(), own.to_vec()));
+        }
+        ensure!(rest.is_empty(), "{} values more were told", rest.len());
+        Ok(Told(arrays))
+    }
+
+    fn array(&self, name: &str) -> Result<(&[usize], &[f64])> {
+        let (shape, values) = self.0.get(name).with_context(|| format!("`{name}` was not told"))?;
+        Ok((shape, values))
+    }
+
+    fn values(&self, name: &str) -> Result<&[f64]> {
+        Ok(self.array(name)?.1)
+    }
+
+    fn labels(&self) -> Result<Vec<u32>> {
+        Ok(self.values("labels")?.iter().map(|&label| label as u32).collect())
+    }
+
+    fn classes(&self) -> Result<usize> {
+        Ok(self.labels()?.into_iter().max().map_or(0, |most| most as usize + 1))
+    }
+
+    /// `[n, a, b]` as matrices.
+    fn matrices(&self, name: &str) -> Result<Vec<DMatrix<f64>>> {
+        let (shape, values) = self.array(name)?;
+        let &[_, rows, columns] = shape else { bail!("`{name}` is {shape:?}") };
+        Ok(values
+            .chunks_exact(rows * columns)
+            .map(|one| DMatrix::from_row_slice(rows, columns, one))
+            .collect())
+    }
+
+    /// `[a, b]` as a matrix.
+    fn matrix(&self, name: &str) -> Result<DMatrix<f64>> {
+        let (shape, values) = self.array(name)?;
+        let &[rows, columns] = shape else { bail!("`{name}` is {shape:?}") };
+        Ok(DMatrix::from_row_slice(rows, columns, values))
+    }
+
+    fn is(&self, name: &str, found: impl IntoIterator<Item = f64>) -> Result<()> {
+        self.within(PRECISION, name, found)
+    }
+
+    fn within(&self, precision: f64, name: &str, found: impl IntoIterator<Item = f64>) -> Result<()> {
+        let wanted = self.values(name)?;
+        let found: Vec<f64> = found.into_iter().collect();
+        ensure!(found.len() == wanted.len(), "`{name}` has {} values, not {}", found.len(), wanted.len());
+        let largest = wanted.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        for (at, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+            let near = (found - wanted).abs() <= precision * largest;
+            ensure!(near, "value {at} of `{name}` is {found}, not {wanted}");
+        }
+        Ok(())
+    }
+}
+
+/// Values row by row.
+fn by_rows(matrix: &DMatrix<f64>) -> Vec<f64> {
+    matrix.transpose().as_slice().to_vec()
+}
+
+fn covariances(told: &Told) -> Result<()> {
+    let (shape, x) = told.array("x")?;
+    let (channels, one) = (shape[1], shape[1] * shape[2]);
+    for (name, estimator) in
+        [("scm", Estimator::Scm), ("oas", Estimator::Oas), ("lwf", Estimator::LedoitWolf)]
+    {
+        let found = x.chunks_exact(one).flat_map(|x| by_rows(&estimate(x, channels, estimator)));
+        told.is(name, found)?;
+    }
+    Ok(())
+}
+
+fn geometry(told: &Told) -> Result<()> {
+    let all = told.matrices("covariances")?;
+    let mean = karcher_mean(&all)?;
+    told.is("mean", by_rows(&mean))?;
+    told.is("log_mean", by_rows(&mean_log_euclid(&all)?))?;
+    told.is("distance", [distance(&all[0], &all[1])?])?;
+    let space = TangentSpace::at(mean)?;
+    let vectors = all.iter().map(|c| space.vector(c)).collect::<Result<Vec<_>, _>>()?;
+    told.is("vectors", vectors.into_iter().flatten())?;
+    let labels = told.labels()?;
+    let mut means = vec![];
+    for class in 0..2 {
+        let own: Vec<_> =
+            all.iter().zip(&labels).filter(|(_, l)| **l == class).map(|(c, _)| c.clone()).collect();
+        means.push(TangentSpace::at(karcher_mean(&own)?)?);
+    }
+    let mut far = vec![];
+    for covariance in &all {
+        far.push([means[0].distance(covariance)?, means[1].distance(covariance)?]);
+    }
+    told.is("distances", far.as_flattened().iter().copied())?;
+    let first = far.iter().map(|[a, b]| 1.0 / (1.0 + (a * a - b * b).exp()));
+    told.is("probabilities", first.flat_map(|p| [p, 1.0 - p]))
+}
+
+fn csp(told: &Told) -> Result<()> {
+    let all = told.matrices("covariances")?;
+    let filters = told.array("features")?.0[1];
+    let csp = Csp::fit(&all, &told.labels()?, 2, filters)?;
+    let features = all.iter().map(|c| csp.features(c)).collect::<Result<Vec<_>, _>>()?;
+    told.is("features", features.iter().flat_map(|f| f.iter().copied()))
+}
+
+fn rows_of(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {
+    matrix.row_iter().map(|row| row.iter().copied().collect()).collect()
+}
+
+fn lda(told: &Told, settings: &Value) -> Result<()> {
+    let features = told.matrix("features")?;
+    let shrinkage = serde_json::from_value(settings["shrinkage"].clone())?;
+    let lda = Lda::fit(&features, &told.labels()?, told.classes()?, shrinkage)?;
+    let found = rows_of(&features).iter().map(|x| lda.probabilities(x)).collect::<Result<Vec<_>, _>>()?;
+    told.is("probabilities", found.iter().flat_map(|p| p.iter().copied()))
+}
+
+fn logistic(told: &Told, settings: &Value) -> Result<()> {
+    let number = |name: &str| settings[name].as_f64().with_context(|| format!("`{name}`"));
+    let how = Regularised {
+        inverse_penalty: number("inverse_penalty")?,
+        balanced: settings["balanced"] == true,
+        tolerance: number("tolerance")?,
+    };
+    let features = told.matrix("features")?;
+    let found = Logistic::fit(&features, &told.labels()?, told.classes()?, how)?;
+    told.is("weights", by_rows(&found.weights))?;
+    told.is("biases", found.biases.iter().copied())?;
+    let all = rows_of(&features).iter().map(|x| found.probabilities(x)).collect::<Result<Vec<_>, _>>()?;
+    told.within(DEFAULT_SOLVER, "default_probabilities", all.iter().flat_map(|p| p.iter().copied()))
+}
+
+fn xdawn(told: &Told, settings: &Value) -> Result<()> {
+    let (shape, x) = told.array("x")?;
+    let mut moments = Moments::new(told.classes()?, shape[1], shape[2]);
+    let trials = x.chunks_exact(shape[1] * shape[2]);
+    for (trial, label) in trials.clone().zip(told.labels()?) {
+        moments.add(trial, label)?;
+    }
+    let filters = settings["filters"].as_u64().context("`filters`")?;
+    let xdawn = Xdawn::fit(&moments, usize::try_from(filters)?)?;
+    told.is("filters", by_rows(&xdawn.filters))?;
+    told.is("templates", by_rows(&xdawn.templates))?;
+    for (name, filtered) in [("covariances", true), ("unfiltered", false)] {
+        let found = trials.clone().flat_map(|x| by_rows(&xdawn.covariance(x, filtered, Estimator::Oas)));
+        told.is(name, found)?;
+    }
+    Ok(())
+}
+
+fn information(told: &Told) -> Result<()> {
+    let features = told.matrix("features")?;
+    let (labels, classes) = (told.labels()?, told.classes()?);
+    let columns = features.column_iter();
+    let found =
+        columns.map(|f| mutual_information(f.as_slice(), &labels, classes)).collect::<Result<Vec<_>, _>>()?;
+    told.is("told", found)
+}
+
+fn sparse(told: &Told) -> Result<()> {
+    let all = told.matrices("matrices")?;
+    let size = all[0].nrows();
+    let vectors: Vec<f64> = all.iter().flat_map(upper).collect();
+    let evidence = Evidence::new(DMatrix::from_row_slice(all.len(), size * (size + 1) / 2, &vectors), size)?;
+    let target = evidence.target(told.values("y")?.to_vec())?;
+    let (mut step, mut losses, mut noises) = (evidence.start(), vec![], vec![]);
+    for _ in 0..told.values("losses")?.len() {
+        step = evidence.step(&step, &target)?;
+        losses.push(step.loss);
+        noises.push(step.noise);
+    }
+    told.is("losses", losses)?;
+    told.is("noises", noises)?;
+    told.is("weights", by_rows(&step.weights))
+}
+
+fn decoder(told: &Told, settings: &Value) -> Result<()> {
+    let (shape, x) = told.array("x")?;
+    let &[_, channels, samples] = shape else { bail!("`x` is {shape:?}") };
+    let layout = Layout {
+        channels: (0..channels).map(|c| Channel::named(&format!("X{c}"))).collect(),
+        samples,
+        rate_hz: 100.0,
+        start_s: 0.0,
+        classes: (0..told.classes()?).map(|k| k.to_string()).collect(),
+    };
+    let trained = told.values("trained")?[0] as usize;
+    let trial = |(i, label): (usize, u32)| {
+        let subject = SubjectId(1 + u32::from(i >= trained));
+        Trial { label, subject, session: 1, run: 1, cue_s: i as f64 }
+    };
+    let info = told.labels()?.into_iter().enumerate().map(trial).collect();
+    let trials = Trials::new(layout, x.iter().map(|v| *v as f32).collect(), info)?;
+    let method = find(settings["decoder"].as_str().context("`decoder`")?)?;
+    let decoder = method.build(method.settings(trials.layout(), &settings["changes"])?)?;
+    let cpu = Cpu::new()?;
+    let run = Run { seeds: &[1], device: &(&cpu).into(), checkpoint: None, identity: "peers" };
+    let people = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
+    let lesson = Lesson::new(people(1), people(3))?;
+    let fits = decoder.fit(&lesson, &run, &mut Unwatched)?;
+    let found = fits[0].fitted.probabilities(&people(2))?;
+    told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
+}
