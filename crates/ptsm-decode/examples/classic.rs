@@ -25,11 +25,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
             let none = trials.all().only(|_| false);
             let lesson = Lesson::new(trials.all(), none)?;
-            let run = Run { seeds: &[1], device: &(&cpu).into(), checkpoint: None, identity: "speed" };
+            let run = Run { device: &(&cpu).into(), identity: "speed" };
             let mut best = [f64::MAX; 2];
             for _ in 0..5 {
                 let start = Instant::now();
-                let fits = decoder.fit(&lesson, &run, &mut Unwatched)?;
+                let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
                 let learnt = start.elapsed().as_secs_f64();
                 let start = Instant::now();
                 fits[0].fitted.probabilities(&trials.all())?;

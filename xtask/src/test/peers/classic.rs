@@ -274,10 +274,10 @@ fn decoder(told: &Told, settings: &Value) -> Result<()> {
     let method = find(settings["decoder"].as_str().context("`decoder`")?)?;
     let decoder = method.build(method.settings(trials.layout(), &settings["changes"])?)?;
     let cpu = Cpu::new()?;
-    let run = Run { seeds: &[1], device: &(&cpu).into(), checkpoint: None, identity: "peers" };
+    let run = Run { device: &(&cpu).into(), identity: "peers" };
     let people = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
     let lesson = Lesson::new(people(1), people(3))?;
-    let fits = decoder.fit(&lesson, &run, &mut Unwatched)?;
+    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
     let found = fits[0].fitted.probabilities(&people(2))?;
     told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
 }

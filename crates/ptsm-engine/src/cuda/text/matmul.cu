@@ -29,16 +29,28 @@ FUNCTION matmul(const float *a, const float *b, float *out, int items, int m, in
     int each = (k + parts - 1) / parts, from = part * each, to = min(k, from + each);
     const float *x = a + item * m * k, *y = b + item * k * n;
     int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    float sum[4][4] = {};
-    for (int k0 = from; k0 < to; k0 += 16) {
-        for (int i = threadIdx.x; i < 1024; i += 256) {
+    float sum[4][4] = {}, next_a[4], next_b[4];
+    // What the next round needs is on its way while this one computes.
+    auto fetch = [&](int k0) {
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
             // Neighbouring threads read neighbouring numbers, whichever way a matrix is stored.
-            int r = TA ? i % 64 : i / 16, j = TA ? i / 64 : i % 16;
-            sa[j][r] = row0 + r < m && k0 + j < to ? element(x, row0 + r, k0 + j, m, k, TA) : 0.0f;
+            int i = threadIdx.x + 256 * u, r = TA ? i % 64 : i / 16, j = TA ? i / 64 : i % 16;
+            next_a[u] = row0 + r < m && k0 + j < to ? element(x, row0 + r, k0 + j, m, k, TA) : 0.0f;
             int c = TB ? i / 16 : i % 64, l = TB ? i % 16 : i / 64;
-            sb[l][c] = column0 + c < n && k0 + l < to ? element(y, k0 + l, column0 + c, k, n, TB) : 0.0f;
+            next_b[u] = column0 + c < n && k0 + l < to ? element(y, k0 + l, column0 + c, k, n, TB) : 0.0f;
+        }
+    };
+    fetch(from);
+    for (int k0 = from; k0 < to; k0 += 16) {
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            int i = threadIdx.x + 256 * u;
+            sa[TA ? i / 64 : i % 16][TA ? i % 64 : i / 16] = next_a[u];
+            sb[TB ? i % 16 : i / 64][TB ? i / 16 : i % 64] = next_b[u];
         }
         __syncthreads();
+        if (k0 + 16 < to) fetch(k0 + 16);
 #pragma unroll
         for (int j = 0; j < 16; j++) {
             float4 p = *(float4 *)&sa[j][ty * 4], q = *(float4 *)&sb[j][tx * 4];
