@@ -82,7 +82,7 @@ fn one(options: &Options, network: Network, folder: &Path, cohort: &Path) -> Res
     for setting in [
         format!("training.epochs={}", options.epochs),
         format!("training.patience={}", options.epochs),
-        format!("model.pool={pool}"),
+        format!("network.pool={pool}"),
     ] {
         command.arg("--set").arg(setting);
     }

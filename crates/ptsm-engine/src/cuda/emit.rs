@@ -32,9 +32,7 @@ const BLOCK: usize = 512;
 /// Threads of a block where many share an operation.
 const SHARED: usize = 256;
 /// More elementary operations than this are worth a kernel of their own.
-fn small() -> usize {
-    std::env::var("PTSM_SMALL").ok().and_then(|t| t.parse().ok()).unwrap_or(1 << 14)
-}
+const SMALL: usize = 512;
 
 /// One call of a function of the prelude, and who makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +157,7 @@ pub(crate) struct Emit<'a> {
 impl Emit<'_> {
     /// Threads share the work, whose elementary operations are counted; `at` tells a thread which it is.
     pub(crate) fn each(&mut self, threads: usize, operations: usize, call: String) {
-        let grid = (operations > small()).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
+        let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
         self.push(call, grid, self.cost);
     }
 
@@ -181,7 +179,7 @@ impl Emit<'_> {
 
     /// As [`each`](Self::each), before or after the operation proper: so many numbers are read, one is written by each thread.
     pub(crate) fn aside(&mut self, threads: usize, operations: usize, call: String) {
-        let grid = (operations > small()).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
+        let grid = (operations > SMALL).then(|| (threads.div_ceil(SHARED).clamp(1, 4096), SHARED));
         self.push(call, grid, Cost::new::<f32>(0, operations + threads));
     }
 

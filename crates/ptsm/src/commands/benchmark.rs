@@ -22,6 +22,14 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     {
         return Err(told(format!("`{}` is named twice", methods[twice].name), "name each model once"));
     }
+    if let Some(model) = changes.outside::<String>("model")?
+        && !args.models.contains(&model)
+    {
+        return Err(told(
+            format!("the settings are for `{model}`, which does not take part"),
+            "name it in `--models`, or leave `model` out of the settings",
+        ));
+    }
     let seeds = seeds(&args.settings, &changes)?;
     let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session)?;
     let settings = changes.for_each(&methods, input.trials.layout())?;

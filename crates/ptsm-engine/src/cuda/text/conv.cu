@@ -38,43 +38,19 @@ FUNCTION conv(const float *x, const float *w, const float *bias, float *out) {
     const float *weight = w + (group * tiles_o + to) * ALL_ROWS * TAPS * TO;
     int tg = threadIdx.x % TG, og = threadIdx.x / TG;
     float sum[RO][Q][4] = {};
-    // What the next rows need is on its way while these are summed, where it fits a thread's registers.
-    const int N = CHUNK * WIDTH, NX = (N + THREADS - 1) / THREADS;
-    const int M = CHUNK * TAPS * TO / 4, NW = (M + THREADS - 1) / THREADS;
-    const bool AHEAD = TO % 4 == 0 && NX + 4 * NW <= 24;
-    float next_x[AHEAD ? NX : 1];
-    float4 next_w[AHEAD ? NW : 1];
-    auto sample = [&](int c0, int i) {
-        int c = i / WIDTH, t = t0 + i % WIDTH - LEFT;
-        return i < N && c0 + c < ROWS && t >= 0 && t < TIME ? from[(c0 + c) * TIME + t] : 0.0f;
-    };
-    auto fetch = [&](int c0) {
-        const float4 *part = (const float4 *)(weight + c0 * TAPS * TO);
-#pragma unroll
-        for (int u = 0; u < NX; u++) next_x[u % (AHEAD ? NX : 1)] = sample(c0, threadIdx.x + u * THREADS);
-#pragma unroll
-        for (int u = 0; u < NW; u++)
-            if (threadIdx.x + u * THREADS < M) next_w[u % (AHEAD ? NW : 1)] = part[threadIdx.x + u * THREADS];
-    };
-    if (AHEAD) fetch(0);
     for (int c0 = 0; c0 < ROWS; c0 += CHUNK) {
-        if (AHEAD) {
-#pragma unroll
-            for (int u = 0; u < NX; u++) {
-                int i = threadIdx.x + u * THREADS;
-                if (i < N) sx[i / WIDTH][i % WIDTH] = next_x[u % (AHEAD ? NX : 1)];
-            }
-#pragma unroll
-            for (int u = 0; u < NW; u++)
-                if (threadIdx.x + u * THREADS < M)
-                    ((float4 *)sw)[threadIdx.x + u * THREADS] = next_w[u % (AHEAD ? NW : 1)];
+        for (int i = threadIdx.x; i < CHUNK * WIDTH; i += THREADS) {
+            int c = i / WIDTH, t = t0 + i % WIDTH - LEFT;
+            sx[c][i % WIDTH] = c0 + c < ROWS && t >= 0 && t < TIME ? from[(c0 + c) * TIME + t] : 0.0f;
+        }
+        const float *part = weight + c0 * TAPS * TO;
+        if (TO % 4 == 0) {
+            for (int i = threadIdx.x; i < CHUNK * TAPS * TO / 4; i += THREADS)
+                ((float4 *)sw)[i] = ((const float4 *)part)[i];
         } else {
-            for (int i = threadIdx.x; i < N; i += THREADS) sx[i / WIDTH][i % WIDTH] = sample(c0, i);
-            const float *part = weight + c0 * TAPS * TO;
             for (int i = threadIdx.x; i < CHUNK * TAPS * TO; i += THREADS) ((float *)sw)[i] = part[i];
         }
         __syncthreads();
-        if (AHEAD && c0 + CHUNK < ROWS) fetch(c0 + CHUNK);
 #pragma unroll 1
         for (int c = 0; c < CHUNK; c++) {
             if (TAPS <= 16) {
