@@ -43,6 +43,7 @@ pub mod csp_lda;
 mod decoder;
 mod deep;
 pub mod deepconvnet;
+pub mod eegconformer;
 pub mod eegnet;
 mod error;
 mod few_shot;
@@ -53,6 +54,7 @@ pub mod ptsm;
 mod random;
 pub mod registry;
 pub mod settings;
+pub mod shallowconvnet;
 mod training;
 
 pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};

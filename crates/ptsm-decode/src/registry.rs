@@ -12,13 +12,15 @@ use crate::csp_lda::{CspLda, FittedCspLda};
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
+use crate::eegconformer::EegConformer;
 use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
 use crate::file::Card;
 use crate::network::Model;
 use crate::ptsm::{Pool, Ptsm};
 use crate::settings::{merge, nearest};
-use crate::training::Training;
+use crate::shallowconvnet::ShallowConvNet;
+use crate::training::{Select, Training};
 
 /// A decoder by name.
 pub struct Method {
@@ -82,6 +84,42 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet },
+    },
+    Method {
+        name: "deepconvnet-cropped",
+        about: "the same on every window of a trial, the windows' probabilities averaged",
+        paper: "Schirrmeister et al. 2017",
+        doi: "10.1002/hbm.23730",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet_cropped },
+    },
+    Method {
+        name: "deepconvnet-zhang",
+        about: "DeepConvNet trained by the recipe with the best published result across subjects on OpenBMI",
+        paper: "Zhang et al. 2021",
+        doi: "10.1016/j.neunet.2020.12.013",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet_zhang },
+    },
+    Method {
+        name: "shallowconvnet",
+        about: "band power by two convolutions, a square, a mean and a logarithm",
+        paper: "Schirrmeister et al. 2017",
+        doi: "10.1002/hbm.23730",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "shallowconvnet", defaults: shallowconvnet },
+    },
+    Method {
+        name: "eegconformer",
+        about: "a shallow convolution makes tokens of time, self-attention relates them",
+        paper: "Song et al. 2023",
+        doi: "10.1109/TNSRE.2022.3230250",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "eegconformer", defaults: eegconformer },
     },
     Method {
         name: "csp-lda",
@@ -170,10 +208,13 @@ fn ptsm_paper(layout: &Layout) -> Deep {
     Deep { training, ..plain(Model::Ptsm(ptsm)) }
 }
 
+/// Below this the rate is not one of EEG.
+const LEAST_RATE_HZ: f64 = 32.0;
+
 fn eegnet(layout: &Layout) -> Deep {
     let mut config = EegNet::default();
-    // Half and an eighth of a second; the defaults are for 128 Hz. Below 32 Hz the rate is not one of EEG.
-    if layout.rate_hz >= 32.0 {
+    // Half and an eighth of a second; the defaults are for 128 Hz.
+    if layout.rate_hz >= LEAST_RATE_HZ {
         let times = (layout.rate_hz / 128.0).round().max(1.0) as usize;
         config.kernel = (layout.rate_hz / 2.0).round() as usize;
         config.separable_kernel = (layout.rate_hz / 8.0).round() as usize;
@@ -182,11 +223,66 @@ fn eegnet(layout: &Layout) -> Deep {
     plain(Model::EegNet(config))
 }
 
-fn deepconvnet(layout: &Layout) -> Deep {
-    let mut config = DeepConvNet::default();
-    // The form of Lawhern et al. for 128 Hz where the original does not fit.
+/// DeepConvNet that fits: the form of Lawhern et al. for 128 Hz where the original does not.
+fn deepconvnet_for(layout: &Layout) -> DeepConvNet {
+    let config = DeepConvNet::default();
     if layout.samples < config.least_time() {
-        (config.kernel, config.pool) = (5, 2);
+        return DeepConvNet { kernel: 5, pool: 2, ..config };
     }
-    plain(Model::DeepConvNet(config))
+    config
+}
+
+fn deepconvnet(layout: &Layout) -> Deep {
+    plain(Model::DeepConvNet(deepconvnet_for(layout)))
+}
+
+fn deepconvnet_cropped(layout: &Layout) -> Deep {
+    let config = deepconvnet_for(layout);
+    // Two seconds of four in the paper; of shorter trials the half, and never less than the network can take.
+    let two_seconds = (2.0 * layout.rate_hz).round() as usize;
+    let crop = two_seconds.min(layout.samples / 2).max(config.least_time());
+    plain(Model::DeepConvNet(DeepConvNet { crop: Some(crop), ..config }))
+}
+
+fn deepconvnet_zhang(layout: &Layout) -> Deep {
+    let model = DeepConvNet { max_norm: None, head_norm: None, ..deepconvnet_for(layout) };
+    let training = Training {
+        epochs: 200,
+        patience: None,
+        select: Select::Loss,
+        rate: 0.01,
+        // They took braindecode's AdamW of that time with 5e-4. It takes that part of the weights at each step whatever the rate,
+        // but lets it fall with the rate's cosine: 5e-4 / 0.01 of the rate.
+        weight_decay: 0.05,
+        decoupled_decay: true,
+        clip: None,
+        batch_subjects: 4,
+        batch_trials: 4,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::DeepConvNet(model)) }
+}
+
+fn shallowconvnet(layout: &Layout) -> Deep {
+    let rated = layout.rate_hz >= LEAST_RATE_HZ;
+    let config = if rated { ShallowConvNet::at_rate(layout.rate_hz) } else { ShallowConvNet::default() };
+    plain(Model::ShallowConvNet(config))
+}
+
+fn eegconformer(layout: &Layout) -> Deep {
+    let rated = layout.rate_hz >= LEAST_RATE_HZ;
+    let config = if rated { EegConformer::at_rate(layout.rate_hz) } else { EegConformer::default() };
+    let training = Training {
+        // The authors take 2000 epochs of one person's 4 batches; across people an epoch is longer.
+        epochs: 150,
+        patience: Some(40),
+        rate: 2e-4,
+        weight_decay: 0.0,
+        betas: [0.5, 0.999],
+        clip: None,
+        batch_subjects: 9,
+        batch_trials: 8,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::EegConformer(config)) }
 }

@@ -6,6 +6,8 @@
 mod common;
 
 use common::{close, fill, golden_ptsm, input, ptsm_parameters, set_all};
+use ptsm_decode::deepconvnet::DeepConvNet;
+use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Pool, Ptsm, Weights};
 use ptsm_decode::{Model, TrialShape};
@@ -28,7 +30,8 @@ fn optimizer(case: &Value) -> (Adam, f64) {
         "AdamW" => Decay::Decoupled(decay),
         _ => Decay::Gradient(decay),
     };
-    (Adam { decay, clip: o["clip_norm"].as_f64(), ..Adam::default() }, number(&o["lr"]))
+    let betas = (number(&o["betas"][0]), number(&o["betas"][1]));
+    (Adam { betas, decay, clip: o["clip_norm"].as_f64(), ..Adam::default() }, number(&o["lr"]))
 }
 
 fn check(
@@ -124,4 +127,48 @@ fn eegnet_with_a_max_norm_that_bites() {
         });
         parameters
     });
+}
+
+/// Everything but norms, in the network's order.
+fn filled(network: &ptsm_decode::Network, scale: f64) -> Parameters<f64> {
+    let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
+    let names = network.graph.tensors().iter().map(|t| t.name.clone());
+    let names: Vec<String> = names.filter(|n| n.ends_with("weight") || n.ends_with("bias")).collect();
+    set_all(&network.graph, &mut parameters, &names, |k, _, n| fill(n, k, scale));
+    parameters
+}
+
+/// PyTorch slides the network by dilation; here signals are dealt out.
+#[test]
+fn deepconvnet_over_windows_with_a_max_norm_that_bites() {
+    let config = DeepConvNet {
+        maps: vec![3, 4],
+        kernel: 4,
+        pool: 2,
+        crop: Some(18),
+        dropout: 0.0,
+        ..DeepConvNet::default()
+    };
+    let shape = TrialShape { channels: 3, time: 43, classes: 3, subjects: 1 };
+    check("deepconvnet_cropped", &Model::DeepConvNet(config), shape, 3, |network| filled(network, 0.5));
+}
+
+#[test]
+fn eegconformer_with_the_betas_of_its_authors() {
+    let config = EegConformer {
+        filters: 5,
+        kernel: 7,
+        pool: 12,
+        stride: 6,
+        width: 8,
+        depth: 2,
+        heads: 2,
+        expansion: 2,
+        head: [7, 5],
+        dropout: 0.0,
+        last_dropout: 0.0,
+        ..EegConformer::default()
+    };
+    let shape = TrialShape { channels: 3, time: 50, classes: 3, subjects: 1 };
+    check("eegconformer", &Model::EegConformer(config), shape, 4, |network| filled(network, 0.3));
 }
