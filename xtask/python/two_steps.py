@@ -172,7 +172,9 @@ def cropped_case() -> dict:
         "fill": {"scale": 0.5},
         "optimizer": optimizer.describe(),
     }
-    return {"hyper": hyper, **train(model, losses, optimizer, model.constrain_)}
+    trained = train(model, losses, optimizer, model.constrain_)
+    shares = model.eval()(x).softmax(1).mean(2)
+    return {"hyper": hyper, **trained, "eval": [digits(v) for v in shares.log().flatten()]}
 
 
 def conformer_case() -> dict:
@@ -195,7 +197,8 @@ def conformer_case() -> dict:
         "fill": {"scale": 0.3},
         "optimizer": optimizer.describe(),
     }
-    return {"hyper": hyper, **train(model, losses, optimizer)}
+    trained = train(model, losses, optimizer)
+    return {"hyper": hyper, **trained, "eval": [digits(v) for v in model.eval()(x).flatten()]}
 
 
 def build() -> dict:
