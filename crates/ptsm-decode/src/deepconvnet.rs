@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Differs: max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine
-//! runs the first two convolutions as one with composed weights.
+//! runs the first two convolutions as one with composed weights. With kernel 5 and pool 2 it is the form of Lawhern et al. for 128 Hz,
+//! less the biases in front of batch norms, which cancel, and with dropout where the original has it.
 //!
 //! Parameters at C=22, T=1000, K=4: 282 879 (held by a test).
 
@@ -152,12 +153,13 @@ impl DeepConvNet {
             _ => x,
         };
         let h = g.scoped("temporal", |g| -> Result<Id> {
-            let w = parameter(g, &[first, k], Init::glorot(k, first * k), self.max_norm)?;
+            let w = parameter(g, &[first, k], Init::glorot(k, first.saturating_mul(k)), self.max_norm)?;
             let b = g.parameter("bias", &[first], Init::Constant(0.0))?;
             Ok(g.temporal_conv(seen, w, Some(b), Padding::Valid)?)
         })?;
         let mut h = g.scoped("spatial", |g| -> Result<Id> {
-            let w = parameter(g, &[first, first, c], Init::glorot(first * c, first * c), self.max_norm)?;
+            let fan = first.saturating_mul(c);
+            let w = parameter(g, &[first, first, c], Init::glorot(fan, fan), self.max_norm)?;
             Ok(g.spatial_conv(h, w, 1)?)
         })?;
         h = self.pooled(&mut g, h, 1)?;
@@ -165,7 +167,7 @@ impl DeepConvNet {
             let (inputs, outputs) = (pair[0], pair[1]);
             h = g.dropout(h, self.dropout)?;
             h = g.scoped(format!("conv{}", i + 2), |g| -> Result<Id> {
-                let init = Init::glorot(inputs * k, outputs * k);
+                let init = Init::glorot(inputs.saturating_mul(k), outputs.saturating_mul(k));
                 let w = parameter(g, &[outputs, inputs, k], init, self.max_norm)?;
                 Ok(g.conv1d(h, w, None, 1, Padding::Valid)?)
             })?;

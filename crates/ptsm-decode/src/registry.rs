@@ -286,3 +286,61 @@ fn eegconformer(layout: &Layout) -> Deep {
     };
     Deep { training, ..plain(Model::EegConformer(config)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use ptsm_signal::Channel;
+    use serde_json::json;
+
+    use super::*;
+
+    fn layout(samples: usize, rate_hz: f64) -> Layout {
+        Layout {
+            channels: vec![Channel::named("C3"), Channel::named("C4")],
+            samples,
+            rate_hz,
+            start_s: 0.0,
+            classes: vec!["left_hand".into(), "right_hand".into()],
+        }
+    }
+
+    #[test]
+    fn networks_follow_the_sampling_rate() {
+        let network = |name: &str, samples, rate_hz| {
+            find(name).unwrap().defaults(&layout(samples, rate_hz)).unwrap()["network"].clone()
+        };
+        for name in ["shallowconvnet", "eegconformer"] {
+            for (samples, rate_hz, kernel, pool, stride) in
+                [(1000, 250.0, 25, 75, 15), (512, 128.0, 13, 35, 7), (200, 1.0, 25, 75, 15)]
+            {
+                let n = network(name, samples, rate_hz);
+                assert_eq!(
+                    [&n["kernel"], &n["pool"], &n["stride"]],
+                    [kernel, pool, stride],
+                    "{name} {rate_hz}"
+                );
+            }
+        }
+        // Two seconds of four, the half of less, never less than the blocks can take.
+        assert_eq!(network("deepconvnet-cropped", 1000, 250.0)["crop"], 500);
+        assert_eq!(network("deepconvnet-cropped", 950, 250.0)["crop"], 475);
+        assert_eq!(network("deepconvnet-cropped", 640, 160.0)["crop"], 441);
+        let short = network("deepconvnet-cropped", 256, 128.0);
+        assert_eq!([&short["kernel"], &short["pool"], &short["crop"]], [5, 2, 128]);
+        assert_eq!(network("deepconvnet", 1000, 250.0)["crop"], Value::Null);
+    }
+
+    #[test]
+    fn the_recipe_of_zhang_et_al_is_what_they_did() {
+        let settings = find("deepconvnet-zhang").unwrap().defaults(&layout(1000, 250.0)).unwrap();
+        let training = &settings["training"];
+        // A step takes 1 - rate * decay of the weights: at the first rate, 5e-4 of them.
+        let (rate, decay) = (training["rate"].as_f64().unwrap(), training["weight_decay"].as_f64().unwrap());
+        assert!((rate * decay - 5e-4).abs() < 1e-12 && training["decoupled_decay"] == true);
+        let batch = training["batch_subjects"].as_u64().unwrap() * training["batch_trials"].as_u64().unwrap();
+        assert_eq!((batch, &training["epochs"], &training["select"]), (16, &json!(200), &json!("loss")));
+        let network = &settings["network"];
+        assert_eq!([&network["max_norm"], &network["head_norm"], &network["crop"]], [&Value::Null; 3]);
+        assert_eq!((&network["kernel"], &network["pool"]), (&json!(10), &json!(3)));
+    }
+}

@@ -47,6 +47,9 @@ fn parameter_counts() {
     assert_eq!(count(deep(), shape(62, 1000, 2, 1)), 305_077);
     assert_eq!(count(deep(), shape(64, 640, 2, 1)), 304_727);
     assert_eq!(count(deep(), shape(22, 1125, 4, 1)), 284_479);
+    // The Keras form for 128 Hz has 174 127, of which 375 are biases that the batch norms behind them cancel.
+    let slow = DeepConvNet { kernel: 5, pool: 2, ..DeepConvNet::default() };
+    assert_eq!(count(Model::DeepConvNet(slow), shape(64, 128, 2, 1)), 174_127 - 375);
     let shallow = || Model::ShallowConvNet(ShallowConvNet::default());
     assert_eq!(count(shallow(), shape(22, 1000, 4, 1)), 46_084);
     assert_eq!(count(shallow(), shape(62, 1000, 2, 1)), 105_202);

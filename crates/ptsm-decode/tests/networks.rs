@@ -290,14 +290,28 @@ fn configurations_that_cannot_work_are_refused() {
         (deep(|_| ()), TrialShape { time: 440, ..shape }, 4, &["440", "441"]),
         (deep(|c| c.maps = vec![]), shape, 4, &["maps"]),
         (deep(|c| c.maps[2] = 0), shape, 4, &["maps"]),
+        (
+            deep(|c| c.maps[0] = usize::MAX),
+            TrialShape { time: 441, ..shape },
+            4,
+            &["temporal.weight", "memory"],
+        ),
         (deep(|c| c.crop = Some(440)), TrialShape { time: 1000, ..shape }, 4, &["crop", "440", "441"]),
         (deep(|c| c.crop = Some(530)), TrialShape { time: 601, ..shape }, 4, &["530", "602", "601"]),
         (deep(|c| c.max_norm = Some(-1.0)), TrialShape { time: 500, ..shape }, 4, &["temporal.weight", "-1"]),
         (shallow(|_| ()), TrialShape { time: 98, ..shape }, 4, &["98", "99"]),
+        (shallow(|c| c.filters = usize::MAX), TrialShape { time: 99, ..shape }, 4, &["temporal", "memory"]),
+        (shallow(|c| c.kernel = usize::MAX), shape, 4, &["samples"]),
         (shallow(|c| c.stride = 0), shape, 4, &["stride"]),
         (shallow(|c| c.head_norm = Some(-2.0)), TrialShape { time: 99, ..shape }, 4, &["head.weight", "-2"]),
         (conformer(|_| ()), TrialShape { time: 98, ..shape }, 4, &["98", "99"]),
         (conformer(|c| c.heads = 7), TrialShape { time: 99, ..shape }, 4, &["heads", "40", "7"]),
+        (
+            conformer(|c| c.expansion = usize::MAX),
+            TrialShape { time: 99, ..shape },
+            4,
+            &["forward", "memory"],
+        ),
         (conformer(|c| c.head = [8, 0]), shape, 4, &["head"]),
         (conformer(|c| c.depth = 1 << 40), shape, 4, &["depth", "256"]),
         (conformer(|c| c.last_dropout = 1.0), shape, 4, &["last_dropout"]),
@@ -378,8 +392,7 @@ fn cropping_is_the_plain_network_on_every_window() {
                 .collect();
             let logits = infer(&plain, &parameters, plain.logits, &window);
             let same = |g: &&[f64]| g.iter().zip(&logits).all(|(a, b)| (a - b).abs() < 1e-12);
-            let place =
-                given.iter().position(|g| same(g)).unwrap_or_else(|| panic!("window {start} is not there"));
+            let place = given.iter().position(same).unwrap_or_else(|| panic!("window {start} is not there"));
             given.swap_remove(place);
             let sum: f64 = logits.iter().map(|l| l.exp()).sum();
             mean.iter_mut().zip(&logits).for_each(|(m, l)| *m += l.exp() / sum / 24.0);
