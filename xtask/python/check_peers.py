@@ -13,12 +13,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from peers import (
+    ConformerConfig,
     DeepConvNet,
+    EegConformer,
     EegNet,
     Masks,
     Ptsm,
     PtsmConfig,
     PtsmTask,
+    ShallowConvNet,
     Weights,
     count,
     feature_losses,
@@ -270,8 +273,40 @@ def check_deepconvnet() -> None:
     grad_norms("deepconvnet", loss, wanted)
 
 
+# ------------------------------------------------------------------------------------- ShallowConvNet and EEGConformer
+
+
+def check_shallowconvnet() -> None:
+    for shape, want in {(22, 1000, 4): 46084, (62, 1000, 2): 105202}.items():
+        check("shallowconvnet count", count(ShallowConvNet(*shape)), str(want))
+    x, y = fill_input(2, 3, 200), torch.tensor([0, 1])
+    model = ShallowConvNet(3, 200, 2, dropout=0.0).double()
+    tensors = [model.temporal.weight, model.temporal.bias, model.spatial.weight, model.head.weight, model.head.bias]
+    fill_parameters(tensors, [0.1, 0.1, 0.1, 0.02, 0.1])
+    logits = model.eval()(x)
+    check("shallowconvnet eval", logits, "-0.1412493246 0.687156445 -0.1503601879 0.6863669237")
+    check("shallowconvnet eval CE", F.cross_entropy(logits, y), "0.7753219142")
+    logits = model.train()(x)
+    check("shallowconvnet train", logits, "-0.09044612547 -0.1378391403 -0.082086264 -0.1181952298")
+    loss = F.cross_entropy(logits, y)
+    check("shallowconvnet train CE", loss, "0.6905480230")
+    wanted = {
+        "temporal weight": (model.temporal.weight, "0.9673291084"),
+        "temporal bias": (model.temporal.bias, "0"),
+        "spatial": (model.spatial.weight, "2.685777962"),
+        "head weight": (model.head.weight, "0.4761264294"),
+    }
+    grad_norms("shallowconvnet", loss, wanted)
+
+
+def check_eegconformer() -> None:
+    for shape, want in {(22, 1000, 4): 789572, (62, 1000, 2): 853506}.items():
+        check("eegconformer count", count(EegConformer(ConformerConfig(*shape))), str(want))
+
+
 if __name__ == "__main__":
-    for run in (check_ptsm_counts, check_losses, check_ptsm_forward, check_eegnet, check_deepconvnet):
+    ptsm = (check_ptsm_counts, check_losses, check_ptsm_forward)
+    for run in (*ptsm, check_eegnet, check_deepconvnet, check_shallowconvnet, check_eegconformer):
         run()
     print("\n".join(failures) if failures else f"{checked} golden numbers agree")
     sys.exit(bool(failures))

@@ -1,4 +1,4 @@
-"""PyTorch peers of the networks in this repository: PTSM, EEGNet and DeepConvNet.
+"""PyTorch peers of the networks in this repository: PTSM, EEGNet, DeepConvNet, ShallowConvNet and EEGConformer.
 
 Plain modules with PyTorch's natural parameter layout. They are the reference for golden numbers (`check_peers.py`,
 `two_steps.py`) and the opponent in the speed comparison (`bench_worker.py`). All of them take trials `[B, C, T]`.
@@ -407,3 +407,146 @@ class DeepConvNet3(DeepConvNet):
 
     def __init__(self, channels: int, time: int, classes: int = 2, dropout: float = 0.5):
         super().__init__(channels, time, classes, blocks=3, dropout=dropout)
+
+
+class CroppedDeepConvNet(nn.Module):
+    """DeepConvNet that slides over the trial: strides become dilations, every window has its logits `[B, K, N]`."""
+
+    def __init__(
+        self, channels: int, classes: int, maps: Sequence[int], kernel: int, pool: int, places: int, norms: Sequence[float]
+    ):
+        super().__init__()
+        self.temporal = nn.Conv2d(1, maps[0], (1, kernel))
+        self.spatial = nn.Conv2d(maps[0], maps[0], (channels, 1), bias=False)
+        self.norm1 = nn.BatchNorm2d(maps[0])
+        self.pools = [nn.MaxPool2d((1, pool), stride=1, dilation=(1, pool**i)) for i in range(len(maps))]
+        for i, (a, b) in enumerate(zip(maps, maps[1:]), 1):
+            setattr(self, f"conv{i + 1}", nn.Conv2d(a, b, (1, kernel), dilation=(1, pool**i), bias=False))
+            setattr(self, f"norm{i + 1}", nn.BatchNorm2d(b))
+        self.head = nn.Conv2d(maps[-1], classes, (1, places), dilation=(1, pool ** len(maps)))
+        self.norms = norms
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.spatial(self.temporal(x.unsqueeze(1)))
+        x = self.pools[0](F.elu(self.norm1(x)))
+        for i, pool in enumerate(self.pools[1:], 2):
+            x = pool(F.elu(getattr(self, f"norm{i}")(getattr(self, f"conv{i}")(x))))
+        return self.head(x).squeeze(2)
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        return F.nll_loss(F.log_softmax(self(x), 1).mean(2), y)
+
+    def constrain_(self) -> None:
+        for name, layer in self.named_children():
+            if isinstance(layer, nn.Conv2d):
+                max_norm_(layer.weight, self.norms[name == "head"])
+
+
+# ------------------------------------------------------------------------------------------------------ ShallowConvNet
+
+
+class ShallowConvNet(nn.Module):
+    """ShallowConvNet at 250 Hz."""
+
+    def __init__(self, channels: int, time: int, classes: int, filters: int = 40, dropout: float = 0.5):
+        super().__init__()
+        self.temporal = nn.Conv2d(1, filters, (1, 25))
+        self.spatial = nn.Conv2d(filters, filters, (channels, 1), bias=False)
+        self.norm = nn.BatchNorm2d(filters)
+        self.pool = nn.AvgPool2d((1, 75), (1, 15))
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(filters * ((time - 24 - 75) // 15 + 1), classes)
+        glorot_(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.pool(self.norm(self.spatial(self.temporal(x.unsqueeze(1)))).square())
+        return self.head(self.dropout(x.clamp(min=1e-6).log()).flatten(1))
+
+
+# -------------------------------------------------------------------------------------------------------- EEGConformer
+
+
+@dataclass
+class ConformerConfig:
+    channels: int
+    time: int
+    classes: int
+    filters: int = 40
+    kernel: int = 25
+    pool: int = 75
+    stride: int = 15
+    width: int = 40
+    depth: int = 6
+    heads: int = 10
+    expansion: int = 4
+    head: tuple[int, int] = (256, 32)
+    dropout: float = 0.5
+    last_dropout: float = 0.3
+
+    def tokens(self) -> int:
+        return (self.time - self.kernel + 1 - self.pool) // self.stride + 1
+
+
+class Tokens(nn.Module):
+    def __init__(self, cfg: ConformerConfig):
+        super().__init__()
+        self.temporal = nn.Conv2d(1, cfg.filters, (1, cfg.kernel))
+        self.spatial = nn.Conv2d(cfg.filters, cfg.filters, (cfg.channels, 1))
+        self.norm = nn.BatchNorm2d(cfg.filters)
+        self.pool = nn.AvgPool2d((1, cfg.pool), (1, cfg.stride))
+        self.dropout = nn.Dropout(cfg.dropout)
+        self.projection = nn.Conv2d(cfg.filters, cfg.width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm(self.spatial(self.temporal(x.unsqueeze(1))))
+        return self.projection(self.dropout(self.pool(F.elu(x)))).squeeze(2).transpose(1, 2)
+
+
+class Attention(nn.Module):
+    def __init__(self, cfg: ConformerConfig):
+        super().__init__()
+        self.heads = cfg.heads
+        self.queries, self.keys, self.values, self.projection = (nn.Linear(cfg.width, cfg.width) for _ in range(4))
+        self.dropout = nn.Dropout(cfg.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (f(x).unflatten(2, (self.heads, -1)) for f in (self.queries, self.keys, self.values))
+        shares = torch.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(x.shape[2])
+        return self.projection(torch.einsum("bhqk,bkhd->bqhd", self.dropout(shares.softmax(3)), v).flatten(2))
+
+
+class ConformerBlock(nn.Module):
+    def __init__(self, cfg: ConformerConfig):
+        super().__init__()
+        wide = cfg.expansion * cfg.width
+        self.attention_norm, self.forward_norm = nn.LayerNorm(cfg.width), nn.LayerNorm(cfg.width)
+        self.attention = Attention(cfg)
+        drop = nn.Dropout(cfg.dropout)
+        self.feed = nn.Sequential(nn.Linear(cfg.width, wide), nn.GELU(), drop, nn.Linear(wide, cfg.width))
+        self.dropout = drop
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.dropout(self.attention(self.attention_norm(x)))
+        return x + self.dropout(self.feed(self.forward_norm(x)))
+
+
+class EegConformer(nn.Module):
+    """EEGConformer as the authors' code has it: attention is divided by the root of the whole width."""
+
+    def __init__(self, cfg: ConformerConfig):
+        super().__init__()
+        self.cfg = cfg
+        self.tokens = Tokens(cfg)
+        self.blocks = nn.Sequential(*(ConformerBlock(cfg) for _ in range(cfg.depth)))
+        first, second = cfg.head
+        self.head = nn.Sequential(
+            nn.Linear(cfg.tokens() * cfg.width, first), nn.ELU(), nn.Dropout(cfg.dropout),
+            nn.Linear(first, second), nn.ELU(), nn.Dropout(cfg.last_dropout),
+            nn.Linear(second, cfg.classes),
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.blocks(self.tokens(x)).flatten(1))
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(self(x), y)

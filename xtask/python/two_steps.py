@@ -1,6 +1,6 @@
 """Recipe of the golden file `crates/ptsm-decode/tests/golden/two_steps.json`.
 
-Two optimizer steps of PTSM and EEGNet in float64 from deterministic weights, dropout 0, train mode, one thread. Every
+Two optimizer steps of PTSM, EEGNet, cropped DeepConvNet and EEGConformer in float64 from deterministic weights, dropout 0, train mode, one thread. Every
 loss value, gradient norm, final parameter and running statistic is written, so that a second implementation can be
 compared from the first forward pass to the last update.
 
@@ -19,7 +19,17 @@ import torch
 from torch import Tensor, nn
 
 from check_peers import golden_eegnet, golden_ptsm
-from peers import EegNet, Ptsm, Weights, fill_input, ptsm_losses, total_loss
+from peers import (
+    ConformerConfig,
+    CroppedDeepConvNet,
+    EegConformer,
+    EegNet,
+    Weights,
+    fill_input,
+    fill_parameters,
+    ptsm_losses,
+    total_loss,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "crates/ptsm-decode/tests/golden/two_steps.json"
@@ -32,13 +42,15 @@ class Optimizer:
     lr: float = 1e-2
     weight_decay: float = 1e-4
     clip_norm: float | None = 5.0
+    betas: tuple[float, float] = (0.9, 0.999)
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        return getattr(torch.optim, self.name)(model.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+        kind = getattr(torch.optim, self.name)
+        return kind(model.parameters(), lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
 
     def describe(self) -> dict:
         decay = "decoupled" if self.name == "AdamW" else "l2"
-        fixed = {"betas": [0.9, 0.999], "eps": 1e-8, "decay_form": decay, "decay_on": "every parameter"}
+        fixed = {"betas": list(self.betas), "eps": 1e-8, "decay_form": decay, "decay_on": "every parameter"}
         return {**asdict(self), **fixed, "clip_eps": 1e-6}
 
 
@@ -55,7 +67,9 @@ def state(model: nn.Module) -> dict[str, dict]:
     """Every parameter and running statistic under the names of the Rust side."""
     out = {}
     for prefix, module in model.named_modules():
-        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+        if isinstance(module, nn.LayerNorm):
+            tensors = {"scale": module.weight, "shift": module.bias}
+        elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
             running = torch.stack([module.running_mean, module.running_var])
             tensors = {"scale": module.weight, "shift": module.bias, "running": running}
         else:
@@ -63,11 +77,25 @@ def state(model: nn.Module) -> dict[str, dict]:
         for name, tensor in tensors.items():
             # layers of a sequence are counted without activations and dropout: 0, 2 or 3 -> 0, 1
             key = re.sub(r"(spatial|temporal|shared|_head)\.[1-9]", r"\1.1", f"{prefix}.{name}")
+            if isinstance(model, EegConformer):
+                key = conformer_name(key)
             if isinstance(model, EegNet) and isinstance(module, nn.Conv2d):
                 tensor = tensor.flatten(1)
             assert key not in out
             out[key] = stored(tensor)
     return out
+
+
+def conformer_name(key: str) -> str:
+    """Blocks are counted from 1, layers without activations and dropout."""
+    key = re.sub(r"^blocks\.(\d+)", lambda m: f"block{int(m[1]) + 1}", key)
+    return re.sub(r"(feed|head)\.(\d)", lambda m: f"{m[1]}.{int(m[2]) // 3}", key).replace("feed.", "forward.")
+
+
+def weights_and_biases(model: nn.Module) -> list[Tensor]:
+    """Everything but norms, in the order of the network."""
+    layers = (nn.Linear, nn.Conv2d)
+    return [p for m in model.modules() if isinstance(m, layers) for p in (m.weight, m.bias) if p is not None]
 
 
 def train(model: nn.Module, losses, optimizer: Optimizer, after=lambda: None) -> dict:
@@ -126,6 +154,53 @@ def eegnet_case() -> dict:
     return {"hyper": hyper, **train(model, losses, optimizer, model.constrain_)}
 
 
+def cropped_case() -> dict:
+    optimizer = Optimizer("AdamW", weight_decay=0.05, clip_norm=None)
+    size = {"maps": [3, 4], "kernel": 4, "pool": 2, "places": 2, "norms": [2.0, 0.5]}
+    model = CroppedDeepConvNet(3, 3, **size).double()
+    fill_parameters(weights_and_biases(model), 0.5)
+    # Of 43 samples the first 40: 24 windows of 17.
+    x, y = fill_input(3, 3, 43)[:, :, :40], torch.tensor([0, 1, 2])
+
+    def losses():
+        loss = model.loss(x, y)
+        return loss, {"task": loss}
+
+    hyper = {
+        "model": size | {"crop": 18, "dropout": 0.0},
+        "data": {"input": [3, 3, 43], "labels": y.tolist()},
+        "fill": {"scale": 0.5},
+        "optimizer": optimizer.describe(),
+    }
+    trained = train(model, losses, optimizer, model.constrain_)
+    shares = model.eval()(x).softmax(1).mean(2)
+    return {"hyper": hyper, **trained, "eval": [digits(v) for v in shares.log().flatten()]}
+
+
+def conformer_case() -> dict:
+    optimizer = Optimizer(lr=2e-3, weight_decay=0.0, clip_norm=None, betas=(0.5, 0.999))
+    cfg = ConformerConfig(
+        channels=3, time=50, classes=3, filters=5, kernel=7, pool=12, stride=6, width=8, depth=2, heads=2, expansion=2,
+        head=(7, 5), dropout=0.0, last_dropout=0.0,
+    )  # fmt: skip
+    model = EegConformer(cfg).double()
+    fill_parameters(weights_and_biases(model), 0.3)
+    x, y = fill_input(4, 3, 50), torch.tensor([0, 1, 2, 1])
+
+    def losses():
+        loss = model.loss(x, y)
+        return loss, {"task": loss}
+
+    hyper = {
+        "model": asdict(cfg),
+        "data": {"input": [4, 3, 50], "labels": y.tolist()},
+        "fill": {"scale": 0.3},
+        "optimizer": optimizer.describe(),
+    }
+    trained = train(model, losses, optimizer)
+    return {"hyper": hyper, **trained, "eval": [digits(v) for v in model.eval()(x).flatten()]}
+
+
 def build() -> dict:
     literal = Weights(
         sparse=0.01 / (3 * 32),
@@ -141,6 +216,8 @@ def build() -> dict:
             "ptsm_each": ptsm_case("each", Optimizer("AdamW", weight_decay=1e-2, clip_norm=0.05), Weights()),
             "ptsm_literal": ptsm_case("last", Optimizer(), literal),
             "eegnet": eegnet_case(),
+            "deepconvnet_cropped": cropped_case(),
+            "eegconformer": conformer_case(),
         },
     }
 

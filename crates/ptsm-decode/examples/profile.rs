@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use ptsm_decode::{
-    Model, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm,
+    Model, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
+    ptsm::Pool, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
 use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Spent, Step};
 
@@ -21,7 +22,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "deepconvnet3" => {
             Model::DeepConvNet(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() })
         }
-        other => return Err(format!("no model `{other}`: ptsm, eegnet or deepconvnet3").into()),
+        "shallowconvnet" => Model::ShallowConvNet(ShallowConvNet::default()),
+        "eegconformer" => Model::EegConformer(EegConformer::default()),
+        other => {
+            let known = "ptsm, eegnet, deepconvnet3, shallowconvnet or eegconformer";
+            return Err(format!("no model `{other}`: {known}").into());
+        }
     };
     let threads = rest.get(1).map_or(Ok(2), |t| t.parse())?;
     let cpu = Cpu::with(threads, Isa::best())?;

@@ -9,12 +9,22 @@
 //!         -> dropout, conv 10 -> [B,200,..] -> BN, ELU, max pool 3 -> linear -> [B,K]
 //! ```
 //!
+//! Whole trials, or cropped (`crop`): the network slides over the trial sample by sample, every window of that length is one more
+//! example of its trial's class, and the windows' probabilities are averaged. The windows share their work: each pooling keeps all
+//! places, which are then dealt to `pool` signals, one for each place to begin at, and those go on as trials of their own.
+//!
+//! ```text
+//! [B,C,T] -> block 1 with a pool of 3 at every sample -> [B,25,3L] -> dealt -> [3B,25,L] -> block 2 .. -> [81B,200,M+h-1]
+//!         -> linear over h places -> [81B,K,M]: B trials x N = 81M windows; probabilities averaged -> [B,K]
+//! ```
+//!
 //! Differs: max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine
-//! runs the first two convolutions as one with composed weights.
+//! runs the first two convolutions as one with composed weights. With kernel 5 and pool 2 it is the form of Lawhern et al. for 128 Hz,
+//! less the biases in front of batch norms, which cancel, and with dropout where the original has it.
 //!
 //! Parameters at C=22, T=1000, K=4: 282 879 (held by a test).
 
-use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
+use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::eegnet::parameter;
@@ -37,6 +47,8 @@ pub struct DeepConvNet {
     pub max_norm: Option<f64>,
     /// Largest norm of a class's weights; none for no limit.
     pub head_norm: Option<f64>,
+    /// Samples of the windows that a trial is cut into, all of them; none for whole trials.
+    pub crop: Option<usize>,
     /// Label smoothing.
     pub label_smoothing: f64,
 }
@@ -50,6 +62,7 @@ impl Default for DeepConvNet {
             dropout: 0.5,
             max_norm: Some(2.0),
             head_norm: Some(0.5),
+            crop: None,
             label_smoothing: 0.0,
         }
     }
@@ -57,6 +70,18 @@ impl Default for DeepConvNet {
 
 const EPS: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
+/// Below the smallest share that a window can give a class in f32 and keep a logarithm.
+const LEAST_SHARE: f64 = 1e-30;
+
+/// How windows lie in a trial.
+struct Windows {
+    /// Samples of the trial that are looked at.
+    time: usize,
+    /// Places that the head looks at.
+    places: usize,
+    /// Windows in a trial.
+    count: usize,
+}
 
 impl DeepConvNet {
     /// The shortest trial all blocks can take.
@@ -66,11 +91,40 @@ impl DeepConvNet {
             .fold(1usize, |t, _| t.saturating_mul(self.pool).saturating_add(self.kernel.saturating_sub(1)))
     }
 
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    /// Samples from one place of the last block to the next.
+    fn stride(&self) -> usize {
+        self.maps.iter().fold(1usize, |s, _| s.saturating_mul(self.pool))
+    }
+
+    /// The windows of a trial. Every block deals its places to `pool` signals of one length, so their number is a multiple of the
+    /// whole stride; up to a stride less one of the last windows are left out.
+    fn windows(&self, crop: usize, time: usize) -> Result<Windows> {
+        let (least, stride) = (self.least_time(), self.stride());
+        if crop < least {
+            return Err(Error::Configuration(format!(
+                "`crop` must be at least {least} samples with kernel {} and pooling {}, got {crop}",
+                self.kernel, self.pool
+            )));
+        }
+        let places = (crop - least) / stride + 1;
+        // What a window really looks at; a whole trial's last samples fall out of the poolings in the same way.
+        let seen = least + (places - 1) * stride;
+        let rows = (time + 1).saturating_sub(seen) / stride;
+        if rows == 0 {
+            return Err(Error::Configuration(format!(
+                "windows of {crop} samples need trials of at least {} samples, got {time}; use a smaller `crop`",
+                seen.saturating_add(stride - 1)
+            )));
+        }
+        let count = rows * stride;
+        Ok(Windows { time: seen - 1 + count, places, count })
+    }
+
+    fn check(&self, shape: TrialShape) -> Result<()> {
         probability("dropout", self.dropout)?;
         probability("label_smoothing", self.label_smoothing)?;
-        for (name, n) in [("maps", self.maps.len()), ("kernel", self.kernel), ("pool", self.pool)] {
+        let narrowest = self.maps.iter().copied().min().unwrap_or(0);
+        for (name, n) in [("maps", narrowest), ("kernel", self.kernel), ("pool", self.pool)] {
             positive(name, n)?;
         }
         if shape.time < self.least_time() {
@@ -83,17 +137,29 @@ impl DeepConvNet {
                 shape.time
             )));
         }
+        Ok(())
+    }
+
+    /// The network for a batch size.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.check(shape)?;
+        let windows = self.crop.map(|crop| self.windows(crop, shape.time)).transpose()?;
         let (k, c, first) = (self.kernel, shape.channels, self.maps[0]);
         let mut g = Graph::new();
         let x = g.input("x", &[batch, c, shape.time])?;
         let labels = g.labels("task", &[batch], shape.classes)?;
+        let seen = match &windows {
+            Some(windows) if windows.time < shape.time => g.slice(x, 2, 0, windows.time)?,
+            _ => x,
+        };
         let h = g.scoped("temporal", |g| -> Result<Id> {
-            let w = parameter(g, &[first, k], Init::glorot(k, first * k), self.max_norm)?;
+            let w = parameter(g, &[first, k], Init::glorot(k, first.saturating_mul(k)), self.max_norm)?;
             let b = g.parameter("bias", &[first], Init::Constant(0.0))?;
-            Ok(g.temporal_conv(x, w, Some(b), Padding::Valid)?)
+            Ok(g.temporal_conv(seen, w, Some(b), Padding::Valid)?)
         })?;
         let mut h = g.scoped("spatial", |g| -> Result<Id> {
-            let w = parameter(g, &[first, first, c], Init::glorot(first * c, first * c), self.max_norm)?;
+            let fan = first.saturating_mul(c);
+            let w = parameter(g, &[first, first, c], Init::glorot(fan, fan), self.max_norm)?;
             Ok(g.spatial_conv(h, w, 1)?)
         })?;
         h = self.pooled(&mut g, h, 1)?;
@@ -101,30 +167,68 @@ impl DeepConvNet {
             let (inputs, outputs) = (pair[0], pair[1]);
             h = g.dropout(h, self.dropout)?;
             h = g.scoped(format!("conv{}", i + 2), |g| -> Result<Id> {
-                let init = Init::glorot(inputs * k, outputs * k);
+                let init = Init::glorot(inputs.saturating_mul(k), outputs.saturating_mul(k));
                 let w = parameter(g, &[outputs, inputs, k], init, self.max_norm)?;
                 Ok(g.conv1d(h, w, None, 1, Padding::Valid)?)
             })?;
             h = self.pooled(&mut g, h, i + 2)?;
         }
+        let last = self.maps[self.maps.len() - 1];
+        let places = windows.as_ref().map_or(g.shape(h)[2], |w| w.places);
         let logits = g.scoped("head", |g| -> Result<Id> {
-            let h = g.flatten(h)?;
-            let n = g.shape(h)[1];
-            let w = parameter(
-                g,
-                &[shape.classes, n],
-                Init::glorot(n, n / self.maps[self.maps.len() - 1] * shape.classes),
-                self.head_norm,
-            )?;
+            let n = last * places;
+            // The reference's head is a convolution over all places at once: Glorot counts its taps on both sides.
+            let init = Init::glorot(n, places * shape.classes);
+            let w = parameter(g, &[shape.classes, n], init, self.head_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
-            Ok(g.linear(h, w, Some(b))?)
+            if windows.is_none() {
+                let h = g.flatten(h)?;
+                return Ok(g.linear(h, w, Some(b))?);
+            }
+            let w = g.reshape(w, &[shape.classes, last, places])?;
+            Ok(g.conv1d(h, w, Some(b), 1, Padding::Valid)?)
         })?;
-        Network::classifier(g, logits, labels, self.label_smoothing)
+        match windows {
+            None => Network::classifier(g, logits, labels, self.label_smoothing),
+            Some(windows) => self.averaged(g, logits, labels, windows.count),
+        }
+    }
+
+    /// Logits of windows `[stride * B, K, M]`: their mean cross-entropy, and the mean of their probabilities.
+    fn averaged(&self, mut g: Graph, h: Id, labels: Id, windows: usize) -> Result<Network> {
+        let (batch, classes) = (g.shape(labels)[0], g.shape(h)[1]);
+        let stride = self.stride();
+        let each = g.reshape(h, &[stride, batch, classes, windows / stride])?;
+        let each = g.transpose(each, &[1, 0, 3, 2])?;
+        let each = g.reshape(each, &[batch * windows, classes])?;
+        let loss = g.scoped("loss", |g| -> Result<Id> {
+            let labels = g.repeat(labels, 1, windows)?;
+            let labels = g.reshape(labels, &[batch * windows])?;
+            Ok(g.cross_entropy(each, labels, self.label_smoothing)?)
+        })?;
+        let logits = g.scoped("mean", |g| -> Result<Id> {
+            let shares = g.softmax(each)?;
+            let shares = g.reshape(shares, &[batch, windows, classes])?;
+            let shares = g.mean_axes(shares, &[1])?;
+            let shares = g.clamp(shares, LEAST_SHARE, f64::INFINITY)?;
+            Ok(g.ln(shares)?)
+        })?;
+        let objectives = vec![Objective::new(&g, loss, |_| true)];
+        let values = vec![("window_logits", each)];
+        Ok(Network { graph: g, logits, total: loss, losses: vec![("task", loss)], values, objectives })
     }
 
     fn pooled(&self, g: &mut Graph, h: Id, block: usize) -> Result<Id> {
         let h = g.scoped(format!("norm{block}"), |g| g.batch_norm(h, EPS, MOMENTUM))?;
         let h = g.elu(h)?;
-        Ok(g.pool(h, Pooling::Max { size: self.pool, stride: self.pool })?)
+        if self.crop.is_none() {
+            return Ok(g.pool(h, Pooling::Max { size: self.pool, stride: self.pool })?);
+        }
+        let h = g.pool(h, Pooling::Max { size: self.pool, stride: 1 })?;
+        // [B, F, pool * L] -> [pool * B, F, L]
+        let [batch, maps, time] = *g.shape(h) else { unreachable!("a block's output is [B, F, T]") };
+        let h = g.reshape(h, &[batch, maps, time / self.pool, self.pool])?;
+        let h = g.transpose(h, &[3, 0, 1, 2])?;
+        Ok(g.reshape(h, &[self.pool * batch, maps, time / self.pool])?)
     }
 }

@@ -1,10 +1,13 @@
 //! What every decoder's network has in common.
 
-use ptsm_engine::{Adam, Graph, Id, Mode, Objective, StepSpec};
+use ptsm_engine::{Adam, Graph, Id, Init, Mode, Objective, StepSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Ptsm};
+use crate::{
+    deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
+    shallowconvnet::ShallowConvNet,
+};
 
 /// The trials a decoder is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +71,10 @@ pub enum Model {
     EegNet(EegNet),
     /// DeepConvNet.
     DeepConvNet(DeepConvNet),
+    /// ShallowConvNet.
+    ShallowConvNet(ShallowConvNet),
+    /// EEGConformer.
+    EegConformer(EegConformer),
 }
 
 impl Model {
@@ -88,6 +95,8 @@ impl Model {
             Model::Ptsm(c) => c.build(shape, batch),
             Model::EegNet(c) => c.build(shape, batch),
             Model::DeepConvNet(c) => c.build(shape, batch),
+            Model::ShallowConvNet(c) => c.build(shape, batch),
+            Model::EegConformer(c) => c.build(shape, batch),
         }
     }
 }
@@ -103,4 +112,14 @@ pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
 /// `name` must not be 0.
 pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
     if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
+}
+
+/// A linear layer over the last axis with parameters of its own, started as PyTorch does.
+pub(crate) fn linear(g: &mut Graph, name: &str, x: Id, outputs: usize) -> Result<Id> {
+    let inputs = g.shape(x).last().copied().unwrap_or(1);
+    g.scoped(name, |g| {
+        let weight = g.parameter("weight", &[outputs, inputs], Init::fan_in(inputs))?;
+        let bias = g.parameter("bias", &[outputs], Init::fan_in(inputs))?;
+        Ok(g.linear(x, weight, Some(bias))?)
+    })
 }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::losses::{self, Mask};
-use crate::network::{Network, TrialShape, positive, probability};
+use crate::network::{Network, TrialShape, linear, positive, probability};
 
 /// Where the encoder pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -623,16 +623,6 @@ fn sum_over(
         sum = g.add(sum, more)?;
     }
     Ok(sum)
-}
-
-/// A linear layer with parameters of its own, started as PyTorch does.
-fn linear(g: &mut Graph, name: &str, x: Id, outputs: usize) -> Result<Id> {
-    let inputs = g.shape(x)[1];
-    g.scoped(name, |g| {
-        let weight = g.parameter("weight", &[outputs, inputs], Init::fan_in(inputs))?;
-        let bias = g.parameter("bias", &[outputs], Init::fan_in(inputs))?;
-        Ok(g.linear(x, weight, Some(bias))?)
-    })
 }
 
 /// A convolution that keeps the length, with parameters of its own.

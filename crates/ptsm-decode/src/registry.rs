@@ -13,6 +13,7 @@ use crate::csp_lda::CspLda;
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
+use crate::eegconformer::EegConformer;
 use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
 use crate::fbcsp_lda::FbcspLda;
@@ -22,8 +23,9 @@ use crate::network::Model;
 use crate::ptsm::{Pool, Ptsm};
 use crate::sblest::Sblest;
 use crate::settings::{from_value, merge, nearest, to_value};
+use crate::shallowconvnet::ShallowConvNet;
 use crate::slda_erp::SldaErp;
-use crate::training::Training;
+use crate::training::{Select, Training};
 use crate::ts_lr::TsLr;
 use crate::xdawn_ts::XdawnTs;
 
@@ -110,6 +112,42 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet },
+    },
+    Method {
+        name: "deepconvnet-cropped",
+        about: "the same on every window of a trial, the windows' probabilities averaged",
+        paper: "Schirrmeister et al. 2017",
+        doi: "10.1002/hbm.23730",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet_cropped },
+    },
+    Method {
+        name: "deepconvnet-zhang",
+        about: "DeepConvNet trained by the recipe with the best published result across subjects on OpenBMI",
+        paper: "Zhang et al. 2021",
+        doi: "10.1016/j.neunet.2020.12.013",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "deepconvnet", defaults: deepconvnet_zhang },
+    },
+    Method {
+        name: "shallowconvnet",
+        about: "band power by two convolutions, a square, a mean and a logarithm",
+        paper: "Schirrmeister et al. 2017",
+        doi: "10.1002/hbm.23730",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "shallowconvnet", defaults: shallowconvnet },
+    },
+    Method {
+        name: "eegconformer",
+        about: "a shallow convolution makes tokens of time, self-attention relates them",
+        paper: "Song et al. 2023",
+        doi: "10.1109/TNSRE.2022.3230250",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "eegconformer", defaults: eegconformer },
     },
     Method {
         name: "csp-lda",
@@ -246,10 +284,13 @@ fn ptsm_paper(layout: &Layout) -> Deep {
     Deep { training, ..plain(Model::Ptsm(ptsm)) }
 }
 
+/// Below this the rate is not one of EEG.
+const LEAST_RATE_HZ: f64 = 32.0;
+
 fn eegnet(layout: &Layout) -> Deep {
     let mut config = EegNet::default();
-    // Half and an eighth of a second; the defaults are for 128 Hz. Below 32 Hz the rate is not one of EEG.
-    if layout.rate_hz >= 32.0 {
+    // Half and an eighth of a second; the defaults are for 128 Hz.
+    if layout.rate_hz >= LEAST_RATE_HZ {
         let times = (layout.rate_hz / 128.0).round().max(1.0) as usize;
         config.kernel = (layout.rate_hz / 2.0).round() as usize;
         config.separable_kernel = (layout.rate_hz / 8.0).round() as usize;
@@ -258,11 +299,124 @@ fn eegnet(layout: &Layout) -> Deep {
     plain(Model::EegNet(config))
 }
 
-fn deepconvnet(layout: &Layout) -> Deep {
-    let mut config = DeepConvNet::default();
-    // The form of Lawhern et al. for 128 Hz where the original does not fit.
+/// DeepConvNet that fits: the form of Lawhern et al. for 128 Hz where the original does not.
+fn deepconvnet_for(layout: &Layout) -> DeepConvNet {
+    let config = DeepConvNet::default();
     if layout.samples < config.least_time() {
-        (config.kernel, config.pool) = (5, 2);
+        return DeepConvNet { kernel: 5, pool: 2, ..config };
     }
-    plain(Model::DeepConvNet(config))
+    config
+}
+
+fn deepconvnet(layout: &Layout) -> Deep {
+    plain(Model::DeepConvNet(deepconvnet_for(layout)))
+}
+
+fn deepconvnet_cropped(layout: &Layout) -> Deep {
+    let config = deepconvnet_for(layout);
+    // Two seconds of four in the paper; of shorter trials the half, and never less than the network can take.
+    let two_seconds = (2.0 * layout.rate_hz).round() as usize;
+    let crop = two_seconds.min(layout.samples / 2).max(config.least_time());
+    plain(Model::DeepConvNet(DeepConvNet { crop: Some(crop), ..config }))
+}
+
+fn deepconvnet_zhang(layout: &Layout) -> Deep {
+    let model = DeepConvNet { max_norm: None, head_norm: None, ..deepconvnet_for(layout) };
+    let training = Training {
+        epochs: 200,
+        patience: None,
+        select: Select::Loss,
+        rate: 0.01,
+        // They took braindecode's AdamW of that time with 5e-4. It takes that part of the weights at each step whatever the rate,
+        // but lets it fall with the rate's cosine: 5e-4 / 0.01 of the rate.
+        weight_decay: 0.05,
+        decoupled_decay: true,
+        clip: None,
+        batch_subjects: 4,
+        batch_trials: 4,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::DeepConvNet(model)) }
+}
+
+fn shallowconvnet(layout: &Layout) -> Deep {
+    let rated = layout.rate_hz >= LEAST_RATE_HZ;
+    let config = if rated { ShallowConvNet::at_rate(layout.rate_hz) } else { ShallowConvNet::default() };
+    plain(Model::ShallowConvNet(config))
+}
+
+fn eegconformer(layout: &Layout) -> Deep {
+    let rated = layout.rate_hz >= LEAST_RATE_HZ;
+    let config = if rated { EegConformer::at_rate(layout.rate_hz) } else { EegConformer::default() };
+    let training = Training {
+        // The authors take 2000 epochs of one person's 4 batches; across people an epoch is longer.
+        epochs: 150,
+        patience: Some(40),
+        rate: 2e-4,
+        weight_decay: 0.0,
+        betas: [0.5, 0.999],
+        clip: None,
+        batch_subjects: 9,
+        batch_trials: 8,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::EegConformer(config)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_signal::Channel;
+    use serde_json::json;
+
+    use super::*;
+
+    fn layout(samples: usize, rate_hz: f64) -> Layout {
+        Layout {
+            channels: vec![Channel::named("C3"), Channel::named("C4")],
+            samples,
+            rate_hz,
+            start_s: 0.0,
+            classes: vec!["left_hand".into(), "right_hand".into()],
+        }
+    }
+
+    #[test]
+    fn networks_follow_the_sampling_rate() {
+        let network = |name: &str, samples, rate_hz| {
+            find(name).unwrap().defaults(&layout(samples, rate_hz)).unwrap()["network"].clone()
+        };
+        for name in ["shallowconvnet", "eegconformer"] {
+            for (samples, rate_hz, kernel, pool, stride) in
+                [(1000, 250.0, 25, 75, 15), (512, 128.0, 13, 35, 7), (200, 1.0, 25, 75, 15)]
+            {
+                let n = network(name, samples, rate_hz);
+                assert_eq!(
+                    [&n["kernel"], &n["pool"], &n["stride"]],
+                    [kernel, pool, stride],
+                    "{name} {rate_hz}"
+                );
+            }
+        }
+        // Two seconds of four, the half of less, never less than the blocks can take.
+        assert_eq!(network("deepconvnet-cropped", 1000, 250.0)["crop"], 500);
+        assert_eq!(network("deepconvnet-cropped", 950, 250.0)["crop"], 475);
+        assert_eq!(network("deepconvnet-cropped", 640, 160.0)["crop"], 441);
+        let short = network("deepconvnet-cropped", 256, 128.0);
+        assert_eq!([&short["kernel"], &short["pool"], &short["crop"]], [5, 2, 128]);
+        assert_eq!(network("deepconvnet", 1000, 250.0)["crop"], Value::Null);
+    }
+
+    #[test]
+    fn the_recipe_of_zhang_et_al_is_what_they_did() {
+        let settings = find("deepconvnet-zhang").unwrap().defaults(&layout(1000, 250.0)).unwrap();
+        let training = &settings["training"];
+        // A step takes 1 - rate * decay of the weights: at the first rate, 5e-4 of them.
+        let (rate, decay) = (training["rate"].as_f64().unwrap(), training["weight_decay"].as_f64().unwrap());
+        assert!((rate * decay - 5e-4).abs() < 1e-12 && training["decoupled_decay"] == true);
+        let batch = training["batch_subjects"].as_u64().unwrap() * training["batch_trials"].as_u64().unwrap();
+        assert_eq!((batch, &training["epochs"], &training["select"]), (16, &json!(200), &json!("loss")));
+        let network = &settings["network"];
+        assert_eq!([&network["max_norm"], &network["head_norm"], &network["crop"]], [&Value::Null; 3]);
+        assert_eq!((&network["kernel"], &network["pool"]), (&json!(10), &json!(3)));
+    }
 }

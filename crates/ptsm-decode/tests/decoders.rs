@@ -79,6 +79,13 @@ fn changes(method: &Method, epochs: usize) -> Value {
         changes["network"] =
             json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
     }
+    if method.name.starts_with("deepconvnet") {
+        changes["network"] = json!({ "maps": [8, 8, 16, 16] });
+    }
+    if method.name == "eegconformer" {
+        changes["network"] =
+            json!({ "filters": 16, "width": 16, "heads": 4, "depth": 1, "head": [32, 16], "dropout": 0.25 });
+    }
     changes
 }
 

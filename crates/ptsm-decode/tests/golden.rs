@@ -7,9 +7,11 @@ use common::{
     all_close, close, fill, golden_ptsm, input, narrow, norm, ptsm_names, ptsm_parameters, set_all,
 };
 use ptsm_decode::deepconvnet::DeepConvNet;
+use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::losses::{self, Mask};
 use ptsm_decode::ptsm::{Fusion, Pool, Ptsm};
+use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Model, Network, TrialShape};
 use ptsm_engine::{
     Adam, Cpu, Feed, Graph, Id, Isa, Mode, Objective, Parameters, Program, Real, Step, StepSpec,
@@ -45,6 +47,15 @@ fn parameter_counts() {
     assert_eq!(count(deep(), shape(62, 1000, 2, 1)), 305_077);
     assert_eq!(count(deep(), shape(64, 640, 2, 1)), 304_727);
     assert_eq!(count(deep(), shape(22, 1125, 4, 1)), 284_479);
+    // The Keras form for 128 Hz has 174 127, of which 375 are biases that the batch norms behind them cancel.
+    let slow = DeepConvNet { kernel: 5, pool: 2, ..DeepConvNet::default() };
+    assert_eq!(count(Model::DeepConvNet(slow), shape(64, 128, 2, 1)), 174_127 - 375);
+    let shallow = || Model::ShallowConvNet(ShallowConvNet::default());
+    assert_eq!(count(shallow(), shape(22, 1000, 4, 1)), 46_084);
+    assert_eq!(count(shallow(), shape(62, 1000, 2, 1)), 105_202);
+    let conformer = || Model::EegConformer(EegConformer::default());
+    assert_eq!(count(conformer(), shape(22, 1000, 4, 1)), 789_572);
+    assert_eq!(count(conformer(), shape(62, 1000, 2, 1)), 853_506);
 }
 
 /// The parts of the share that personal masks alone tune.
@@ -408,6 +419,13 @@ fn deepconvnet_f64() {
 }
 
 #[test]
+fn deepconvnet_f32_on_every_path() {
+    for isa in Isa::available() {
+        deepconvnet().check::<f32>(1e-4, isa);
+    }
+}
+
+#[test]
 fn deepconvnet_refuses_short_trials() {
     let build = |t| Model::DeepConvNet(DeepConvNet::default()).build(shape(3, t, 2, 1), 2);
     let message = build(440).unwrap_err().to_string();
@@ -457,57 +475,34 @@ fn ptsm_invariants() {
     assert!(program.output(&parameters, 0, 0).iter().all(|v| *v == 0.0));
 }
 
-/// ShallowConvNet has no decoder here yet; its golden numbers show that the operations it needs are right: the joined
-/// pair of convolutions, square, overlapping average pooling, a clamped logarithm.
-#[test]
-fn the_operations_of_shallowconvnet() {
-    let build = || -> ptsm_engine::Result<(Graph, Id, Id)> {
-        let mut g = Graph::new();
-        let x = g.input("x", &[2, 3, 200])?;
-        let y = g.labels("task", &[2], 2)?;
-        let zero = ptsm_engine::Init::Constant(0.0);
-        let w = g.parameter("temporal.weight", &[40, 25], zero)?;
-        let b = g.parameter("temporal.bias", &[40], zero)?;
-        let h = g.temporal_conv(x, w, Some(b), ptsm_engine::Padding::Valid)?;
-        let w = g.parameter("spatial.weight", &[40, 40, 3], zero)?;
-        let h = g.spatial_conv(h, w, 1)?;
-        let h = g.scoped("norm", |g| g.batch_norm(h, 1e-5, 0.1))?;
-        let h = g.square(h)?;
-        let h = g.pool(h, ptsm_engine::Pooling::Average { size: 75, stride: 15 })?;
-        let h = g.clamp(h, 1e-6, f64::INFINITY)?;
-        let h = g.ln(h)?;
-        let h = g.flatten(h)?;
-        let w = g.parameter("linear.weight", &[2, g.shape(h)[1]], zero)?;
-        let b = g.parameter("linear.bias", &[2], zero)?;
-        let logits = g.linear(h, w, Some(b))?;
-        let loss = g.cross_entropy(logits, y, 0.0)?;
-        Ok((g, logits, loss))
-    };
-    let (g, logits, loss) = build().unwrap();
-    let mut parameters = Parameters::<f64>::new(&g, &[0]).unwrap();
-    let names = ["temporal.weight", "temporal.bias", "spatial.weight", "linear.weight", "linear.bias"];
-    set_all(&g, &mut parameters, &names.map(String::from), |k, _, n| {
-        fill(n, k, if k == 4 { 0.02 } else { 0.1 })
-    });
-    let x = input(2, 3, 200);
-    let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&[0, 1]))];
-    let cpu = Cpu::new().unwrap();
-    let mut eval = Program::new(&g, Mode::Infer, &[logits, loss], 1, &cpu).unwrap();
-    eval.run(&parameters, &feeds).unwrap();
-    let expected = [-0.1412493246, 0.687156445, -0.1503601879, 0.6863669237];
-    all_close("eval", eval.output(&parameters, 0, 0), &expected, 1e-8);
-    close("eval loss", eval.output(&parameters, 0, 1)[0], 0.7753219142, 1e-8);
-    let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![logits, loss], adam: Adam::default() };
-    let mut step = Step::new(&g, &spec, 1, &cpu).unwrap();
-    step.backward(&parameters, &feeds, &[true]).unwrap();
-    let expected = [-0.09044612547, -0.1378391403, -0.082086264, -0.1181952298];
-    all_close("train", step.output(&parameters, 0, 0), &expected, 1e-8);
-    close("train loss", step.output(&parameters, 0, 1)[0], 0.6905480230, 1e-8);
-    for (name, value) in
-        [("temporal.weight", 0.9673291084), ("spatial.weight", 2.685777962), ("linear.weight", 0.4761264294)]
-    {
-        close(name, norm(step.gradient(&parameters, 0, name).unwrap()), value, 1e-8);
+fn shallowconvnet() -> Classifier<'static> {
+    Classifier {
+        model: Model::ShallowConvNet(ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() }),
+        shape: shape(3, 200, 2, 1),
+        batch: 2,
+        names: &["temporal.weight", "temporal.bias", "spatial.weight", "head.weight", "head.bias"],
+        scales: &[0.1, 0.1, 0.1, 0.02, 0.1],
+        eval: &[-0.1412493246, 0.687156445, -0.1503601879, 0.6863669237],
+        eval_loss: 0.7753219142,
+        train: &[-0.09044612547, -0.1378391403, -0.082086264, -0.1181952298],
+        train_loss: 0.6905480230,
+        gradients: &[
+            ("temporal.weight", 0.9673291084),
+            ("temporal.bias", 0.0),
+            ("spatial.weight", 2.685777962),
+            ("head.weight", 0.4761264294),
+        ],
     }
-    assert!(norm(step.gradient(&parameters, 0, "temporal.bias").unwrap()) < 1e-8);
+}
+
+#[test]
+fn shallowconvnet_f64() {
+    shallowconvnet().check::<f64>(1e-8, Isa::best());
+}
+
+#[test]
+fn shallowconvnet_f32_on_every_path() {
+    for isa in Isa::available() {
+        shallowconvnet().check::<f32>(1e-4, isa);
+    }
 }

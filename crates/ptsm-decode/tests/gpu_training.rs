@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 
 use ptsm_decode::deepconvnet::DeepConvNet;
+use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Pool, Ptsm};
 use ptsm_decode::registry::find;
+use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Fit, Job, Lesson, Model, Run, TrialShape, Unwatched};
 use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Real, Step};
 use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
@@ -23,12 +25,18 @@ fn asked() -> Option<Cuda> {
     Some(Cuda::new(Some(&std::env::temp_dir().join("ptsm-test-kernels"))).unwrap())
 }
 
-fn models() -> [(&'static str, Model); 4] {
+fn models() -> [(&'static str, Model); 7] {
+    // Every window of a trial is much to compute in double precision: few maps.
+    let maps = vec![8, 8, 16, 16];
+    let cropped = DeepConvNet { maps, kernel: 5, pool: 2, crop: Some(250), ..DeepConvNet::default() };
     [
         ("ptsm each", Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() })),
         ("ptsm last", Model::Ptsm(Ptsm { pool: Pool::Last, ..Ptsm::default() })),
         ("eegnet", Model::EegNet(EegNet::default())),
         ("deepconvnet", Model::DeepConvNet(DeepConvNet::default())),
+        ("deepconvnet cropped", Model::DeepConvNet(cropped)),
+        ("shallowconvnet", Model::ShallowConvNet(ShallowConvNet::default())),
+        ("eegconformer", Model::EegConformer(EegConformer { depth: 2, ..EegConformer::default() })),
     ]
 }
 

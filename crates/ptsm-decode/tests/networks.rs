@@ -3,10 +3,12 @@
 
 mod common;
 
-use common::{golden_ptsm, input, ptsm_parameters};
+use common::{EEGNET_NAMES, close, fill, golden_ptsm, input, norm, ptsm_parameters, set_all};
 use ptsm_decode::deepconvnet::DeepConvNet;
+use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Fusion, Masks, Pool, Ptsm, Weights, few_shot};
+use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Model, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 
@@ -214,6 +216,9 @@ fn batch_size_does_not_change_decoding() {
         Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
         Model::EegNet(EegNet::default()),
         Model::DeepConvNet(DeepConvNet::default()),
+        Model::DeepConvNet(DeepConvNet { kernel: 5, pool: 2, crop: Some(200), ..DeepConvNet::default() }),
+        Model::ShallowConvNet(ShallowConvNet::default()),
+        Model::EegConformer(EegConformer::default()),
     ];
     let shape = TrialShape { channels: 9, time: 450, classes: 3, subjects: 4 };
     let x: Vec<f32> = input(5, 9, 450).iter().map(|v| *v as f32).collect();
@@ -247,6 +252,21 @@ fn configurations_that_cannot_work_are_refused() {
         f(&mut c);
         Model::EegNet(c)
     };
+    let deep = |f: fn(&mut DeepConvNet)| {
+        let mut c = DeepConvNet::default();
+        f(&mut c);
+        Model::DeepConvNet(c)
+    };
+    let shallow = |f: fn(&mut ShallowConvNet)| {
+        let mut c = ShallowConvNet::default();
+        f(&mut c);
+        Model::ShallowConvNet(c)
+    };
+    let conformer = |f: fn(&mut EegConformer)| {
+        let mut c = EegConformer::default();
+        f(&mut c);
+        Model::EegConformer(c)
+    };
     let cases: Vec<(Model, TrialShape, usize, &[&str])> = vec![
         (ptsm(|_| ()), TrialShape { time: 8, ..shape }, 4, &["8 samples", "16"]),
         (ptsm(|_| ()), TrialShape { channels: 0, ..shape }, 4, &["channels"]),
@@ -265,6 +285,36 @@ fn configurations_that_cannot_work_are_refused() {
         (ptsm(|c| c.rho = f64::NAN), shape, 4, &["rho", "NaN"]),
         (eegnet(|_| ()), TrialShape { time: 20, ..shape }, 4, &["20", "32"]),
         (eegnet(|c| c.filters = 0), shape, 4, &["filters"]),
+        (eegnet(|c| c.spatial_norm = Some(0.0)), shape, 4, &["spatial.weight", "norm of 0"]),
+        (eegnet(|c| c.classifier_norm = Some(f64::NAN)), shape, 4, &["classifier.weight", "norm of NaN"]),
+        (deep(|_| ()), TrialShape { time: 440, ..shape }, 4, &["440", "441"]),
+        (deep(|c| c.maps = vec![]), shape, 4, &["maps"]),
+        (deep(|c| c.maps[2] = 0), shape, 4, &["maps"]),
+        (
+            deep(|c| c.maps[0] = usize::MAX),
+            TrialShape { time: 441, ..shape },
+            4,
+            &["temporal.weight", "memory"],
+        ),
+        (deep(|c| c.crop = Some(440)), TrialShape { time: 1000, ..shape }, 4, &["crop", "440", "441"]),
+        (deep(|c| c.crop = Some(530)), TrialShape { time: 601, ..shape }, 4, &["530", "602", "601"]),
+        (deep(|c| c.max_norm = Some(-1.0)), TrialShape { time: 500, ..shape }, 4, &["temporal.weight", "-1"]),
+        (shallow(|_| ()), TrialShape { time: 98, ..shape }, 4, &["98", "99"]),
+        (shallow(|c| c.filters = usize::MAX), TrialShape { time: 99, ..shape }, 4, &["temporal", "memory"]),
+        (shallow(|c| c.kernel = usize::MAX), shape, 4, &["samples"]),
+        (shallow(|c| c.stride = 0), shape, 4, &["stride"]),
+        (shallow(|c| c.head_norm = Some(-2.0)), TrialShape { time: 99, ..shape }, 4, &["head.weight", "-2"]),
+        (conformer(|_| ()), TrialShape { time: 98, ..shape }, 4, &["98", "99"]),
+        (conformer(|c| c.heads = 7), TrialShape { time: 99, ..shape }, 4, &["heads", "40", "7"]),
+        (
+            conformer(|c| c.expansion = usize::MAX),
+            TrialShape { time: 99, ..shape },
+            4,
+            &["forward", "memory"],
+        ),
+        (conformer(|c| c.head = [8, 0]), shape, 4, &["head"]),
+        (conformer(|c| c.depth = 1 << 40), shape, 4, &["depth", "256"]),
+        (conformer(|c| c.last_dropout = 1.0), shape, 4, &["last_dropout"]),
     ];
     for (model, shape, batch, words) in cases {
         let message = match model.build(shape, batch) {
@@ -285,7 +335,169 @@ fn configurations_that_cannot_work_are_refused() {
 
 #[test]
 fn an_unknown_key_is_refused() {
-    let text = r#"{"name":"ptsm","config":{"dropuot":0.1}}"#;
-    let message = serde_json::from_str::<Model>(text).unwrap_err().to_string();
-    assert!(message.contains("dropuot") && message.contains("dropout"), "{message}");
+    for name in ["ptsm", "eegnet", "deepconvnet", "shallowconvnet", "eegconformer"] {
+        let text = format!(r#"{{"name":"{name}","config":{{"dropuot":0.1}}}}"#);
+        let message = serde_json::from_str::<Model>(&text).unwrap_err().to_string();
+        assert!(message.contains("dropuot") && message.contains("dropout"), "{message}");
+    }
+}
+
+/// Small, with windows of two places: 4 samples from place to place, 13 samples at least.
+fn cropped() -> DeepConvNet {
+    let net = DeepConvNet { maps: vec![3, 4], kernel: 4, pool: 2, crop: Some(18), ..DeepConvNet::default() };
+    assert_eq!(net.least_time(), 13);
+    net
+}
+
+fn seeded(network: &Network) -> Parameters<f64> {
+    let mut parameters = Parameters::new(&network.graph, &[7]).unwrap();
+    // Running statistics that are not those of the start.
+    for block in 1..=2 {
+        let name = format!("norm{block}.running");
+        let n = parameters.get(0, &name).unwrap().len();
+        let values: Vec<f64> =
+            fill(n, block, 0.2).iter().enumerate().map(|(i, v)| v + (i >= n / 2) as u8 as f64).collect();
+        parameters.set(0, &name, &values).unwrap();
+    }
+    parameters
+}
+
+fn infer(network: &Network, parameters: &Parameters<f64>, value: ptsm_engine::Id, x: &[f64]) -> Vec<f64> {
+    let mut program = Program::new(&network.graph, Mode::Infer, &[value], 1, &Cpu::new().unwrap()).unwrap();
+    program.run(parameters, &[("x", Feed::Each(x))]).unwrap();
+    program.output(parameters, 0, 0).to_vec()
+}
+
+/// The cropped network is the plain one on every window, and its answer is their mean probability.
+#[test]
+fn cropping_is_the_plain_network_on_every_window() {
+    let (channels, time, classes, batch) = (3, 43, 3, 2);
+    let shape = |time| TrialShape { channels, time, classes, subjects: 1 };
+    let network = Model::DeepConvNet(cropped()).build(shape(time), batch).unwrap();
+    let parameters = seeded(&network);
+    let x = input(batch, channels, time);
+    let windows = infer(&network, &parameters, network.value("window_logits").unwrap(), &x);
+    // 43 - 17 + 1 = 27 windows of 17 samples; the last three are left out.
+    assert_eq!(windows.len(), batch * 24 * classes);
+    let plain = Model::DeepConvNet(DeepConvNet { crop: None, ..cropped() }).build(shape(18), 1).unwrap();
+    for trial in 0..batch {
+        let mut mean = vec![0.0; classes];
+        // The dealt order of windows is of no meaning: each must be there once.
+        let mut given: Vec<&[f64]> =
+            windows[trial * 24 * classes..][..24 * classes].chunks(classes).collect();
+        for start in 0..24 {
+            let window: Vec<f64> = (0..channels)
+                .flat_map(|c| &x[(trial * channels + c) * time + start..][..18])
+                .copied()
+                .collect();
+            let logits = infer(&plain, &parameters, plain.logits, &window);
+            let same = |g: &&[f64]| g.iter().zip(&logits).all(|(a, b)| (a - b).abs() < 1e-12);
+            let place = given.iter().position(same).unwrap_or_else(|| panic!("window {start} is not there"));
+            given.swap_remove(place);
+            let sum: f64 = logits.iter().map(|l| l.exp()).sum();
+            mean.iter_mut().zip(&logits).for_each(|(m, l)| *m += l.exp() / sum / 24.0);
+        }
+        let logits = infer(&network, &parameters, network.logits, &x);
+        for (got, expected) in logits[trial * classes..].iter().zip(&mean) {
+            close("mean probability", got.exp(), *expected, 1e-12);
+        }
+    }
+}
+
+/// Check 3 of the specification: a step that goes nowhere brings long filters down to their limit and leaves the others.
+#[test]
+fn eegnet_limits_its_norms() {
+    let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
+    let network = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }).build(shape, 3).unwrap();
+    let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
+    let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
+    set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
+        fill(n, k, scales[k - 1])
+    });
+    let mut limited = vec![];
+    for (name, row, length, limit) in [("spatial.weight", 5, 3.0, 1.0), ("classifier.weight", 1, 1.0, 0.25)] {
+        let mut values = parameters.get(0, name).unwrap().to_vec();
+        let n = network.graph.tensors().iter().find(|t| t.name == name).unwrap().shape[1..].iter().product();
+        let own = &mut values[row * n..][..n];
+        let scale = length / norm(own);
+        own.iter_mut().for_each(|v| *v *= scale);
+        parameters.set(0, name, &values).unwrap();
+        values[row * n..][..n].iter_mut().for_each(|v| *v *= limit / length);
+        limited.push((name, row, n, limit, values));
+    }
+    let before = parameters.clone();
+    let x = input(3, 4, 128);
+    let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&[0, 1, 2]))];
+    let mut step =
+        Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
+    step.run(&mut parameters, &feeds, &[0.0], &[true]).unwrap();
+    for tensor in network.graph.tensors().iter().filter(|t| t.trainable) {
+        let got = parameters.get(0, &tensor.name).unwrap();
+        match limited.iter().find(|(name, ..)| *name == tensor.name) {
+            None => assert_eq!(got, before.get(0, &tensor.name).unwrap(), "{}", tensor.name),
+            Some((name, row, n, limit, expected)) => {
+                close(name, norm(&got[row * n..][..*n]), *limit, 1e-12);
+                for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+                    assert!((g - e).abs() < 1e-14, "{name}[{i}]: {g} {e}");
+                }
+            }
+        }
+    }
+}
+
+/// Checks 4 and 5: the input's scale and the order of its channels do not matter.
+#[test]
+fn eegnet_does_not_care_for_scale_or_order() {
+    let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
+    let network = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }).build(shape, 3).unwrap();
+    let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
+    let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
+    set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
+        fill(n, k, scales[k - 1])
+    });
+    let logits = |parameters: &Parameters<f64>, mode, x: &[f64]| {
+        let cpu = Cpu::new().unwrap();
+        let mut program = Program::new(&network.graph, mode, &[network.logits], 1, &cpu).unwrap();
+        program.run(parameters, &[("x", Feed::Each(x))]).unwrap();
+        program.output(parameters, 0, 0).to_vec()
+    };
+    let x = input(3, 4, 128);
+    let tenfold: Vec<f64> = x.iter().map(|v| 10.0 * v).collect();
+    let (one, ten) = (logits(&parameters, Mode::Train, &x), logits(&parameters, Mode::Train, &tenfold));
+    let far = one.iter().zip(&ten).map(|(a, b)| ((a - b) / a).abs()).fold(0.0, f64::max);
+    assert!(far > 1e-7 && far < 1e-4, "{far:e}");
+
+    let before = logits(&parameters, Mode::Infer, &x);
+    let order = [2, 0, 3, 1];
+    let turned: Vec<f64> =
+        x.chunks(4 * 128).flat_map(|x| order.map(|c| x[c * 128..][..128].to_vec()).concat()).collect();
+    let spatial = parameters.get(0, "spatial.weight").unwrap();
+    let weights: Vec<f64> = spatial.chunks(4).flat_map(|w| order.map(|c| w[c])).collect();
+    parameters.set(0, "spatial.weight", &weights).unwrap();
+    for (a, b) in before.iter().zip(logits(&parameters, Mode::Infer, &turned)) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+}
+
+/// Batch norm takes away what a constant adds.
+#[test]
+fn shallowconvnet_does_not_see_a_constant_in_training() {
+    let shape = TrialShape { channels: 3, time: 200, classes: 2, subjects: 1 };
+    let config = ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() };
+    let network = Model::ShallowConvNet(config).build(shape, 2).unwrap();
+    let parameters = Parameters::<f64>::new(&network.graph, &[3]).unwrap();
+    let logits = |mode, x: &[f64]| {
+        let cpu = Cpu::new().unwrap();
+        let mut program = Program::new(&network.graph, mode, &[network.logits], 1, &cpu).unwrap();
+        program.run(&parameters, &[("x", Feed::Each(x))]).unwrap();
+        program.output(&parameters, 0, 0).to_vec()
+    };
+    let x = input(2, 3, 200);
+    let raised: Vec<f64> = x.iter().map(|v| v + 5.0).collect();
+    let far = |mode| {
+        let (a, b) = (logits(mode, &x), logits(mode, &raised));
+        a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    };
+    assert!(far(Mode::Train) < 1e-9, "{:e}", far(Mode::Train));
+    assert!(far(Mode::Infer) > 1e-3);
 }

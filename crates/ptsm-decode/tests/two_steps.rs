@@ -5,11 +5,13 @@
 
 mod common;
 
-use common::{close, fill, golden_ptsm, input, ptsm_parameters, set_all};
+use common::{all_close, close, fill, golden_ptsm, input, narrow, ptsm_parameters, set_all};
+use ptsm_decode::deepconvnet::DeepConvNet;
+use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Pool, Ptsm, Weights};
-use ptsm_decode::{Model, TrialShape};
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Parameters, Step};
+use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Real, Step};
 use serde_json::Value;
 
 fn case(name: &str) -> Value {
@@ -28,7 +30,8 @@ fn optimizer(case: &Value) -> (Adam, f64) {
         "AdamW" => Decay::Decoupled(decay),
         _ => Decay::Gradient(decay),
     };
-    (Adam { decay, clip: o["clip_norm"].as_f64(), ..Adam::default() }, number(&o["lr"]))
+    let betas = (number(&o["betas"][0]), number(&o["betas"][1]));
+    (Adam { betas, decay, clip: o["clip_norm"].as_f64(), ..Adam::default() }, number(&o["lr"]))
 }
 
 fn check(
@@ -36,7 +39,7 @@ fn check(
     model: &Model,
     shape: TrialShape,
     batch: usize,
-    fill: impl Fn(&ptsm_decode::Network) -> Parameters<f64>,
+    fill: impl Fn(&Network) -> Parameters<f64>,
 ) {
     let case = case(name);
     let network = model.build(shape, batch).unwrap();
@@ -89,6 +92,31 @@ fn check(
     }
 }
 
+/// The trained network, applied: its logits in f64 to 1e-8, in f32 to 1e-4 on every path.
+fn check_eval(name: &str, model: &Model, shape: TrialShape, batch: usize) {
+    fn logits<T: Real>(case: &Value, network: &Network, shape: TrialShape, batch: usize, isa: Isa) -> Vec<T> {
+        let mut parameters = Parameters::<T>::new(&network.graph, &[0]).unwrap();
+        for (tensor, values) in case["state"].as_object().unwrap() {
+            let values: Vec<f64> = values["values"].as_array().unwrap().iter().map(number).collect();
+            parameters.set(0, tensor, &narrow(&values)).unwrap();
+        }
+        let x = narrow::<T>(&input(batch, shape.channels, shape.time));
+        let cpu = Cpu::with(2, isa).unwrap();
+        let mut program = Program::new(&network.graph, Mode::Infer, &[network.logits], 1, &cpu).unwrap();
+        program.run(&parameters, &[("x", Feed::Each(&x))]).unwrap();
+        program.output(&parameters, 0, 0).to_vec()
+    }
+    let case = case(name);
+    let network = model.build(shape, batch).unwrap();
+    let expected: Vec<f64> = case["eval"].as_array().unwrap().iter().map(number).collect();
+    let got = logits::<f64>(&case, &network, shape, batch, Isa::best());
+    all_close(&format!("{name} eval"), &got, &expected, 1e-8);
+    for isa in Isa::available() {
+        let got = logits::<f32>(&case, &network, shape, batch, isa);
+        all_close(&format!("{name} eval in f32 on {isa:?}"), &got, &expected, 1e-4);
+    }
+}
+
 const PTSM: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subjects: 2 };
 
 #[test]
@@ -124,4 +152,52 @@ fn eegnet_with_a_max_norm_that_bites() {
         });
         parameters
     });
+}
+
+/// Everything but norms, in the network's order.
+fn filled(network: &Network, scale: f64) -> Parameters<f64> {
+    let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
+    let names = network.graph.tensors().iter().map(|t| t.name.clone());
+    let names: Vec<String> = names.filter(|n| n.ends_with("weight") || n.ends_with("bias")).collect();
+    set_all(&network.graph, &mut parameters, &names, |k, _, n| fill(n, k, scale));
+    parameters
+}
+
+/// PyTorch slides the network by dilation; here signals are dealt out.
+#[test]
+fn deepconvnet_over_windows_with_a_max_norm_that_bites() {
+    let config = DeepConvNet {
+        maps: vec![3, 4],
+        kernel: 4,
+        pool: 2,
+        crop: Some(18),
+        dropout: 0.0,
+        ..DeepConvNet::default()
+    };
+    let shape = TrialShape { channels: 3, time: 43, classes: 3, subjects: 1 };
+    let model = Model::DeepConvNet(config);
+    check("deepconvnet_cropped", &model, shape, 3, |network| filled(network, 0.5));
+    check_eval("deepconvnet_cropped", &model, shape, 3);
+}
+
+#[test]
+fn eegconformer_with_the_betas_of_its_authors() {
+    let config = EegConformer {
+        filters: 5,
+        kernel: 7,
+        pool: 12,
+        stride: 6,
+        width: 8,
+        depth: 2,
+        heads: 2,
+        expansion: 2,
+        head: [7, 5],
+        dropout: 0.0,
+        last_dropout: 0.0,
+        ..EegConformer::default()
+    };
+    let shape = TrialShape { channels: 3, time: 50, classes: 3, subjects: 1 };
+    let model = Model::EegConformer(config);
+    check("eegconformer", &model, shape, 4, |network| filled(network, 0.3));
+    check_eval("eegconformer", &model, shape, 4);
 }

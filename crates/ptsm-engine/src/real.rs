@@ -46,6 +46,8 @@ pub trait Real:
     fn exp(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
+    /// The distribution function of the standard normal.
+    fn normal(self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
     /// Neither infinite nor NaN.
@@ -97,6 +99,9 @@ impl Real for f64 {
     }
     fn ln(self) -> f64 {
         f64::ln(self)
+    }
+    fn normal(self) -> f64 {
+        0.5 * (1.0 + erf(self * std::f64::consts::FRAC_1_SQRT_2))
     }
     fn abs(self) -> f64 {
         f64::abs(self)
@@ -180,6 +185,20 @@ impl Real for f32 {
     fn ln(self) -> f32 {
         f32::ln(self)
     }
+    /// Abramowitz and Stegun 7.1.26, within 2.5e-7 with all rounding; without a branch or a call, so that a loop over it becomes vector code.
+    #[inline(always)]
+    #[allow(clippy::excessive_precision)] // as printed
+    fn normal(self) -> f32 {
+        let z = self.abs() * std::f32::consts::FRAC_1_SQRT_2;
+        let t = 1.0 / (1.0 + 0.327_591_1 * z);
+        let p = 1.061_405_429;
+        let p = p * t - 1.453_152_027;
+        let p = p * t + 1.421_413_741;
+        let p = p * t - 0.284_496_736;
+        let p = p * t + 0.254_829_592;
+        let tail = 0.5 * p * t * Real::exp(-z * z);
+        if self < 0.0 { tail } else { 1.0 - tail }
+    }
     #[inline(always)]
     fn abs(self) -> f32 {
         f32::abs(self)
@@ -217,6 +236,29 @@ impl Kernels for f32 {
     }
 }
 
+/// The error function to about 1e-15: series near zero, continued fraction outside.
+fn erf(x: f64) -> f64 {
+    let a = x.abs();
+    let value = if a < 2.5 {
+        let (mut term, mut sum, mut n) = (a, a, 0.0);
+        while term.abs() > 1e-17 * sum.abs() {
+            n += 1.0;
+            term *= -a * a / n;
+            sum += term / (2.0 * n + 1.0);
+        }
+        sum * std::f64::consts::FRAC_2_SQRT_PI
+    } else if a < 6.0 {
+        let mut tail = a;
+        for n in (1..=60).rev() {
+            tail = a + f64::from(n) / 2.0 / tail;
+        }
+        1.0 - (-a * a).exp() / (tail * std::f64::consts::PI.sqrt())
+    } else {
+        1.0
+    };
+    value.copysign(x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Real;
@@ -234,5 +276,30 @@ mod tests {
         assert_eq!(Real::exp(0.0f32), 1.0);
         assert!(Real::exp(-1000.0f32) < 1e-37 && Real::exp(1000.0f32) > 1e38);
         assert!(Real::exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn error_function_at_known_points() {
+        for (x, y) in [
+            (0.5, 0.520_499_877_813_046_5),
+            (2.0, 0.995_322_265_018_952_7),
+            (1.0, 0.842_700_792_949_714_9),
+            (3.0, 0.999_977_909_503_001_4),
+        ] {
+            assert!((super::erf(x) - y).abs() < 1e-15, "{x}");
+            assert_eq!(super::erf(-x), -super::erf(x));
+        }
+    }
+
+    #[test]
+    fn the_narrow_normal_is_the_wide_one_but_for_rounding() {
+        for i in -4000..=4000 {
+            let x = i as f32 * 2.5e-3;
+            let (got, exact) = (f64::from(x.normal()), f64::from(x).normal());
+            assert!((got - exact).abs() < 2.5e-7, "{x}: {got} {exact}");
+        }
+        assert!(f32::NAN.normal().is_nan());
+        assert_eq!(f32::INFINITY.normal(), 1.0);
+        assert!(f32::NEG_INFINITY.normal() < 1e-30);
     }
 }

@@ -730,6 +730,13 @@ fn cross_entropy() {
         let loss = g.cross_entropy(p[0], labels, 0.1)?;
         g.exp(loss)
     });
+    // Several rows of logits for each label.
+    train("repeated labels", &[&[6, 3]], |g, p| {
+        let labels = g.labels("labels", &[2], 3)?;
+        let labels = g.repeat(labels, 1, 3)?;
+        let labels = g.reshape(labels, &[6])?;
+        g.cross_entropy(p[0], labels, 0.1)
+    });
 }
 
 fn contrast(temperature: f64) -> Experiment {

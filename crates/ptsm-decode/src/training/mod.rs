@@ -53,8 +53,12 @@ pub struct Training {
     pub rate: f64,
     /// Epochs over which the rate rises first.
     pub warm_up: usize,
-    /// Weight decay, added to the gradient.
+    /// Weight decay.
     pub weight_decay: f64,
+    /// Whether decay is taken from the weights, times the rate (AdamW), in place of being added to the gradient.
+    pub decoupled_decay: bool,
+    /// Decay of Adam's two running moments.
+    pub betas: [f64; 2],
     /// Largest norm of the gradient; none for no limit.
     pub clip: Option<f64>,
     /// Subjects in a batch.
@@ -74,6 +78,8 @@ impl Default for Training {
             rate: 1e-3,
             warm_up: 0,
             weight_decay: 1e-4,
+            decoupled_decay: false,
+            betas: [0.9, 0.999],
             clip: Some(5.0),
             batch_subjects: 8,
             batch_trials: 8,
@@ -112,7 +118,9 @@ impl Training {
     }
 
     fn adam(&self) -> Adam {
-        Adam { decay: Decay::Gradient(self.weight_decay), clip: self.clip, ..Adam::default() }
+        let kind = if self.decoupled_decay { Decay::Decoupled } else { Decay::Gradient };
+        let [first, second] = self.betas;
+        Adam { betas: (first, second), decay: kind(self.weight_decay), clip: self.clip, ..Adam::default() }
     }
 }
 
