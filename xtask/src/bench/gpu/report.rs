@@ -94,9 +94,9 @@ impl Report {
         self.of(who).find(|case| case.work == work)
     }
 
-    /// The way of PyTorch's, and the batch, with the most trials per second.
+    /// The way of PyTorch's with the most trials per second for this batch, one network after the other.
     pub(super) fn best_peer(&self, of: Work) -> Option<&Case> {
-        let same = |c: &&Case| c.who != Who::Ours && c.work.network == of.network && c.work.trial == of.trial;
+        let same = |c: &&Case| c.who != Who::Ours && c.work == Work { replicas: c.work.replicas, ..of };
         self.cases.iter().filter(same).max_by(|a, b| a.trials_per_s().total_cmp(&b.trials_per_s()))
     }
 
