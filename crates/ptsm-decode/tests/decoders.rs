@@ -479,6 +479,32 @@ fn a_stopped_run_continues_to_the_same_end() {
     assert_eq!(other.err().unwrap().hint().unwrap(), "delete it to begin anew");
 }
 
+/// Takes its time, and stops in the middle of the second epoch.
+struct Slow(usize);
+
+impl Watch for Slow {
+    fn progress(&mut self, _: &Progress<'_>) {
+        self.0 -= 1;
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+
+    fn stop(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn an_epoch_longer_than_a_second_leaves_a_checkpoint() {
+    let trials = people(10, 40, 0.3, 5);
+    let (method, folder) = (find("eegnet").unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("checkpoint");
+    let changes = changes(method, 8);
+    // Four steps make an epoch.
+    let stopped = fit_with(&changes, method, &trials, set(1..=7), &[1], Some(&path), &mut Slow(6));
+    assert!(matches!(stopped, Err(Error::Stopped)));
+    assert!(path.with_extension("1").exists());
+}
+
 fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<u8>)> {
     let bytes = std::fs::read(path).unwrap();
     let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();

@@ -21,11 +21,14 @@ impl Device {
         }
     }
 
-    /// Runs `body` on the processor's threads; beside a GPU, on all cores.
+    /// Runs `body` on the processor's threads; beside a GPU that was not told any, on all cores.
     pub fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
         match self {
             Device::Cpu(cpu) => cpu.enter(body),
-            Device::Cuda(_) => body(),
+            Device::Cuda(cuda) => match &cuda.beside {
+                Some(cpu) => cpu.enter(body),
+                None => body(),
+            },
         }
     }
 }

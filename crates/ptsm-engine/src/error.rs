@@ -35,6 +35,16 @@ pub enum Error {
     /// A program that cannot be compiled, run or trained as asked for.
     #[error("program: {0}")]
     Program(String),
+    /// A step that would have made parameters infinite; they were kept.
+    #[error(
+        "program: the gradient of replica {replica} is not finite at step {step}; its parameters were kept. A smaller learning rate or input scale may help"
+    )]
+    Gradient {
+        /// Which replica.
+        replica: usize,
+        /// Which of its steps, counted from 1.
+        step: u64,
+    },
     /// A GPU that is not there, or cannot do what it is asked for.
     #[error("gpu: {0}")]
     Device(String),

@@ -286,11 +286,7 @@ impl<T: Real> Step<T> {
     fn fine(&self) -> Result<()> {
         match self.states.iter().position(|s| !s.fine) {
             None => Ok(()),
-            Some(r) => Err(Error::Program(format!(
-                "the gradient of replica {r} is not finite at step {}; its parameters were kept. \
-                 A smaller learning rate or input scale may help",
-                self.states[r].steps + 1
-            ))),
+            Some(r) => Err(Error::Gradient { replica: r, step: self.states[r].steps + 1 }),
         }
     }
 

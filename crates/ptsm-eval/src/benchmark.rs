@@ -75,13 +75,15 @@ impl Benchmark<'_> {
         for (i, entry) in self.entries.iter().enumerate() {
             let name = entry.method.name;
             let folds = 0..splits.len();
-            let wanted: Vec<(usize, u64)> = folds
-                .flat_map(|fold| self.seeds.iter().map(move |&seed| (fold, seed)))
-                .filter(|&(fold, seed)| {
-                    let mut tested = splits[fold].test_subjects().iter();
-                    tested.any(|s| !done.contains(&(name.to_string(), fold, *s, seed)))
-                })
-                .collect();
+            let all = folds.flat_map(|fold| self.seeds.iter().map(move |&seed| (fold, seed)));
+            let (wanted, finished): (Vec<_>, Vec<_>) = all.partition(|&(fold, seed)| {
+                let mut tested = splits[fold].test_subjects().iter();
+                tested.any(|s| !done.contains(&(name.to_string(), fold, *s, seed)))
+            });
+            // Left by a process that was killed between its last record and this.
+            for (fold, seed) in finished {
+                let _ = std::fs::remove_file(self.checkpoint(name, fold, seed));
+            }
             if wanted.is_empty() {
                 continue;
             }
@@ -89,6 +91,10 @@ impl Benchmark<'_> {
             self.fit(entry, &splits, &lessons, &wanted, &mut done, observer)?;
         }
         self.records()
+    }
+
+    fn checkpoint(&self, model: &str, fold: usize, seed: u64) -> PathBuf {
+        self.folder.join(format!("checkpoint-{model}-{fold}-{seed}.safetensors"))
     }
 
     /// Fits a decoder for some folds and seeds, and writes down what comes of each as soon as it is known.
@@ -102,8 +108,7 @@ impl Benchmark<'_> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let name = entry.method.name;
-        let checkpoint =
-            |fold: usize, seed: u64| self.folder.join(format!("checkpoint-{name}-{fold}-{seed}.safetensors"));
+        let checkpoint = |fold: usize, seed: u64| self.checkpoint(name, fold, seed);
         let job = |&(fold, seed): &(usize, u64)| Job {
             lesson: &lessons[fold],
             seed,

@@ -31,14 +31,14 @@ pub(crate) fn open(
 ) -> anyhow::Result<Device> {
     let kernels = kernels(cache);
     let device = match wanted {
-        Wanted::Cuda => Device::Cuda(Cuda::new(kernels.as_deref())?.with_precision(precision)?),
+        Wanted::Cuda => Device::Cuda(Cuda::new(kernels.as_deref())?.with_precision(precision)?.beside(cpu)),
         Wanted::Auto if trains => match Cuda::new(kernels.as_deref()) {
             Ok(cuda) => {
                 output.note(format!(
                     "note: networks are trained on {}; `--device cpu` for the processor",
                     cuda.name()
                 ));
-                Device::Cuda(cuda.with_precision(precision)?)
+                Device::Cuda(cuda.with_precision(precision)?.beside(cpu))
             }
             Err(why) if precision != Precision::F32 => {
                 return Err(told(

@@ -43,8 +43,8 @@ pub(super) struct Crew<'t, 'a> {
     best: Parameters<f32>,
     scorer: Scorer,
     library: Library<'a>,
-    /// When checkpoints were written last, and how long that took.
-    written: (Instant, Duration),
+    /// How long it took to write checkpoints the last time.
+    writing: Duration,
 }
 
 /// A job that is being done.
@@ -58,6 +58,8 @@ struct Seat {
     plan: Vec<u32>,
     sums: Vec<f64>,
     rate: f64,
+    /// When its checkpoint was written last.
+    written: Instant,
 }
 
 impl<'t, 'a> Crew<'t, 'a> {
@@ -68,7 +70,7 @@ impl<'t, 'a> Crew<'t, 'a> {
         run: &Run<'_>,
     ) -> Result<Crew<'t, 'a>> {
         let first = &tasks[group[0]];
-        let (shape, batch) = first.key();
+        let (shape, batch, layout) = first.key();
         let network = deep.model.build(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
@@ -77,20 +79,22 @@ impl<'t, 'a> Crew<'t, 'a> {
                 "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
             )));
         }
-        let layout = first.job.lesson.train().layout();
         let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
         let spec = network.step(deep.training.adam());
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
         let seats = match run.device {
             // One for each thread: they do not wait for each other.
-            Device::Cpu(cpu) => cpu.threads().min(group.len()),
+            Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SEATS),
             Device::Cuda(cuda) => {
                 let one = Step::<f32>::new(&network.graph, &spec, 1, run.device)?.bytes()
                     + Scorer::new(&deep.model, shape, 1, run.device)?.bytes()
                     + 2 * numbers * size_of::<f32>();
-                let data = library.table.len() * library.table.row_length() * size_of::<f32>();
-                let free = cuda.memory()?.0.saturating_sub(data);
+                let row = library.table.row_length() * size_of::<f32>();
+                // Trials that are changed on the way are handed over, step by step.
+                let changed = augmenter.as_ref().is_some_and(|a| a.only_mirror().is_none());
+                let one = one + if changed { batch * row } else { 0 };
+                let free = cuda.memory()?.0.saturating_sub(library.table.len() * row);
                 even(group.len(), (free - free / 16) / one)
             }
         };
@@ -110,7 +114,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             parameters,
             scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
             library,
-            written: (Instant::now(), Duration::ZERO),
+            writing: Duration::ZERO,
             graph: network.graph,
         })
     }
@@ -122,13 +126,13 @@ impl<'t, 'a> Crew<'t, 'a> {
         done: &mut dyn FnMut(usize, Trained) -> Result<()>,
     ) -> Result<()> {
         loop {
+            // A job whose checkpoint says that it is done leaves at once. Seats change hands only while no step is under way.
             self.sit_down()?;
-            self.leave(meter, done)?;
+            while self.leave(meter, done)? {
+                self.sit_down()?;
+            }
             if self.seats.iter().all(Option::is_none) {
-                if self.queue.is_empty() {
-                    return Ok(());
-                }
-                continue;
+                return Ok(());
             }
             if watch.stop() {
                 // What these epochs have done is done again; the last checkpoints stand.
@@ -173,6 +177,7 @@ impl<'t, 'a> Crew<'t, 'a> {
                 plan: vec![],
                 sums: vec![0.0; self.loss_names.len()],
                 rate: 0.0,
+                written: Instant::now(),
             };
             if let Some(path) = &job.checkpoint
                 && path.exists()
@@ -194,8 +199,13 @@ impl<'t, 'a> Crew<'t, 'a> {
         Ok(())
     }
 
-    /// Hands over what has learnt enough.
-    fn leave(&mut self, meter: &mut Meter, done: &mut dyn FnMut(usize, Trained) -> Result<()>) -> Result<()> {
+    /// Hands over what has learnt enough; answers whether there was any.
+    fn leave(
+        &mut self,
+        meter: &mut Meter,
+        done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+    ) -> Result<bool> {
+        let mut any = false;
         for r in 0..self.seats.len() {
             let Some(seat) = self.seats[r].take_if(|seat| !seat.learns(self.deep)) else { continue };
             let task = &self.tasks[seat.task];
@@ -206,8 +216,9 @@ impl<'t, 'a> Crew<'t, 'a> {
                 best_epoch: seat.standing.best_epoch,
             };
             done(seat.task, trained)?;
+            any = true;
         }
-        Ok(())
+        Ok(any)
     }
 
     /// One step of everybody. On a GPU it is only begun; answers how many trials it is.
@@ -257,9 +268,10 @@ impl<'t, 'a> Crew<'t, 'a> {
             feeds.push(("subject", Feed::Labels(&people)));
         }
         while self.step.under_way() >= self.step.most_under_way() {
-            collect(&mut self.step, &self.parameters, &mut self.seats)?;
+            collect(&mut self.step, &self.parameters, &mut self.seats, self.tasks)?;
         }
-        self.step.start(&mut self.parameters, &feeds, &rates, &active)?;
+        let started = self.step.start(&mut self.parameters, &feeds, &rates, &active);
+        started.map_err(|error| named(error, &self.seats, self.tasks))?;
         self.seats.iter_mut().flatten().for_each(|seat| seat.step += 1);
         Ok(active.iter().filter(|a| **a).count() * batch)
     }
@@ -284,7 +296,7 @@ impl<'t, 'a> Crew<'t, 'a> {
     }
 
     fn collect(&mut self) -> Result<()> {
-        collect(&mut self.step, &self.parameters, &mut self.seats)
+        collect(&mut self.step, &self.parameters, &mut self.seats, self.tasks)
     }
 
     /// Scores an epoch of some on the validation subjects and keeps what is best.
@@ -326,22 +338,23 @@ impl<'t, 'a> Crew<'t, 'a> {
 
     /// Writes where those stand whose epoch has ended.
     fn write(&mut self, ending: &[usize], at_once: bool) -> Result<()> {
-        let (last, took) = self.written;
-        let due = at_once || last.elapsed() > BETWEEN_CHECKPOINTS.max(took * CHECKPOINT_SHARE);
+        let between = BETWEEN_CHECKPOINTS.max(self.writing * CHECKPOINT_SHARE);
         let began = Instant::now();
+        let mut any = false;
         for &r in ending {
-            let Some(seat) = &self.seats[r] else { continue };
+            let Some(seat) = &mut self.seats[r] else { continue };
             let task = &self.tasks[seat.task];
             let Some(path) = &task.job.checkpoint else { continue };
-            if due || !seat.learns(self.deep) {
+            if at_once || seat.written.elapsed() > between || !seat.learns(self.deep) {
+                (seat.written, any) = (Instant::now(), true);
                 let (identity, standing) = (task.identity.clone(), seat.standing.clone());
                 let mark = Mark { identity, epoch: seat.epoch, standing };
                 let step = self.step.checkpoint(r)?;
                 checkpoint::write(path, &mark, r, &self.parameters, &self.best, &step)?;
             }
         }
-        if due {
-            self.written = (Instant::now(), began.elapsed());
+        if any {
+            self.writing = began.elapsed();
         }
         Ok(())
     }
@@ -354,8 +367,13 @@ impl Seat {
 }
 
 /// Waits for the oldest step that is under way and takes down its losses.
-fn collect(step: &mut Step<f32>, parameters: &Parameters<f32>, seats: &mut [Option<Seat>]) -> Result<()> {
-    step.finish()?;
+fn collect(
+    step: &mut Step<f32>,
+    parameters: &Parameters<f32>,
+    seats: &mut [Option<Seat>],
+    tasks: &[Task<'_>],
+) -> Result<()> {
+    step.finish().map_err(|error| named(error, seats, tasks))?;
     for (r, seat) in seats.iter_mut().enumerate() {
         let Some(seat) = seat else { continue };
         for (i, sum) in seat.sums.iter_mut().enumerate() {
@@ -363,6 +381,19 @@ fn collect(step: &mut Step<f32>, parameters: &Parameters<f32>, seats: &mut [Opti
         }
     }
     Ok(())
+}
+
+/// Says which job it is whose gradient is not finite.
+fn named(error: ptsm_engine::Error, seats: &[Option<Seat>], tasks: &[Task<'_>]) -> Error {
+    let ptsm_engine::Error::Gradient { replica, step } = error else { return error.into() };
+    let Some(seat) = seats.get(replica).and_then(Option::as_ref) else { return error.into() };
+    let job = tasks[seat.task].job;
+    let judges: Vec<String> = job.lesson.validation().subjects().iter().map(ToString::to_string).collect();
+    Error::Configuration(format!(
+        "seed {} (validated on {}) cannot go on: its gradient is not finite at step {step}; a smaller `training.rate` or scaled data may help",
+        job.seed,
+        judges.join(", ")
+    ))
 }
 
 /// Seats for so many jobs where so many fit: as few rounds as possible, all of them full.

@@ -15,7 +15,7 @@ mod scorer;
 use std::time::Instant;
 
 use ptsm_engine::{Adam, Decay, Parameters};
-use ptsm_signal::Trials;
+use ptsm_signal::{Layout, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
@@ -217,8 +217,8 @@ impl<'a> Task<'a> {
     }
 
     /// Tasks with the same key can train at once.
-    fn key(&self) -> (TrialShape, usize) {
-        (self.shape, self.pool.batch())
+    fn key(&self) -> (TrialShape, usize, &'a Layout) {
+        (self.shape, self.pool.batch(), self.job.lesson.train().layout())
     }
 
     fn steps(&self) -> usize {

@@ -1,7 +1,7 @@
 //! From operations to the text of kernels.
 //!
 //! A value stands at a fixed place in its replica's memory, so a kernel needs the start of that memory and nothing else. Operations
-//! whose work one block of threads can do are strung together in one kernel, with a barrier after each; the others get a
+//! whose work one block of threads can do are strung together in one kernel, with barriers where they touch the same; the others get a
 //! kernel of their own.
 
 use std::collections::{BTreeSet, HashMap};

@@ -296,8 +296,12 @@ impl Engine {
         let moves = active.iter().any(|a| a.rate.is_some());
         let to = if moves { self.kernels.len() } else { self.moves };
         self.send(active, fed, adam)?;
-        self.start(0, to, active.len(), parameters.place())?;
-        self.ask()
+        let begun = self.start(0, to, active.len(), parameters.place()).and_then(|()| self.ask());
+        if begun.is_err() {
+            // What was sent may still be read; the first error is the one to tell.
+            let _ = self.device.gpu.wait();
+        }
+        begun
     }
 
     /// Moves parameters by the gradients of the last run.

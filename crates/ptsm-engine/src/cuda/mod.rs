@@ -13,6 +13,7 @@ mod remote;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
 pub(crate) use emit::{Emit, Source, index, number};
@@ -30,6 +31,8 @@ pub struct Cuda {
     name: String,
     kernels: Option<PathBuf>,
     precision: Precision,
+    /// What does the work beside it that is not a GPU's.
+    pub(crate) beside: Option<Cpu>,
 }
 
 impl std::fmt::Debug for Cuda {
@@ -60,6 +63,7 @@ impl Cuda {
             name,
             kernels: kernels.map(Path::to_path_buf),
             precision: Precision::F32,
+            beside: None,
         })
     }
 
@@ -74,6 +78,11 @@ impl Cuda {
             )));
         }
         Ok(Cuda { precision, ..self })
+    }
+
+    /// The same with the processor's threads that work beside it is to keep to.
+    pub fn beside(self, cpu: Cpu) -> Cuda {
+        Cuda { beside: Some(cpu), ..self }
     }
 
     /// How exactly its programs multiply.

@@ -99,8 +99,9 @@ impl Test {
                 command.env_remove(name);
             }
         }
-        // Tests run side by side; each keeps to one core.
-        command.env("PTSM_THREADS", "1").env("PTSM_CACHE", "none").current_dir(folder).stdin(Stdio::null());
+        // Tests run side by side; each keeps to one core, whatever else the machine has.
+        command.env("PTSM_THREADS", "1").env("PTSM_CACHE", "none").env("PTSM_DEVICE", "cpu");
+        command.current_dir(folder).stdin(Stdio::null());
         Test(command)
     }
 
