@@ -96,7 +96,7 @@ mod tests {
             [
                 "2.50 times, met",
                 "640 thousand, met",
-                "10.0 times (PyTorch, captured graph, batch 1024), met",
+                "25.0 times (PyTorch, captured graph, batch 64), met",
                 "80.0 s, met",
                 "1.25 times, **missed**",
                 "80 thousand, **missed**",

@@ -318,7 +318,7 @@ pub(super) mod tests {
         // 20 x 64 trials in 2 ms; the best of PyTorch's ways is the large batch: 1024 in 16 ms.
         assert_eq!(
             row(&["ptsm-each", "64x400", "64", "20"]),
-            "ptsm-each 64x400 64 20 2.000 [1.900-2.100] 640.0 64.0 10.0x 600 - - 0.20"
+            "ptsm-each 64x400 64 20 2.000 [1.900-2.100] 640.0 25.6 25.0x 600 - - 0.20"
         );
         assert!(text.contains("torch 9.9"), "{text}");
         assert!(text.contains("40 of 106 were scored, it was stopped"), "{text}");
