@@ -79,8 +79,8 @@ fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> 
 }
 
 /// Sums in another order lead a training run astray a little, on any device. How far is measured on the CPU against the same run in double
-/// precision: by its instruction sets, which add in different orders, and by samples changed in their last digit. The GPU goes at most
-/// ten times as far (small differences grow from step to step), and nowhere at the beginning.
+/// precision: by its instruction sets, which add in different orders, and by samples changed in their last digit. The GPU goes not much
+/// further, and nowhere at the beginning.
 #[test]
 fn fifty_steps_stay_within_the_spread_of_reordered_sums() {
     let Some(gpu) = asked() else { return };
@@ -98,7 +98,7 @@ fn fifty_steps_stay_within_the_spread_of_reordered_sums() {
         let told = losses::<f32>(&model, &(&gpu).into(), 50, 0.0);
         let there = astray(&told);
         eprintln!("{name}: CPU {here:.1e}, GPU {there:.1e} from double precision after 50 steps");
-        assert!(there < 10.0 * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
+        assert!(there < 4.0 * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
         assert!(there > 0.0);
         for (a, b) in told.iter().zip(&exact).take(10) {
             assert!((a - b).abs() < 2e-4 * b.abs(), "{name}: {a}, not {b}, within five steps");
