@@ -40,6 +40,7 @@
 pub mod augment;
 pub mod classic;
 pub mod csp_lda;
+pub mod dann;
 mod decoder;
 mod deep;
 pub mod deepconvnet;
@@ -68,4 +69,4 @@ pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
 pub use network::{Batches, Model, Network, Ramp, TrialShape};
-pub use training::{Select, Training};
+pub use training::{Course, Select, Training};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
+    dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
     shallowconvnet::ShallowConvNet,
 };
 
@@ -103,6 +103,26 @@ impl Network {
     }
 }
 
+/// A classifier seen from inside.
+pub struct Trunk {
+    /// What the classes are told by, `[B, F]`.
+    pub features: Id,
+    /// Task logits `[B, K]`.
+    pub logits: Id,
+    /// Label smoothing it was asked for.
+    pub smoothing: f64,
+    /// Losses besides that of the classes, with their weights.
+    pub others: Vec<(&'static str, f64, Id)>,
+    /// Other values worth reading, by name.
+    pub values: Vec<(&'static str, Id)>,
+}
+
+/// A network that others build on.
+pub trait Encoder {
+    /// Appends it to a graph, without anything that knows the training subjects.
+    fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk>;
+}
+
 /// A decoder by its configuration. This is what a model file carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "config", rename_all = "lowercase")]
@@ -118,6 +138,11 @@ pub enum Model {
     ShallowConvNet(ShallowConvNet),
     /// EEGConformer.
     EegConformer(EegConformer),
+    /// DANN on EEGNet.
+    Dann(Dann<EegNet>),
+    /// DANN on PTSM's encoder.
+    #[serde(rename = "ptsm-dann")]
+    PtsmDann(Dann<Ptsm>),
 }
 
 impl Model {
@@ -140,12 +165,18 @@ impl Model {
             Model::DeepConvNet(c) => c.build(shape, batch),
             Model::ShallowConvNet(c) => c.build(shape, batch),
             Model::EegConformer(c) => c.build(shape, batch),
+            Model::Dann(c) => c.build(shape, batch),
+            Model::PtsmDann(c) => c.build(shape, batch),
         }
     }
 
     /// Which trials it wants to see together.
     pub(crate) fn batches(&self) -> Batches {
-        Batches::People
+        match self {
+            Model::Dann(c) => c.batches(),
+            Model::PtsmDann(c) => c.batches(),
+            _ => Batches::People,
+        }
     }
 }
 
@@ -160,6 +191,19 @@ pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
 /// `name` must not be 0.
 pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
     if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
+}
+
+/// The parts with a weight, weighted and added up; none if there is none.
+pub(crate) fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
+    let mut total = None;
+    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
+        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
+        total = Some(match total {
+            None => part,
+            Some(sum) => g.add(sum, part)?,
+        });
+    }
+    Ok(total)
 }
 
 /// A linear layer over the last axis with parameters of its own, started as PyTorch does.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptsm_engine::{Device, Feed, Graph, Parameters, Schedule, Shape};
+use ptsm_engine::{Device, Feed, Graph, Parameters};
 
 use super::checkpoint::{self, Mark, Standing};
 use super::library::Library;
@@ -257,11 +257,8 @@ impl<'t, 'a> Crew<'t, 'a> {
                 }
             }
             let steps = task.draws.steps();
-            let shape = Shape::Cosine { steps: (training.epochs * steps) as u64, least: 0.0 };
-            let schedule = Schedule { rate: training.rate, warm_up: 0, shape }
-                .after_warm_up((training.warm_up * steps) as u64);
             let made = seat.epoch * steps + seat.step;
-            seat.rate = schedule.at(made as u64);
+            seat.rate = training.schedule(steps).at(made as u64);
             rates[r] = seat.rate;
             done[r] = made as f64 / task.steps() as f64;
         }

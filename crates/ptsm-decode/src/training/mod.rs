@@ -1,6 +1,6 @@
 //! How networks learn: one trainer for all of them.
 //!
-//! Adam with weight decay, a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
+//! Adam with weight decay, a rate that mostly falls as a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
 //! epoch a look at people who are not trained on: the best state is kept, and a job that has not improved
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
@@ -15,7 +15,7 @@ mod steps;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, Parameters};
+use ptsm_engine::{Adam, Decay, Parameters, Schedule, Shape};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,19 @@ pub enum Select {
     Last,
 }
 
+/// What the learning rate does after it has risen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Course {
+    /// Falls as half a cosine to 0 over all epochs.
+    #[default]
+    Cosine,
+    /// Stays.
+    Constant,
+    /// Falls as `1 / (1 + 10 p)^0.75` with the part p of all epochs that is done.
+    Inverse,
+}
+
 /// How a network is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -50,8 +63,10 @@ pub struct Training {
     pub patience: Option<usize>,
     /// Which epoch is kept.
     pub select: Select,
-    /// Highest learning rate; it falls as half a cosine to 0 over all epochs.
+    /// Highest learning rate.
     pub rate: f64,
+    /// What the rate does after it has risen.
+    pub course: Course,
     /// Epochs over which the rate rises first.
     pub warm_up: usize,
     /// Weight decay.
@@ -77,6 +92,7 @@ impl Default for Training {
             patience: Some(15),
             select: Select::Accuracy,
             rate: 1e-3,
+            course: Course::Cosine,
             warm_up: 0,
             weight_decay: 1e-4,
             decoupled_decay: false,
@@ -116,6 +132,17 @@ impl Training {
             return wrong(format!("`training.rate` must be above 0, got {}", self.rate));
         }
         Ok(())
+    }
+
+    /// The rate of each step, where so many make an epoch.
+    fn schedule(&self, steps: usize) -> Schedule {
+        let (all, warm_up) = ((self.epochs * steps) as u64, (self.warm_up * steps) as u64);
+        let shape = match self.course {
+            Course::Cosine => Shape::Cosine { steps: all, least: 0.0 },
+            Course::Constant => Shape::Constant,
+            Course::Inverse => Shape::Inverse { steps: all },
+        };
+        Schedule { rate: self.rate, warm_up, shape }
     }
 
     fn adam(&self) -> Adam {
