@@ -545,7 +545,7 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
     let lesson = || Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     // A network of points: windows of one sample.
     let points = json!({ "kernel": 1, "separable_kernel": 1, "pools": [1, 1], "dropout": 0.0 });
-    let training = json!({ "epochs": 40, "patience": null, "select": "last", "keep_subjects": true });
+    let training = json!({ "epochs": 40, "patience": null, "select": "last", "weight_decay": 0.0, "keep_subjects": true });
     let plain =
         learnt(find("eegnet").unwrap(), &lesson(), &json!({ "network": points, "training": training }))
             .unwrap();
