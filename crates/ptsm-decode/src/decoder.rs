@@ -14,6 +14,11 @@ pub trait Decoder: Send + Sync {
     /// Learns from people, once per job. Each answer is handed over when it is ready, in any order, with the number of its job. How many
     /// jobs are done at once is the decoder's own affair: networks train as many as the device has room for.
     fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()>;
+
+    /// Whether it learns from unlabelled trials of the people it will decode: its lessons then have a target.
+    fn learns_from_target(&self) -> bool {
+        false
+    }
 }
 
 /// Takes what a job has led to. An error ends the other jobs.
@@ -114,7 +119,7 @@ impl<'a> Lesson<'a> {
         Ok(Lesson { train, validation, target: None })
     }
 
-    /// The same with the unlabelled trials of the person to be decoded.
+    /// The same with the unlabelled trials of the people to be decoded.
     pub fn with_target(self, target: Unlabelled<'a>) -> Lesson<'a> {
         Lesson { target: Some(target), ..self }
     }
@@ -129,7 +134,7 @@ impl<'a> Lesson<'a> {
         &self.validation
     }
 
-    /// The person's trials without labels, where the decoder asked for them.
+    /// Their trials without labels, where the decoder learns from them.
     pub fn target(&self) -> Option<&Unlabelled<'a>> {
         self.target.as_ref()
     }

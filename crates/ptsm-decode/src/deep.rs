@@ -11,7 +11,7 @@ use crate::augment::{Augment, mirror::Mirror};
 use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
-use crate::network::{Model, TrialShape};
+use crate::network::{Batches, Model, TrialShape};
 use crate::settings::{from_value, to_value};
 use crate::training::{INFERENCE_BATCH, Training, padded, signals, softmax, train};
 
@@ -84,6 +84,10 @@ impl Decoder for Deep {
             };
             done(job, fit)
         })
+    }
+
+    fn learns_from_target(&self) -> bool {
+        self.model.batches() == Batches::WithTarget
     }
 }
 

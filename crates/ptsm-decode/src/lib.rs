@@ -40,6 +40,7 @@
 pub mod augment;
 pub mod classic;
 pub mod csp_lda;
+pub mod dann;
 mod decoder;
 mod deep;
 pub mod deepconvnet;
@@ -67,5 +68,5 @@ pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Model, Network, TrialShape};
-pub use training::{Select, Training};
+pub use network::{Batches, Model, Network, Ramp, TrialShape};
+pub use training::{Course, Select, Training};

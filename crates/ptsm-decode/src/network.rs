@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
+    dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
     shallowconvnet::ShallowConvNet,
 };
 
@@ -23,6 +23,19 @@ pub struct TrialShape {
     pub subjects: usize,
 }
 
+/// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
+pub type Ramp = fn(f64) -> f64;
+
+/// Which trials a network wants to see together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batches {
+    /// As many of each of some people, classes in turn.
+    People,
+    /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
+    /// first half alone.
+    WithTarget,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -38,6 +51,11 @@ pub struct Network {
     pub values: Vec<(&'static str, Id)>,
     /// Losses and the parameters they move. Their sum is the total.
     pub objectives: Vec<Objective>,
+    /// Moves that come before that in every step, one after the other, each with an optimizer of its own: critics that learn first. Running
+    /// statistics do not follow them.
+    pub critics: Vec<Objective>,
+    /// Scalar inputs by name that change while it learns.
+    pub ramps: Vec<(&'static str, Ramp)>,
 }
 
 impl Network {
@@ -45,7 +63,21 @@ impl Network {
     pub(crate) fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
         let loss = graph.scoped("loss", |g| g.cross_entropy(logits, labels, smoothing))?;
         let objectives = vec![Objective::new(&graph, loss, |_| true)];
-        Ok(Network { graph, logits, total: loss, losses: vec![("task", loss)], values: vec![], objectives })
+        Ok(Network { objectives, ..Network::new(graph, logits, loss) })
+    }
+
+    /// A network with one loss, which moves nothing yet.
+    pub(crate) fn new(graph: Graph, logits: Id, loss: Id) -> Network {
+        Network {
+            graph,
+            logits,
+            total: loss,
+            losses: vec![("task", loss)],
+            values: vec![],
+            objectives: vec![],
+            critics: vec![],
+            ramps: vec![],
+        }
     }
 
     /// A value by name.
@@ -58,6 +90,37 @@ impl Network {
         let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
         StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, adam }
     }
+
+    /// The moves that come before it, in order.
+    pub fn critic_steps(&self, adam: Adam) -> Vec<StepSpec> {
+        let step = |objective: &Objective| StepSpec {
+            mode: Mode::Still,
+            objectives: vec![objective.clone()],
+            outputs: vec![],
+            adam,
+        };
+        self.critics.iter().map(step).collect()
+    }
+}
+
+/// A classifier seen from inside.
+pub struct Trunk {
+    /// What the classes are told by, `[B, F]`.
+    pub features: Id,
+    /// Task logits `[B, K]`.
+    pub logits: Id,
+    /// Label smoothing it was asked for.
+    pub smoothing: f64,
+    /// Losses besides that of the classes, with their weights.
+    pub others: Vec<(&'static str, f64, Id)>,
+    /// Other values worth reading, by name.
+    pub values: Vec<(&'static str, Id)>,
+}
+
+/// A network that others build on.
+pub trait Encoder {
+    /// Appends it to a graph, without anything that knows the training subjects.
+    fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk>;
 }
 
 /// A decoder by its configuration. This is what a model file carries.
@@ -75,6 +138,11 @@ pub enum Model {
     ShallowConvNet(ShallowConvNet),
     /// EEGConformer.
     EegConformer(EegConformer),
+    /// DANN on EEGNet.
+    Dann(Dann<EegNet>),
+    /// DANN on PTSM's encoder.
+    #[serde(rename = "ptsm-dann")]
+    PtsmDann(Dann<Ptsm>),
 }
 
 impl Model {
@@ -97,6 +165,17 @@ impl Model {
             Model::DeepConvNet(c) => c.build(shape, batch),
             Model::ShallowConvNet(c) => c.build(shape, batch),
             Model::EegConformer(c) => c.build(shape, batch),
+            Model::Dann(c) => c.build(shape, batch),
+            Model::PtsmDann(c) => c.build(shape, batch),
+        }
+    }
+
+    /// Which trials it wants to see together.
+    pub(crate) fn batches(&self) -> Batches {
+        match self {
+            Model::Dann(c) => c.batches(),
+            Model::PtsmDann(c) => c.batches(),
+            _ => Batches::People,
         }
     }
 }
@@ -112,6 +191,19 @@ pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
 /// `name` must not be 0.
 pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
     if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
+}
+
+/// The parts with a weight, weighted and added up; none if there is none.
+pub(crate) fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
+    let mut total = None;
+    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
+        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
+        total = Some(match total {
+            None => part,
+            Some(sum) => g.add(sum, part)?,
+        });
+    }
+    Ok(total)
 }
 
 /// A linear layer over the last axis with parameters of its own, started as PyTorch does.

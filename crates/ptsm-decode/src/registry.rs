@@ -10,6 +10,7 @@ use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
 use crate::classic::decoder::{Classic, FittedClassic};
 use crate::csp_lda::CspLda;
+use crate::dann::{Dann, Domains};
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
@@ -25,7 +26,7 @@ use crate::sblest::Sblest;
 use crate::settings::{from_value, merge, nearest, to_value};
 use crate::shallowconvnet::ShallowConvNet;
 use crate::slda_erp::SldaErp;
-use crate::training::{Select, Training};
+use crate::training::{Course, Select, Training};
 use crate::ts_lr::TsLr;
 use crate::xdawn_ts::XdawnTs;
 
@@ -150,6 +151,42 @@ pub const METHODS: &[Method] = &[
         kind: Kind::Deep { network: "eegconformer", defaults: eegconformer },
     },
     Method {
+        name: "dann",
+        about: "EEGNet whose features must not tell the training subjects from the people to be decoded",
+        paper: "Ganin et al. 2016",
+        doi: "",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: Kind::Deep { network: "dann", defaults: |layout| dann(layout, Domains::Uda) },
+    },
+    Method {
+        name: "dann-subject",
+        about: "EEGNet whose features must not tell the training subjects from each other",
+        paper: "Ganin et al. 2016; Özdenizci et al. 2020",
+        doi: "10.1109/ACCESS.2020.2971600",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "dann", defaults: |layout| dann(layout, Domains::Subject) },
+    },
+    Method {
+        name: "ptsm-dann",
+        about: "the same as `dann` on PTSM's masks and encoder, without its subject branch",
+        paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Uda) },
+    },
+    Method {
+        name: "ptsm-dann-subject",
+        about: "the same as `dann-subject` on PTSM's masks and encoder, without its subject branch",
+        paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Subject) },
+    },
+    Method {
         name: "csp-lda",
         about: "log power of common spatial patterns, linear discriminant",
         paper: "Blankertz et al. 2008",
@@ -238,10 +275,18 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        match &self.kind {
-            Kind::Deep { network, .. } => Ok(Box::new(Deep::from_settings(network, settings)?)),
-            Kind::Classic { build, .. } => build(settings),
+        let decoder = match &self.kind {
+            Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
+            Kind::Classic { build, .. } => build(settings)?,
+        };
+        // Its scores stand beside what the name promises.
+        if decoder.learns_from_target() && self.target_access == TargetAccess::Nothing {
+            return Err(Error::Configuration(format!(
+                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them",
+                self.name
+            )));
         }
+        Ok(decoder)
     }
 
     /// A fitted decoder from its file.
@@ -288,6 +333,10 @@ fn ptsm_paper(layout: &Layout) -> Deep {
 const LEAST_RATE_HZ: f64 = 32.0;
 
 fn eegnet(layout: &Layout) -> Deep {
+    plain(Model::EegNet(eegnet_for(layout)))
+}
+
+fn eegnet_for(layout: &Layout) -> EegNet {
     let mut config = EegNet::default();
     // Half and an eighth of a second; the defaults are for 128 Hz.
     if layout.rate_hz >= LEAST_RATE_HZ {
@@ -296,7 +345,7 @@ fn eegnet(layout: &Layout) -> Deep {
         config.separable_kernel = (layout.rate_hz / 8.0).round() as usize;
         config.pools = [4 * times, 8 * times];
     }
-    plain(Model::EegNet(config))
+    config
 }
 
 /// DeepConvNet that fits: the form of Lawhern et al. for 128 Hz where the original does not.
@@ -361,6 +410,20 @@ fn eegconformer(layout: &Layout) -> Deep {
         ..Training::default()
     };
     Deep { training, ..plain(Model::EegConformer(config)) }
+}
+
+/// Adam at one rate and no limit of the gradient: the domain head is not to slow the encoder down.
+fn adversarial() -> Training {
+    Training { course: Course::Constant, clip: None, ..Training::default() }
+}
+
+fn dann(layout: &Layout, domains: Domains) -> Deep {
+    Deep { training: adversarial(), ..plain(Model::Dann(Dann::on(eegnet_for(layout), domains))) }
+}
+
+fn ptsm_dann(layout: &Layout, domains: Domains) -> Deep {
+    let encoder = Ptsm { pool: Pool::Each, ..Ptsm::default() };
+    Deep { training: adversarial(), model: Model::PtsmDann(Dann::on(encoder, domains)), ..ptsm(layout) }
 }
 
 #[cfg(test)]

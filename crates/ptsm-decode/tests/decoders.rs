@@ -6,9 +6,11 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_decode::{
+    Adaptation, EpochRecord, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
+};
 use ptsm_engine::Cpu;
-use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, Trial, Trials};
+use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -75,9 +77,11 @@ fn changes(method: &Method, epochs: usize) -> Value {
         return json!({});
     }
     let mut changes = json!({ "training": { "epochs": epochs, "rate": 3e-3 } });
-    if method.name.starts_with("ptsm") {
-        changes["network"] =
-            json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
+    let ptsm = json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
+    if method.name.starts_with("ptsm-dann") {
+        changes["network"] = json!({ "encoder": ptsm });
+    } else if method.name.starts_with("ptsm") {
+        changes["network"] = ptsm;
     }
     if method.name.starts_with("deepconvnet") {
         changes["network"] = json!({ "maps": [8, 8, 16, 16] });
@@ -109,12 +113,17 @@ fn fit_with(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Fit>, Error> {
     let cpu = Cpu::new().unwrap();
-    let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
+    let mut lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
     let settings = method.settings(trials.layout(), changes)?;
+    let decoder = method.build(settings)?;
+    if decoder.learns_from_target() {
+        // The people who are decoded in these tests.
+        lesson = lesson.with_target(trials.all().only(|t| t.subject.0 >= 10).unlabelled());
+    }
     let run = Run { device: &(&cpu).into(), identity: "toy" };
     let path = |seed: &u64| checkpoint.map(|path| path.with_extension(seed.to_string()));
     let jobs = seeds.iter().map(|seed| Job { lesson: &lesson, seed: *seed, checkpoint: path(seed) });
-    method.build(settings)?.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
+    decoder.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
 fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
@@ -170,6 +179,7 @@ fn every_decoder_keeps_the_contract() {
         file::save(&again, &*loaded, &card).unwrap();
         let same = std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap();
         assert!(same, "{} is written differently the second time", method.name);
+        assert!(tensors(&path).keys().all(|name| !name.contains("subject") && !name.contains("domain")));
 
         let other = people(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
@@ -426,6 +436,140 @@ fn shuffled_labels_give_chance() {
     }
 }
 
+/// Learns with a lesson, small.
+fn learnt(method: &Method, lesson: &Lesson<'_>, changes: &Value) -> Result<Fit, Error> {
+    let layout = lesson.train().layout();
+    let decoder = method.build(method.settings(layout, changes)?)?;
+    let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
+    Ok(decoder.fit_seeds(lesson, &[3], &run, &mut Unwatched)?.remove(0))
+}
+
+/// What is not shown cannot be learnt from: the labels of the people to be decoded are of no account, byte for byte.
+#[test]
+fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
+    let trials = people(11, 8, 0.4, 21);
+    let strangers = set([10, 11]);
+    // Somebody else's labels, in a set of their own too.
+    let labels =
+        trials.info().iter().map(|t| if strangers.contains(&t.subject) { 1 - t.label } else { t.label });
+    let turned = trials.relabelled(&labels.collect::<Vec<_>>()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for method in METHODS.iter().filter(|m| m.target_access == TargetAccess::WHOLE) {
+        let saved = |of: &Trials, name: &str| {
+            let lesson = Lesson::new(of.of(&set(1..=7)), of.of(&set([8, 9]))).unwrap();
+            let lesson = lesson.with_target(of.of(&strangers).unlabelled());
+            let fit = learnt(method, &lesson, &changes(method, 2)).unwrap();
+            let path = folder.path().join(name);
+            file::save(&path, &*fit.fitted, &card(method, of, 2)).unwrap();
+            std::fs::read(path).unwrap()
+        };
+        assert!(saved(&trials, "before") == saved(&turned, "after"), "{} reads labels", method.name);
+    }
+}
+
+#[test]
+fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
+    let trials = people(10, 8, 0.4, 22);
+    let without = || Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    let target = trials.of(&set([10])).unlabelled();
+    let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+    for method in METHODS.iter().filter(|method| !is_classic(method)) {
+        let changes = changes(method, 1);
+        let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
+        let alone = learnt(method, &without(), &changes);
+        let with = learnt(method, &without().with_target(target.clone()), &changes).unwrap();
+        if decoder.learns_from_target() {
+            let error = alone.err().unwrap();
+            assert!(error.to_string().contains("got none"), "{}: {error}", method.name);
+            assert!(error.hint().unwrap().contains("target"));
+        } else {
+            assert_eq!(of(&alone.unwrap()), of(&with), "{} looks at a target", method.name);
+        }
+    }
+    // Scores stand beside what the name says was seen.
+    let turned = json!({ "network": { "domains": "uda" } });
+    let refused = learnt(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
+    assert!(refused.contains("sees nothing"), "{refused}");
+    let multi = json!({ "network": { "domains": "uda-multi" }, "training": { "epochs": 2 } });
+    learnt(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
+}
+
+/// Without a reversed gradient the domain head learns for itself: everything else is plain EEGNet, byte for byte.
+#[test]
+fn a_domain_head_that_nobody_goes_against_changes_nothing() {
+    let trials = people(10, 12, 0.4, 23);
+    let folder = tempfile::tempdir().unwrap();
+    let lesson = Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    let saved = |name: &str, changes: Value| {
+        let method = find(name).unwrap();
+        let fit = learnt(method, &lesson, &changes).unwrap();
+        let path = folder.path().join(name);
+        file::save(&path, &*fit.fitted, &card(method, &trials, 3)).unwrap();
+        (tensors(&path), fit.history)
+    };
+    let training = json!({ "epochs": 6, "course": "constant", "clip": null, "select": "last" });
+    let (plain, _) = saved("eegnet", json!({ "training": training }));
+    let still = json!({ "reversal": { "fixed": 0.0 }, "weight": 1.0, "hidden": 16 });
+    let (beside, history) = saved("dann-subject", json!({ "training": training, "network": still }));
+    assert_eq!(plain, beside);
+    let domain = |epoch: &EpochRecord| epoch.losses.iter().find(|(name, _)| name == "domain").unwrap().1;
+    let (first, last) = (domain(&history[0]), domain(&history[5]));
+    assert!(last < first, "it has not learnt: {first}, {last}");
+    let (against, _) = saved("dann-subject", json!({ "training": training }));
+    assert_ne!(plain, against);
+    assert_eq!(plain.len(), against.len());
+}
+
+/// Two classes of points in the plane, and other people's, moved.
+#[test]
+fn points_that_have_moved_are_told_apart_by_what_has_not() {
+    let layout = Layout {
+        channels: ["a", "b"].map(Channel::named).to_vec(),
+        samples: 1,
+        rate_hz: 1.0,
+        start_s: 0.0,
+        classes: vec!["left".into(), "right".into()],
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let (mut x, mut info) = (vec![], vec![]);
+    for i in 0..12 * 60 {
+        let (label, subject) = (i % 2, SubjectId(i / 60 + 1));
+        let side = if label == 0 { -1.0 } else { 1.0 };
+        let mut around = |middle: f32| middle + (0..3).map(|_| rng.random_range(-0.5..0.5f32)).sum::<f32>();
+        let moved = if subject.0 >= 10 { 2.0 } else { 0.0 };
+        x.extend([around(side + moved), around(side)]);
+        info.push(Trial { label, subject, session: 1, run: 1, cue_s: f64::from(i) });
+    }
+    let trials = Trials::new(layout, x, info).unwrap();
+    let target = trials.of(&set([10, 11, 12]));
+    let lesson = || Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    // A network of points: windows of one sample.
+    let points = json!({ "kernel": 1, "separable_kernel": 1, "pools": [1, 1], "dropout": 0.0 });
+    let training = json!({ "epochs": 40, "patience": null, "select": "last", "weight_decay": 0.0, "keep_subjects": true });
+    let plain =
+        learnt(find("eegnet").unwrap(), &lesson(), &json!({ "network": points, "training": training }))
+            .unwrap();
+    // A linear head: one with a hidden layer tells these few points apart again with some seeds.
+    let changes = json!({ "network": { "encoder": points, "hidden": null }, "training": training });
+    let with_target = lesson().with_target(target.unlabelled());
+    let method = find("dann").unwrap();
+    let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
+    let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
+    let before = accuracy(&plain, &target);
+    for adapted in decoder.fit_seeds(&with_target, &[1, 2], &run, &mut Unwatched).unwrap() {
+        let after = accuracy(&adapted, &target);
+        assert!(after > before + 0.1 && after > 0.9, "seed {}: from {before} to {after}", adapted.seed);
+        assert!(accuracy(&adapted, &trials.of(&set([8, 9]))) > 0.9);
+        let guesses = |trials: &Subset<'_>, domain: usize| {
+            let logits = adapted.fitted.inner(trials, &["domain_logits"]).unwrap().unwrap().remove(0);
+            let right = logits.chunks(2).filter(|l| (l[1] > l[0]) == (domain == 1)).count();
+            right as f64 / trials.len() as f64
+        };
+        let told = (guesses(&trials.of(&set(1..=7)), 0) + guesses(&target, 1)) / 2.0;
+        assert!(told < 0.6, "seed {}: domains are told apart in {told} of trials", adapted.seed);
+    }
+}
+
 /// Stops after so many steps.
 struct Impatient {
     left: usize,
@@ -534,7 +678,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     // Nothing in the file has one entry for each of the six training subjects.
     for (name, (shape, _)) in &before {
         assert!(!shape.contains(&6), "{name} {shape:?}");
-        assert!(!name.contains("subject"), "{name}");
+        assert!(!name.contains("subject") && !name.contains("domain"), "{name}");
     }
     // Guarded, the result is either the tuned one or the one that was.
     let guarded = fits[0].fitted.adapt(&shots, &Adaptation::default()).unwrap();

@@ -94,6 +94,7 @@ const TRAIN: &str = "Examples:
   ptsm train --data simulated --subjects 1-14 --out run
   ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
+  ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
 
 Validation is whole people, drawn from those given. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or
 killed, the same command continues where it was.
@@ -251,6 +252,9 @@ pub(crate) struct TrainArgs {
     /// The decoder (`ptsm` without it); `ptsm models` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
+    /// The people it will decode, for a decoder that learns from their trials too, without labels (`dann`): numbers and ranges
+    #[arg(long, value_name = "LIST")]
+    pub(crate) target: Option<SubjectList>,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
     /// The run's folder

@@ -1,5 +1,7 @@
 //! `ptsm benchmark`
 
+use std::collections::BTreeSet;
+
 use ptsm_decode::registry::find;
 use ptsm_eval::{Benchmark, Entry, Paired, Summary};
 use serde_json::json;
@@ -57,6 +59,8 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
             subjects,
             validation: [].into(),
             who: input.people.values().flat_map(|person| person.hashes.clone()).collect(),
+            target: BTreeSet::new(),
+            target_who: BTreeSet::new(),
         },
         adapted: None,
         models,

@@ -1,5 +1,6 @@
 //! `ptsm predict`
 
+use ptsm_signal::TargetAccess;
 use serde_json::json;
 
 use super::{Session, Trained};
@@ -30,10 +31,13 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
             "subject": subject, "session": session, "run": run, "cue_s": cue, "predicted": classes[best], "probabilities": p,
         }));
     }
+    // Of all of them together, the most that was seen of anybody.
+    let access = run.access(&trained.card, &input, &trials);
+    let access = access.iter().map(|(access, _)| *access).reduce(TargetAccess::and);
     let json = json!({
         "model": trained.card.decoder,
         "data": input.name,
-        "target_access": trained.card.target_access,
+        "target_access": access.unwrap_or(trained.card.target_access),
         "classes": classes,
         "seeds": trained.decoders.iter().map(|(seed, _)| seed).collect::<Vec<_>>(),
         "trials": documents,
