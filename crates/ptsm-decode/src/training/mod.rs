@@ -23,6 +23,7 @@ use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
 use crate::network::TrialShape;
 use batches::Pool;
+pub(crate) use checkpoint::Standing;
 use crew::Crew;
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
