@@ -52,7 +52,7 @@ pub trait Fitted: Send + Sync {
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
     /// What it becomes once it has seen trials of people without labels, each session of a person by itself; none for one that does not look.
-    /// Only whoever hands out data calls this: see [`introduced`](trait.Fitted.html#method.introduced).
+    /// Whoever hands out data calls `introduced`, which calls this where the method may look.
     fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
         let _ = people;
         Ok(None)
@@ -82,7 +82,7 @@ pub trait Fitted: Send + Sync {
     }
 }
 
-impl dyn Fitted {
+impl dyn Fitted + '_ {
     /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
     /// look. Of a part, each session gives its first trials.
     pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
