@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ptsm_engine::Device;
-use ptsm_signal::{Layout, Subset, Unlabelled};
+use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
 use crate::few_shot::{Adaptation, Adapted};
@@ -56,6 +56,13 @@ pub trait Fitted: Send + Sync {
     /// Class probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
+    /// What it becomes once it has seen trials of people without labels, each session of a person by itself; none for one that does not look.
+    /// Whoever hands out data calls `introduced`, which calls this where the method may look.
+    fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
+        let _ = people;
+        Ok(None)
+    }
+
     /// Numbers it has learnt.
     fn parameters(&self) -> usize;
 
@@ -77,6 +84,19 @@ pub trait Fitted: Send + Sync {
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         let _ = (trials, names);
         Ok(None)
+    }
+}
+
+impl dyn Fitted + '_ {
+    /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
+    /// look. Of a part, each session gives its first trials.
+    pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
+        match access {
+            TargetAccess::Unlabelled { fraction } => {
+                self.meet(&people.first_of_sessions(fraction).unlabelled())
+            }
+            _ => Ok(None),
+        }
     }
 }
 

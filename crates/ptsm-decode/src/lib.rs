@@ -62,6 +62,7 @@ pub mod shallowconvnet;
 pub mod slda_erp;
 mod training;
 pub mod ts_lr;
+pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};

@@ -28,6 +28,7 @@ use crate::shallowconvnet::ShallowConvNet;
 use crate::slda_erp::SldaErp;
 use crate::training::{Course, Select, Training};
 use crate::ts_lr::TsLr;
+use crate::tsmnet::{FittedTsmNet, Normalised, TsmNet, Untrained};
 use crate::xdawn_ts::XdawnTs;
 
 /// A decoder by name.
@@ -51,8 +52,8 @@ pub struct Method {
 enum Kind {
     /// A network of this name, with its settings for a layout.
     Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
-    /// A classic method: its settings for a layout, and what is made of settings.
-    Classic {
+    /// A method with a fit of its own: its settings for a layout, and what is made of settings.
+    Own {
         defaults: fn(&Layout) -> Result<Value>,
         build: fn(Value) -> Result<Box<dyn Decoder>>,
         load: fn(&Path, &Card, &Device) -> Result<Box<dyn Fitted>>,
@@ -66,7 +67,7 @@ fn checked<C: Classic>(settings: Value) -> Result<C> {
 }
 
 const fn classic<C: Classic>() -> Kind {
-    Kind::Classic {
+    Kind::Own {
         defaults: |layout| to_value(&C::defaults(layout)),
         build: |settings| Ok(Box::new(checked::<C>(settings)?)),
         load: |path, card, device| {
@@ -74,6 +75,28 @@ const fn classic<C: Classic>() -> Kind {
             Ok(Box::new(FittedClassic::load(path, settings, &card.layout, device)?))
         },
     }
+}
+
+fn tsmnet(settings: Value) -> Result<TsmNet> {
+    let settings = from_value::<TsmNet>(settings)?;
+    settings.check()?;
+    Ok(settings)
+}
+
+/// TSMNet, normalised in one of two ways.
+macro_rules! tsmnet {
+    ($normalised:expr) => {
+        Kind::Own {
+            defaults: |layout| to_value(&TsmNet::defaults(layout)),
+            build: |settings| {
+                Ok(Box::new(Untrained { settings: tsmnet(settings)?, normalised: $normalised }))
+            },
+            load: |path, card, device| {
+                let settings = tsmnet(card.settings.clone())?;
+                Ok(Box::new(FittedTsmNet::load(path, settings, $normalised, &card.layout, device)?))
+            },
+        }
+    };
 }
 
 /// Every decoder, in the order users see them.
@@ -187,6 +210,24 @@ pub const METHODS: &[Method] = &[
         kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Subject) },
     },
     Method {
+        name: "tsmnet",
+        about: "covariances of convolved trials, normalised by each session's own unlabelled trials on their curved space",
+        paper: "Kobler et al. 2022",
+        doi: "10.48550/arXiv.2206.01323",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: tsmnet!(Normalised::ByDomain),
+    },
+    Method {
+        name: "tsmnet-spdmbn",
+        about: "the same with one normalisation for everybody, found from the training trials",
+        paper: "Kobler et al. 2022",
+        doi: "10.48550/arXiv.2206.01323",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: tsmnet!(Normalised::Globally),
+    },
+    Method {
         name: "csp-lda",
         about: "log power of common spatial patterns, linear discriminant",
         paper: "Blankertz et al. 2008",
@@ -264,7 +305,7 @@ impl Method {
     pub fn defaults(&self, layout: &Layout) -> Result<Value> {
         match &self.kind {
             Kind::Deep { defaults, .. } => defaults(layout).settings(),
-            Kind::Classic { defaults, .. } => defaults(layout),
+            Kind::Own { defaults, .. } => defaults(layout),
         }
     }
 
@@ -275,9 +316,9 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        let decoder = match &self.kind {
+        let decoder: Box<dyn Decoder> = match &self.kind {
             Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
-            Kind::Classic { build, .. } => build(settings)?,
+            Kind::Own { build, .. } => build(settings)?,
         };
         // Its scores stand beside what the name promises.
         if decoder.learns_from_target() && self.target_access == TargetAccess::Nothing {
@@ -302,7 +343,7 @@ impl Method {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
                 Ok(Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?))
             }
-            Kind::Classic { load, .. } => load(path, card, device),
+            Kind::Own { load, .. } => load(path, card, device),
         }
     }
 }

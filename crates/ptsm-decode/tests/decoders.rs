@@ -7,7 +7,7 @@ use std::path::Path;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, EpochRecord, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
+    Adaptation, EpochRecord, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
@@ -126,8 +126,14 @@ fn fit_with(
     decoder.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
-fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
-    let p = fit.fitted.probabilities(trials).unwrap();
+/// What a decoder makes of trials once it has seen of their people what its method may see.
+fn decoded(method: &Method, fitted: &dyn Fitted, trials: &Subset<'_>) -> Vec<f32> {
+    let met = fitted.introduced(trials, method.target_access).unwrap();
+    met.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
+}
+
+fn accuracy(method: &Method, fit: &Fit, trials: &Subset<'_>) -> f64 {
+    let p = decoded(method, &*fit.fitted, trials);
     let classes = trials.layout().classes.len();
     let likeliest = |p: &[f32]| (0..classes).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
     let right = p.chunks(classes).zip(trials.labels()).filter(|(p, l)| likeliest(p) == *l as usize).count();
@@ -155,17 +161,20 @@ fn every_decoder_keeps_the_contract() {
         let fits = fit(method, &trials, set(1..=7), &[1, 2], 30);
         assert_eq!(fits.iter().map(|f| f.seed).collect::<Vec<_>>(), [1, 2]);
         for fit in &fits {
-            let score = accuracy(fit, &stranger);
+            let score = accuracy(method, fit, &stranger);
             assert!(score >= 0.95, "{} reaches {score}", method.name);
         }
-        let p = fits[0].fitted.probabilities(&stranger).unwrap();
+        let p = decoded(method, &*fits[0].fitted, &stranger);
         assert_eq!(p.len(), 2 * stranger.len());
         for p in p.chunks(2) {
             assert!(p.iter().all(|p| (0.0..=1.0).contains(p)) && (p[0] + p[1] - 1.0).abs() < 1e-5);
         }
-        // Each trial by itself: zero-shot means that the others do not matter.
+        // Each trial by itself: others do not matter but by what was seen of them before.
+        let met = fits[0].fitted.introduced(&stranger, method.target_access).unwrap();
+        assert_eq!(met.is_none(), method.target_access == TargetAccess::Nothing, "{}", method.name);
+        let ready = met.as_deref().unwrap_or(&*fits[0].fitted);
         for i in 0..stranger.len() {
-            let alone = fits[0].fitted.probabilities(&stranger.at(&[i])).unwrap();
+            let alone = ready.probabilities(&stranger.at(&[i])).unwrap();
             assert_eq!(alone, p[2 * i..2 * i + 2], "{}", method.name);
         }
         let path = folder.path().join(format!("{}.safetensors", method.name));
@@ -173,7 +182,7 @@ fn every_decoder_keeps_the_contract() {
         file::save(&path, &*fits[0].fitted, &card).unwrap();
         let (loaded, read) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
         assert_eq!(read, card);
-        assert_eq!(loaded.probabilities(&stranger).unwrap(), p);
+        assert_eq!(decoded(method, &*loaded, &stranger), p);
         assert_eq!(loaded.parameters(), fits[0].fitted.parameters());
         let again = folder.path().join("again.safetensors");
         file::save(&again, &*loaded, &card).unwrap();
@@ -206,7 +215,7 @@ fn classic_decoders_tell_four_classes_apart() {
     let folder = tempfile::tempdir().unwrap();
     for method in classic() {
         let fits = fit(method, &trials, set(1..=7), &[1], 0);
-        let score = accuracy(&fits[0], &stranger);
+        let score = accuracy(method, &fits[0], &stranger);
         assert!(score >= 0.9, "{} reaches {score}", method.name);
         let p = fits[0].fitted.probabilities(&stranger).unwrap();
         assert!(p.chunks(4).all(|p| (p.iter().sum::<f32>() - 1.0).abs() < 1e-5));
@@ -214,6 +223,54 @@ fn classic_decoders_tell_four_classes_apart() {
         file::save(&path, &*fits[0].fitted, &card(method, &trials, 0)).unwrap();
         let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
         assert_eq!(loaded.probabilities(&stranger).unwrap(), p, "{}", method.name);
+    }
+}
+
+/// What a method declares to see is what decides: labels never do, and the others of a person's trials only where it says so.
+#[test]
+fn a_method_sees_what_it_declares() {
+    let trials = people(11, 12, 0.3, 16);
+    let (two, stranger) = (trials.of(&set([10, 11])), trials.of(&set([10])));
+    // Everybody's labels are the other class's.
+    let swapped: Vec<u32> = trials.info().iter().map(|t| 1 - t.label).collect();
+    let swapped = trials.relabelled(&swapped).unwrap();
+    let noise = people(11, 12, 0.0, 17);
+    for method in METHODS {
+        let fits = fit(method, &trials, set(1..=7), &[1], 2);
+        let fitted = &*fits[0].fitted;
+        let p = decoded(method, fitted, &two);
+        assert_eq!(decoded(method, fitted, &swapped.of(&set([10, 11]))), p, "{}", method.name);
+        // One person is not changed by another.
+        assert_eq!(decoded(method, fitted, &stranger), p[..2 * stranger.len()], "{}", method.name);
+        let all = stranger.unlabelled();
+        let met = fitted.meet(&all).unwrap();
+        match method.target_access {
+            TargetAccess::Nothing => assert!(met.is_none(), "{}", method.name),
+            TargetAccess::Unlabelled { .. } => {
+                // Of others of their trials it makes something else, and of trials it has not seen nothing.
+                let met = met.unwrap();
+                assert_eq!(met.probabilities(&stranger).unwrap(), p[..2 * stranger.len()]);
+                let other = fitted.meet(&noise.of(&set([10])).unlabelled()).unwrap().unwrap();
+                assert_ne!(
+                    other.probabilities(&stranger).unwrap(),
+                    p[..2 * stranger.len()],
+                    "{}",
+                    method.name
+                );
+                let half = fitted.introduced(&stranger, TargetAccess::Unlabelled { fraction: 0.5 }).unwrap();
+                let first = stranger.in_time().at(&(0..6).collect::<Vec<_>>()).unlabelled();
+                let first = fitted.meet(&first).unwrap().unwrap();
+                let of = |fitted: &dyn Fitted| fitted.probabilities(&stranger).unwrap();
+                assert_eq!(of(&*half.unwrap()), of(&*first));
+                let unknown = met.probabilities(&trials.of(&set([11]))).unwrap_err();
+                assert!(unknown.to_string().contains("S11"), "{unknown}");
+                assert!(fitted.probabilities(&stranger).is_err() && unknown.hint().is_some());
+                assert!(fitted.introduced(&stranger, TargetAccess::Nothing).unwrap().is_none());
+                let one = fitted.meet(&stranger.at(&[0]).unlabelled()).err().unwrap();
+                assert!(one.to_string().contains("too few"), "{one}");
+            }
+            other => panic!("{} declares {other}, which nobody hands out", method.name),
+        }
     }
 }
 
@@ -233,7 +290,7 @@ fn rare_classes_are_decoded_too() {
     for method in classic() {
         let fits = fit(method, &uneven, set(1..=7), &[1], 0);
         for class in 0..2 {
-            let score = accuracy(&fits[0], &stranger.only(|t| t.label == class));
+            let score = accuracy(method, &fits[0], &stranger.only(|t| t.label == class));
             assert!(score >= 0.8, "{} reaches {score} of class {class}", method.name);
         }
     }
@@ -299,6 +356,12 @@ fn settings_that_cannot_work_are_refused() {
         ("sblest", json!({ "delays_samples": [128] }), "128"),
         ("sblest", json!({ "delays_samples": [0, 1], "folds": 1 }), "folds"),
         ("sblest", json!({ "steps": 0 }), "steps"),
+        ("tsmnet", json!({ "network": { "subspace": 41 } }), "between 1 and 40"),
+        ("tsmnet", json!({ "network": { "kernel": 256 } }), "128 samples"),
+        ("tsmnet", json!({ "network": { "least_eigenvalue": 0.0 } }), "least_eigenvalue"),
+        ("tsmnet", json!({ "training": { "batch_trials": 1 } }), "batch_trials"),
+        ("tsmnet", json!({ "training": { "momentum": { "constant": 1.5 } } }), "1.5"),
+        ("tsmnet-spdmbn", json!({ "training": { "rat": 1.0 } }), "training.rate"),
     ] {
         let message = refused(name, changes.clone());
         assert!(message.contains(said), "{name} {changes}: {message}");
@@ -337,11 +400,11 @@ fn a_delay_is_chosen_by_leaving_people_out() {
     let path = folder.path().join("model");
     let changes = json!({ "delays_samples": [0, 2, 5], "folds": 3 });
     let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
-    assert!(accuracy(&fits[0], &trials.of(&set([10]))) >= 0.95);
+    assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.95);
     let settings = method.settings(trials.layout(), &changes).unwrap();
     file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 0) }).unwrap();
     let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
-    let of = |fitted: &dyn ptsm_decode::Fitted| fitted.probabilities(&trials.all()).unwrap();
+    let of = |fitted: &dyn Fitted| fitted.probabilities(&trials.all()).unwrap();
     assert_eq!(of(&*loaded), of(&*fits[0].fitted));
 }
 
@@ -359,7 +422,7 @@ fn classic_decoders_stop_when_asked() {
 fn the_same_seed_gives_the_same_numbers() {
     let trials = people(10, 8, 0.4, 2);
     for method in METHODS {
-        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         let (first, again) =
             (fit(method, &trials, set(1..=7), &[5], 4), fit(method, &trials, set(1..=7), &[5], 4));
         assert_eq!(of(&first[0]), of(&again[0]), "{}", method.name);
@@ -382,10 +445,10 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
     let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
     let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
     let run = Run { device: &device, identity: "toy" };
-    for name in ["eegnet", "ptsm", "csp-lda"] {
+    for name in ["eegnet", "ptsm", "csp-lda", "tsmnet", "tsmnet-spdmbn"] {
         let method = find(name).unwrap();
         let mut changes = changes(method, 6);
-        if name != "csp-lda" {
+        if ["eegnet", "ptsm"].contains(&name) {
             // They leave their seats at different times.
             changes["training"]["patience"] = json!(2);
             changes["augment"] = json!({ "mirror": 0.5 });
@@ -410,7 +473,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
             let fit = fit.as_ref().unwrap();
             assert_eq!(fit.seed, job.seed);
             let alone = decoder.fit_seeds(job.lesson, &[job.seed], &run, &mut Unwatched).unwrap();
-            let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+            let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
             assert_eq!(of(fit), of(&alone[0]), "{name}");
             assert_eq!((&fit.history, fit.best_epoch), (&alone[0].history, alone[0].best_epoch));
         }
@@ -430,7 +493,7 @@ fn shuffled_labels_give_chance() {
     let strangers = shuffled.of(&set(10..=30));
     for method in METHODS {
         let fits = fit(method, &shuffled, set(1..=7), &[1], 15);
-        let score = accuracy(&fits[0], &strangers);
+        let score = accuracy(method, &fits[0], &strangers);
         // 420 trials: four standard errors.
         assert!((score - 0.5).abs() < 4.0 * 0.5 / 420f64.sqrt(), "{} reaches {score}", method.name);
     }
@@ -555,11 +618,11 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
     let method = find("dann").unwrap();
     let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
     let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
-    let before = accuracy(&plain, &target);
+    let before = accuracy(method, &plain, &target);
     for adapted in decoder.fit_seeds(&with_target, &[1, 2], &run, &mut Unwatched).unwrap() {
-        let after = accuracy(&adapted, &target);
+        let after = accuracy(method, &adapted, &target);
         assert!(after > before + 0.1 && after > 0.9, "seed {}: from {before} to {after}", adapted.seed);
-        assert!(accuracy(&adapted, &trials.of(&set([8, 9]))) > 0.9);
+        assert!(accuracy(method, &adapted, &trials.of(&set([8, 9]))) > 0.9);
         let guesses = |trials: &Subset<'_>, domain: usize| {
             let logits = adapted.fitted.inner(trials, &["domain_logits"]).unwrap().unwrap().remove(0);
             let right = logits.chunks(2).filter(|l| (l[1] > l[0]) == (domain == 1)).count();
@@ -589,11 +652,26 @@ impl Watch for Impatient {
 
 #[test]
 fn a_stopped_run_continues_to_the_same_end() {
-    let trials = people(10, 40, 0.3, 5);
     let method = find("ptsm").unwrap();
     let mut changes = changes(method, 8);
     changes["training"]["patience"] = json!(3);
     changes["augment"] = json!({ "noise": 0.1, "time_shift": 0.05 });
+    stops_and_continues(method, changes);
+}
+
+#[test]
+fn so_does_a_stopped_tsmnet() {
+    for name in ["tsmnet", "tsmnet-spdmbn"] {
+        let method = find(name).unwrap();
+        let mut changes = changes(method, 8);
+        // Two or four steps make an epoch.
+        changes["training"]["batch_trials"] = json!(14);
+        stops_and_continues(method, changes);
+    }
+}
+
+fn stops_and_continues(method: &Method, mut changes: Value) {
+    let trials = people(10, 40, 0.3, 5);
     let through = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], None, &mut Unwatched).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint");
@@ -610,7 +688,7 @@ fn a_stopped_run_continues_to_the_same_end() {
     assert!(stops >= 3, "{stops}");
     for (a, b) in through.iter().zip(&fits) {
         assert_eq!((&a.history, a.best_epoch), (&b.history, b.best_epoch));
-        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         assert_eq!(of(a), of(b));
     }
     // Another run's checkpoint is not continued.
@@ -682,7 +760,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     }
     // Guarded, the result is either the tuned one or the one that was.
     let guarded = fits[0].fitted.adapt(&shots, &Adaptation::default()).unwrap();
-    let p = |f: &dyn ptsm_decode::Fitted| f.probabilities(&later).unwrap();
+    let p = |f: &dyn Fitted| f.probabilities(&later).unwrap();
     let guard = guarded.guard.unwrap();
     let expected = if guard.kept { p(&*adapted.fitted) } else { p(&*fits[0].fitted) };
     assert_eq!(p(&*guarded.fitted), expected);

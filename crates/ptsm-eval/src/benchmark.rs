@@ -125,6 +125,7 @@ impl Benchmark<'_> {
                 model: name.into(),
                 protocol: self.protocol.to_string(),
                 target_access: entry.method.target_access.and(self.trials_access),
+                shown: entry.method.target_access,
                 fold,
                 seed,
                 precision: self.device.precision().noted(),

@@ -24,6 +24,7 @@ use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
 use crate::network::{Batches, TrialShape};
 use batches::Draws;
+pub(crate) use checkpoint::Standing;
 use crew::Crew;
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, calibration};
 use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, masks, score};
 use ptsm_report::{Column, Page, Table};
@@ -27,11 +28,13 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         Some(adapted) => adapted_to(adapted, &input)?,
     };
     let shots = shots(args, &run, &trained, &people)?;
+    let shown = find(&trained.card.decoder)?.target_access;
     let context = |seed: u64, target_access: TargetAccess| Context {
         data: input.name.clone(),
         model: trained.card.decoder.clone(),
         protocol: "trained on others".into(),
         target_access,
+        shown,
         fold: 0,
         seed,
         precision: run.precision.clone(),
