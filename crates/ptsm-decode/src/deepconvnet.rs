@@ -215,7 +215,7 @@ impl DeepConvNet {
         })?;
         let objectives = vec![Objective::new(&g, loss, |_| true)];
         let values = vec![("window_logits", each)];
-        Ok(Network { graph: g, logits, total: loss, losses: vec![("task", loss)], values, objectives })
+        Ok(Network { values, objectives, ..Network::new(g, logits, loss) })
     }
 
     fn pooled(&self, g: &mut Graph, h: Id, block: usize) -> Result<Id> {

@@ -67,5 +67,5 @@ pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Model, Network, TrialShape};
+pub use network::{Batches, Model, Network, Ramp, TrialShape};
 pub use training::{Select, Training};

@@ -23,6 +23,19 @@ pub struct TrialShape {
     pub subjects: usize,
 }
 
+/// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
+pub type Ramp = fn(f64) -> f64;
+
+/// Which trials a network wants to see together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batches {
+    /// As many of each of some people, classes in turn.
+    People,
+    /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
+    /// first half alone.
+    WithTarget,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -38,6 +51,11 @@ pub struct Network {
     pub values: Vec<(&'static str, Id)>,
     /// Losses and the parameters they move. Their sum is the total.
     pub objectives: Vec<Objective>,
+    /// Moves that come before that in every step, one after the other, each with an optimizer of its own: critics that learn first. Running
+    /// statistics do not follow them.
+    pub critics: Vec<Objective>,
+    /// Scalar inputs by name that change while it learns.
+    pub ramps: Vec<(&'static str, Ramp)>,
 }
 
 impl Network {
@@ -45,7 +63,21 @@ impl Network {
     pub(crate) fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
         let loss = graph.scoped("loss", |g| g.cross_entropy(logits, labels, smoothing))?;
         let objectives = vec![Objective::new(&graph, loss, |_| true)];
-        Ok(Network { graph, logits, total: loss, losses: vec![("task", loss)], values: vec![], objectives })
+        Ok(Network { objectives, ..Network::new(graph, logits, loss) })
+    }
+
+    /// A network with one loss, which moves nothing yet.
+    pub(crate) fn new(graph: Graph, logits: Id, loss: Id) -> Network {
+        Network {
+            graph,
+            logits,
+            total: loss,
+            losses: vec![("task", loss)],
+            values: vec![],
+            objectives: vec![],
+            critics: vec![],
+            ramps: vec![],
+        }
     }
 
     /// A value by name.
@@ -57,6 +89,17 @@ impl Network {
     pub fn step(&self, adam: Adam) -> StepSpec {
         let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
         StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, adam }
+    }
+
+    /// The moves that come before it, in order.
+    pub fn critic_steps(&self, adam: Adam) -> Vec<StepSpec> {
+        let step = |objective: &Objective| StepSpec {
+            mode: Mode::Still,
+            objectives: vec![objective.clone()],
+            outputs: vec![],
+            adam,
+        };
+        self.critics.iter().map(step).collect()
     }
 }
 
@@ -98,6 +141,11 @@ impl Model {
             Model::ShallowConvNet(c) => c.build(shape, batch),
             Model::EegConformer(c) => c.build(shape, batch),
         }
+    }
+
+    /// Which trials it wants to see together.
+    pub(crate) fn batches(&self) -> Batches {
+        Batches::People
     }
 }
 

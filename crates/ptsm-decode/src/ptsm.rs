@@ -358,14 +358,8 @@ impl Ptsm {
         ] {
             values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
         }
-        let mut network = Network {
-            logits: task_logits,
-            total: task_logits, // replaced below
-            losses: vec![],
-            values,
-            objectives: vec![],
-            graph: g,
-        };
+        // Its losses are made below.
+        let mut network = Network { values, ..Network::new(g, task_logits, task_logits) };
         self.losses(&mut network, [personal, common], task, (task_features, subject))?;
         Ok(network)
     }

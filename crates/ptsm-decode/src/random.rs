@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) enum Purpose {
     Batches = 1,
     Augmentation = 2,
+    Target = 3,
 }
 
 /// A stream that depends on these numbers and on nothing else, so that a run continued draws what an undisturbed one would.

@@ -17,6 +17,8 @@ use crate::ops::{BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalis
 pub enum Mode {
     /// Batch statistics, dropout.
     Train,
+    /// The same, but running statistics stay as they are: for a step that goes beside another one on the same batch.
+    Still,
     /// Running statistics, no dropout.
     Infer,
 }
@@ -41,7 +43,7 @@ impl Lowered {
 /// Operands a node really has in a mode.
 fn operands(node: &Node, mode: Mode) -> &[Id] {
     match (&node.op, mode) {
-        (Op::ByMode(_), Mode::Train) => &node.inputs[..1],
+        (Op::ByMode(_), Mode::Train | Mode::Still) => &node.inputs[..1],
         (Op::ByMode(_), Mode::Infer) => &node.inputs[1..],
         _ => &node.inputs,
     }
@@ -217,14 +219,14 @@ impl Lowering<'_> {
         };
         let moments = match self.mode {
             Mode::Infer => running,
-            Mode::Train => {
+            Mode::Train | Mode::Still => {
                 let moments = self.out.apply(Moments { batch: Some(shape[0]) }, &[rows])?;
                 let samples = shape.iter().product::<usize>() / shape[1];
                 self.update(inputs[3], norm.momentum, samples, moments)?;
                 moments
             }
         };
-        let batch = self.mode == Mode::Train;
+        let batch = self.mode != Mode::Infer;
         let chain = Normalise { eps: norm.eps, activation: None, drop: None, pool: None, batch };
         let y = self.out.apply(chain, &[rows, moments, scale, shift])?;
         if flat {
@@ -236,9 +238,17 @@ impl Lowering<'_> {
 
     fn update(&mut self, running: Id, momentum: f64, samples: usize, moments: Id) -> Result<()> {
         let Op::Tensor(tensor) = self.source.node(running).op else { return Ok(()) };
-        let old = self.mapped(running);
+        if self.mode == Mode::Still {
+            return Ok(());
+        }
+        // Several values may share a norm: one batch after the other.
+        let before = self.updates.iter().position(|(t, _)| *t == tensor);
+        let old = before.map_or_else(|| self.mapped(running), |i| self.updates[i].1);
         let new = self.out.apply(Running { momentum, samples }, &[old, moments])?;
-        self.updates.push((tensor, new));
+        match before {
+            Some(i) => self.updates[i].1 = new,
+            None => self.updates.push((tensor, new)),
+        }
         Ok(())
     }
 
@@ -273,7 +283,7 @@ impl Lowering<'_> {
         let [scale, shift, running] = [1, 2, 3].map(|i| norm_node.inputs[i]);
         let moments = match self.mode {
             Mode::Infer => self.mapped(running),
-            Mode::Train => {
+            Mode::Train | Mode::Still => {
                 let batch = self.source.shape(temporal.inputs[0])[0];
                 if batch < 2 {
                     let message = format!("a training step needs a batch of at least 2, got {batch}");

@@ -1,26 +1,90 @@
-//! Which trials meet in a batch: as many from each of some subjects, classes in turn.
+//! Which trials meet in a batch.
 
 use ptsm_signal::Subset;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::network::Batches;
 use crate::random::{Purpose, stream};
 
-/// The trials of each training subject by class, as rows of the set.
+/// How the batches of one job are drawn.
+pub(super) enum Draws {
+    /// See [`Batches::People`].
+    People(Pool),
+    /// See [`Batches::WithTarget`]; the number is that of the target's trials.
+    WithTarget(Pool, usize),
+}
+
+impl Draws {
+    /// For `subjects` x `trials` labelled trials in a batch, and a target of so many trials.
+    pub(super) fn new(
+        kind: Batches,
+        train: &Subset<'_>,
+        target: usize,
+        (subjects, trials): (usize, usize),
+    ) -> Draws {
+        let pool = Pool::new(train, subjects, trials);
+        match kind {
+            Batches::People => Draws::People(pool),
+            Batches::WithTarget => Draws::WithTarget(pool, target),
+        }
+    }
+
+    fn pool(&self) -> &Pool {
+        match self {
+            Draws::People(pool) | Draws::WithTarget(pool, _) => pool,
+        }
+    }
+
+    /// Batches in an epoch: about as many labelled trials as there are.
+    pub(super) fn steps(&self) -> usize {
+        self.pool().steps
+    }
+
+    /// Trials in a batch that have labels: the first ones.
+    pub(super) fn labelled(&self) -> usize {
+        self.pool().batch()
+    }
+
+    /// Trials in a batch.
+    pub(super) fn batch(&self) -> usize {
+        match self {
+            Draws::People(_) => self.labelled(),
+            Draws::WithTarget(..) => 2 * self.labelled(),
+        }
+    }
+
+    /// All trials of an epoch, batch after batch, of one seed: labelled ones as rows of the set, others by their place in the target.
+    pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
+        let labelled = self.pool().epoch(seed, epoch);
+        let Draws::WithTarget(pool, target) = self else { return labelled };
+        // A stream of its own: labelled trials meet as they would without a target.
+        let mut rng = stream(seed, Purpose::Target, epoch, 0);
+        let mut deck = Deck::new((0..*target as u32).collect(), &mut rng);
+        let mut all = Vec::with_capacity(2 * labelled.len());
+        for batch in labelled.chunks(pool.batch()) {
+            all.extend_from_slice(batch);
+            all.extend((0..batch.len()).map(|_| deck.next(&mut rng)));
+        }
+        all
+    }
+}
+
+/// As many trials from each of some subjects, classes in turn: the trials of each subject by class, as rows of the set.
 pub(super) struct Pool {
     /// `[subject][class][..]`; classes a subject lacks are left out.
     subjects: Vec<Vec<Vec<u32>>>,
     /// Subjects in a batch.
-    pub(super) together: usize,
+    together: usize,
     /// Trials of each of them in a batch.
-    pub(super) each: usize,
+    each: usize,
     /// Batches in an epoch: about as many trials as there are.
-    pub(super) steps: usize,
+    steps: usize,
 }
 
 impl Pool {
     /// `subjects` x `trials` in a batch; with fewer people than that, more trials of each.
-    pub(super) fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> Pool {
+    fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> Pool {
         let classes = train.layout().classes.len();
         let by_subject = train.subjects().into_iter().map(|subject| {
             let mut rows = vec![vec![]; classes];
@@ -42,12 +106,12 @@ impl Pool {
     }
 
     /// Trials in a batch.
-    pub(super) fn batch(&self) -> usize {
+    fn batch(&self) -> usize {
         self.together * self.each
     }
 
     /// All rows of an epoch, batch after batch, of one seed.
-    pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
+    fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let mut rng = stream(seed, Purpose::Batches, epoch, 0);
         let mut people = Deck::new((0..self.subjects.len()).collect(), &mut rng);
         let mut trials: Vec<Vec<Deck<u32>>> = self
@@ -140,6 +204,26 @@ mod tests {
         assert_eq!(rows, pool.epoch(1, 0));
         assert_ne!(rows, pool.epoch(1, 1));
         assert_ne!(rows, pool.epoch(2, 0));
+    }
+
+    #[test]
+    fn half_a_batch_is_of_the_target_and_the_other_half_is_what_it_was() {
+        let trials = trials(20, 40);
+        let plain = Draws::new(Batches::People, &trials.all(), 0, (8, 8));
+        let draws = Draws::new(Batches::WithTarget, &trials.all(), 100, (8, 8));
+        assert_eq!((draws.batch(), draws.labelled(), draws.steps()), (128, 64, plain.steps()));
+        let (all, labelled) = (draws.epoch(1, 3), plain.epoch(1, 3));
+        let mut target = vec![];
+        for (batch, own) in all.chunks(128).zip(labelled.chunks(64)) {
+            assert_eq!(&batch[..64], own);
+            target.extend_from_slice(&batch[64..]);
+        }
+        assert_eq!(all.len(), 2 * labelled.len());
+        // Every trial once before any comes twice.
+        let mut first = target[..100].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, (0..100).collect::<Vec<u32>>());
+        assert_ne!(draws.epoch(1, 4), all);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Checkpoint, Parameters, Step, replace};
+use ptsm_engine::{Checkpoint, Parameters, replace};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::Select;
+use super::steps::Steps;
 use crate::decoder::EpochRecord;
 use crate::error::{Error, Result};
 
@@ -69,7 +70,7 @@ pub(super) fn write(
     replica: usize,
     now: &Parameters<f32>,
     best: &Parameters<f32>,
-    step: &Checkpoint<f32>,
+    steps: &[Checkpoint<f32>],
 ) -> Result<()> {
     let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
     let mut views = vec![];
@@ -79,9 +80,11 @@ pub(super) fn write(
             views.push((format!("{state}.{name}"), tensor.shape.clone(), values));
         }
     }
-    for (i, moments) in step.moments.iter().enumerate() {
-        for (which, values) in moments.iter().enumerate() {
-            views.push((format!("moment{which}.{i}"), vec![values.len()], values));
+    for (s, step) in steps.iter().enumerate() {
+        for (i, moments) in step.moments.iter().enumerate() {
+            for (which, values) in moments.iter().enumerate() {
+                views.push((moment(s, which, i), vec![values.len()], values));
+            }
         }
     }
     let views = views
@@ -92,7 +95,7 @@ pub(super) fn write(
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| wrong(e.to_string()))?;
     let json = |value: serde_json::Result<String>| value.map_err(|e| wrong(e.to_string()));
-    let counts = Counts { steps: step.steps, runs: step.runs };
+    let counts: Vec<Counts> = steps.iter().map(|s| Counts { steps: s.steps, runs: s.runs }).collect();
     let header = HashMap::from([
         (MARK.to_string(), json(serde_json::to_string(mark))?),
         (COUNTS.to_string(), json(serde_json::to_string(&counts))?),
@@ -108,7 +111,7 @@ pub(super) fn read(
     replica: usize,
     now: &mut Parameters<f32>,
     best: &mut Parameters<f32>,
-    step: &mut Step<f32>,
+    steps: &mut Steps,
 ) -> Result<Mark> {
     let damaged = |message: String| {
         Error::file_with_hint(path, format!("cannot be continued from: {message}"), BEGIN_ANEW)
@@ -119,7 +122,7 @@ pub(super) fn read(
     let header = header.metadata().clone().unwrap_or_default();
     let entry = |key: &str| header.get(key).ok_or_else(|| damaged(format!("it lacks `{key}`")));
     let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
-    let counts: Counts = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
+    let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
     if mark.identity != identity {
         return Err(Error::file_with_hint(
             path,
@@ -140,13 +143,23 @@ pub(super) fn read(
         now.set(replica, name, &values(&format!("now.{name}"))?)?;
         best.set(replica, name, &values(&format!("best.{name}"))?)?;
     }
-    let mut state = step.checkpoint(replica)?;
-    for (i, moments) in state.moments.iter_mut().enumerate() {
-        for (which, moment) in moments.iter_mut().enumerate() {
-            *moment = values(&format!("moment{which}.{i}"))?;
-        }
+    let mut states = steps.checkpoint(replica)?;
+    if states.len() != counts.len() {
+        return Err(damaged(format!("it has {} optimizers, not {}", counts.len(), states.len())));
     }
-    (state.steps, state.runs) = (counts.steps, counts.runs);
-    step.restore(replica, &state)?;
+    for (s, (state, counts)) in states.iter_mut().zip(&counts).enumerate() {
+        for (i, moments) in state.moments.iter_mut().enumerate() {
+            for (which, own) in moments.iter_mut().enumerate() {
+                *own = values(&moment(s, which, i))?;
+            }
+        }
+        (state.steps, state.runs) = (counts.steps, counts.runs);
+    }
+    steps.restore(replica, &states)?;
     Ok(mark)
+}
+
+/// The name of a moment in the file, by optimizer, kind and tensor.
+fn moment(step: usize, which: usize, tensor: usize) -> String {
+    format!("moment{which}.{step}.{tensor}")
 }

@@ -6,16 +6,18 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptsm_engine::{Device, Feed, Graph, Parameters, Schedule, Shape, Step};
+use ptsm_engine::{Device, Feed, Graph, Parameters, Schedule, Shape};
 
 use super::checkpoint::{self, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
+use super::steps::Steps;
 use super::{MOST_PARAMETERS, Meter, Task, Trained};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::deep::Deep;
 use crate::error::{Error, Result};
+use crate::network::Ramp;
 
 /// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
@@ -27,17 +29,17 @@ const MOST_SEATS: usize = 128;
 pub(super) struct Crew<'t, 'a> {
     deep: &'t Deep,
     tasks: &'t [Task<'a>],
-    /// Trials in a batch.
+    /// Trials in a batch, and how many of them have labels.
     batch: usize,
+    labelled: usize,
     /// Those that wait for a seat.
     queue: VecDeque<usize>,
     seats: Vec<Option<Seat>>,
     augmenter: Option<Augmenter>,
-    step: Step<f32>,
+    steps: Steps,
     graph: Graph,
     loss_names: Vec<&'static str>,
-    /// Whether the network asks who a trial is of.
-    asks_who: bool,
+    ramps: Vec<(&'static str, Ramp)>,
     /// Of every seat: as they are, and the best so far.
     parameters: Parameters<f32>,
     best: Parameters<f32>,
@@ -54,8 +56,10 @@ struct Seat {
     /// Epochs finished, and steps of the present one.
     epoch: usize,
     step: usize,
-    /// The trials of the present epoch, as rows of the set.
+    /// The trials of the present epoch: rows of the set, or places in the target.
     plan: Vec<u32>,
+    /// The target's trials by their numbers in the library.
+    target: Vec<u32>,
     sums: Vec<f64>,
     rate: f64,
     /// When its checkpoint was written last.
@@ -80,14 +84,14 @@ impl<'t, 'a> Crew<'t, 'a> {
             )));
         }
         let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
-        let spec = network.step(deep.training.adam());
+        let adam = deep.training.adam();
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
         let seats = match run.device {
             // One for each thread: they do not wait for each other.
             Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SEATS),
             Device::Cuda(cuda) => {
-                let one = Step::<f32>::new(&network.graph, &spec, 1, run.device)?.bytes()
+                let one = Steps::new(&network, adam, 1, run.device)?.bytes()
                     + Scorer::new(&deep.model, shape, 1, run.device)?.bytes()
                     + 2 * numbers * size_of::<f32>();
                 let row = library.table.row_length() * size_of::<f32>();
@@ -104,12 +108,13 @@ impl<'t, 'a> Crew<'t, 'a> {
             deep,
             tasks,
             batch,
+            labelled: first.draws.labelled(),
             queue: group.into(),
             seats: (0..seats).map(|_| None).collect(),
             augmenter,
-            step: Step::new(&network.graph, &spec, seats, run.device)?,
+            steps: Steps::new(&network, adam, seats, run.device)?,
             loss_names: std::iter::once("total").chain(network.losses.iter().map(|(n, _)| *n)).collect(),
-            asks_who: network.value("subject").is_some(),
+            ramps: network.ramps,
             best: parameters.clone(),
             parameters,
             scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
@@ -139,18 +144,18 @@ impl<'t, 'a> Crew<'t, 'a> {
                 return Err(Error::Stopped);
             }
             meter.trials += self.advance()?;
-            let over = |seat: &Seat| seat.step == self.tasks[seat.task].pool.steps;
+            let over = |seat: &Seat| seat.step == self.tasks[seat.task].draws.steps();
             let ending: Vec<usize> =
                 (0..self.seats.len()).filter(|&r| self.seats[r].as_ref().is_some_and(over)).collect();
             let mut ended = vec![];
             if !ending.is_empty() {
-                while self.step.under_way() > 0 {
+                while self.steps.under_way() > 0 {
                     self.collect()?;
                 }
                 ended = self.judge(&ending)?;
             }
             let seated = self.seats.iter().flatten();
-            let steps = seated.clone().map(|s| s.epoch * self.tasks[s.task].pool.steps + s.step).sum();
+            let steps = seated.clone().map(|s| s.epoch * self.tasks[s.task].draws.steps() + s.step).sum();
             let epoch = seated.map(|s| s.epoch).min().unwrap_or(0);
             watch.progress(&meter.progress(steps, (epoch, self.deep.training.epochs), &ended));
             self.write(&ending, watch.stop())?;
@@ -168,13 +173,14 @@ impl<'t, 'a> Crew<'t, 'a> {
             let start = Parameters::new(&self.graph, &[job.seed])?;
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;
-            self.step.reset(r)?;
+            self.steps.reset(r)?;
             let mut seat = Seat {
                 task,
                 standing: Standing::new(),
                 epoch: 0,
                 step: 0,
                 plan: vec![],
+                target: self.tasks[task].target.iter().map(|x| self.library.unlabelled(x)).collect(),
                 sums: vec![0.0; self.loss_names.len()],
                 rate: 0.0,
                 written: Instant::now(),
@@ -188,12 +194,12 @@ impl<'t, 'a> Crew<'t, 'a> {
                     r,
                     &mut self.parameters,
                     &mut self.best,
-                    &mut self.step,
+                    &mut self.steps,
                 )?;
                 seat.epoch = mark.epoch;
                 seat.standing = mark.standing;
             }
-            seat.plan = self.tasks[task].pool.epoch(job.seed, seat.epoch);
+            seat.plan = self.tasks[task].draws.epoch(job.seed, seat.epoch);
             self.seats[r] = Some(seat);
         }
         Ok(())
@@ -223,80 +229,98 @@ impl<'t, 'a> Crew<'t, 'a> {
 
     /// One step of everybody. On a GPU it is only begun; answers how many trials it is.
     fn advance(&mut self) -> Result<usize> {
-        let batch = self.batch;
-        let n = self.seats.len() * batch;
-        let (mut numbers, mut labels, mut people) = (vec![0u32; n], vec![0u32; n], vec![0u32; n]);
-        let mut rates = vec![0.0; self.seats.len()];
+        let (batch, labelled) = (self.batch, self.labelled);
+        let seats = self.seats.len();
+        let (mut numbers, mut labels) = (vec![0u32; seats * batch], vec![0u32; seats * labelled]);
+        let (mut people, mut domains) = (vec![0u32; seats * batch], vec![0u32; seats * batch]);
+        let (mut rates, mut done) = (vec![0.0; seats], vec![0.0; seats]);
         let active: Vec<bool> = self.seats.iter().map(Option::is_some).collect();
         let training = &self.deep.training;
         let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
         for (r, seat) in self.seats.iter_mut().enumerate() {
             let Some(seat) = seat else { continue };
             let task = &self.tasks[seat.task];
-            let steps = task.pool.steps;
-            let first = self.library.first(task.job.lesson.train().set());
+            let first = self.library.first(task.train.set());
             for i in 0..batch {
-                let place = seat.step * batch + i;
+                let (place, at) = (seat.step * batch + i, r * batch + i);
                 let row = seat.plan[place];
-                let mut number = first + row;
+                let of_target = i >= labelled;
+                let mut number = if of_target { seat.target[row as usize] } else { first + row };
                 if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, seat.epoch, place)) {
                     number = self.library.image(number);
                 }
-                numbers[r * batch + i] = number;
-                labels[r * batch + i] = self.library.label(number);
-                people[r * batch + i] = task.people[row as usize];
+                numbers[at] = number;
+                domains[at] = u32::from(of_target);
+                people[at] = if of_target { task.shape.subjects as u32 } else { task.people[row as usize] };
+                if !of_target {
+                    labels[r * labelled + i] = self.library.label(number);
+                }
             }
+            let steps = task.draws.steps();
             let shape = Shape::Cosine { steps: (training.epochs * steps) as u64, least: 0.0 };
             let schedule = Schedule { rate: training.rate, warm_up: 0, shape }
                 .after_warm_up((training.warm_up * steps) as u64);
-            seat.rate = schedule.at((seat.epoch * steps + seat.step) as u64);
+            let made = seat.epoch * steps + seat.step;
+            seat.rate = schedule.at(made as u64);
             rates[r] = seat.rate;
+            done[r] = made as f64 / task.steps() as f64;
         }
         // Copies only where something is changed beyond an exchange of channels.
         let mut changed = vec![];
         if only_mirror.is_none()
             && let Some(augmenter) = &self.augmenter
         {
-            changed = self.augmented(augmenter, batch, &mut labels);
+            changed = self.augmented(augmenter, &mut labels);
         }
         let x = match &changed[..] {
             [] => Feed::Table { table: &self.library.table, rows: &numbers },
             changed => Feed::Each(changed),
         };
+        let ramped = |ramp: &Ramp| done.iter().map(|&part| ramp(part) as f32).collect();
+        let ramped: Vec<Vec<f32>> = self.ramps.iter().map(|(_, ramp)| ramped(ramp)).collect();
         let mut feeds = vec![("x", x), ("task", Feed::Labels(&labels))];
-        if self.asks_who {
-            feeds.push(("subject", Feed::Labels(&people)));
+        feeds.extend(self.ramps.iter().zip(&ramped).map(|((name, _), values)| (*name, Feed::Each(values))));
+        let asks = |name: &str| self.graph.inputs().iter().any(|input| input.name == name);
+        for (name, numbers) in [("subject", &people), ("domain", &domains)] {
+            if asks(name) {
+                feeds.push((name, Feed::Labels(numbers)));
+            }
         }
-        while self.step.under_way() >= self.step.most_under_way() {
-            collect(&mut self.step, &self.parameters, &mut self.seats, self.tasks)?;
+        while self.steps.under_way() >= self.steps.most_under_way() {
+            collect(&mut self.steps, &self.parameters, &mut self.seats, self.tasks)?;
         }
-        let started = self.step.start(&mut self.parameters, &feeds, &rates, &active);
+        let started = self.steps.start(&mut self.parameters, &feeds, &rates, &active);
         started.map_err(|error| named(error, &self.seats, self.tasks))?;
         self.seats.iter_mut().flatten().for_each(|seat| seat.step += 1);
         Ok(active.iter().filter(|a| **a).count() * batch)
     }
 
     /// Everybody's trials of this step after augmentation; labels change with them.
-    fn augmented(&self, augmenter: &Augmenter, batch: usize, labels: &mut [u32]) -> Vec<f32> {
-        let one = self.library.table.row_length();
-        let mut x = vec![0.0; labels.len() * one];
+    fn augmented(&self, augmenter: &Augmenter, labels: &mut [u32]) -> Vec<f32> {
+        let (batch, labelled, one) = (self.batch, self.labelled, self.library.table.row_length());
+        let mut x = vec![0.0; self.seats.len() * batch * one];
         let mut spare = vec![];
         for (r, seat) in self.seats.iter().enumerate() {
             let Some(seat) = seat else { continue };
-            let job = self.tasks[seat.task].job;
+            let task = &self.tasks[seat.task];
             for i in 0..batch {
                 let place = seat.step * batch + i;
                 let own = &mut x[(r * batch + i) * one..][..one];
-                own.copy_from_slice(job.lesson.train().set().signal(seat.plan[place] as usize));
-                let label = &mut labels[r * batch + i];
-                augmenter.apply(own, label, job.seed, seat.epoch, place, &mut spare);
+                let row = seat.plan[place] as usize;
+                let (from, label) = if i < labelled {
+                    (task.train.set().signal(row), &mut labels[r * labelled + i])
+                } else {
+                    (task.target[row], &mut 0)
+                };
+                own.copy_from_slice(from);
+                augmenter.apply(own, label, task.job.seed, seat.epoch, place, &mut spare);
             }
         }
         x
     }
 
     fn collect(&mut self) -> Result<()> {
-        collect(&mut self.step, &self.parameters, &mut self.seats, self.tasks)
+        collect(&mut self.steps, &self.parameters, &mut self.seats, self.tasks)
     }
 
     /// Scores an epoch of some on the validation subjects and keeps what is best.
@@ -312,7 +336,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             let Some(seat) = &mut self.seats[r] else { continue };
             let task = &self.tasks[seat.task];
             seat.epoch += 1;
-            let means = seat.sums.iter().map(|sum| sum / task.pool.steps as f64);
+            let means = seat.sums.iter().map(|sum| sum / task.draws.steps() as f64);
             let record = EpochRecord {
                 epoch: seat.epoch,
                 seed: task.job.seed,
@@ -330,7 +354,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             seat.standing.history.push(record.clone());
             seat.sums.fill(0.0);
             seat.step = 0;
-            seat.plan = task.pool.epoch(task.job.seed, seat.epoch);
+            seat.plan = task.draws.epoch(task.job.seed, seat.epoch);
             ended.push(record);
         }
         Ok(ended)
@@ -349,8 +373,8 @@ impl<'t, 'a> Crew<'t, 'a> {
                 (seat.written, any) = (Instant::now(), true);
                 let (identity, standing) = (task.identity.clone(), seat.standing.clone());
                 let mark = Mark { identity, epoch: seat.epoch, standing };
-                let step = self.step.checkpoint(r)?;
-                checkpoint::write(path, &mark, r, &self.parameters, &self.best, &step)?;
+                let steps = self.steps.checkpoint(r)?;
+                checkpoint::write(path, &mark, r, &self.parameters, &self.best, &steps)?;
             }
         }
         if any {
@@ -368,16 +392,16 @@ impl Seat {
 
 /// Waits for the oldest step that is under way and takes down its losses.
 fn collect(
-    step: &mut Step<f32>,
+    steps: &mut Steps,
     parameters: &Parameters<f32>,
     seats: &mut [Option<Seat>],
     tasks: &[Task<'_>],
 ) -> Result<()> {
-    step.finish().map_err(|error| named(error, seats, tasks))?;
+    steps.finish().map_err(|error| named(error, seats, tasks))?;
     for (r, seat) in seats.iter_mut().enumerate() {
         let Some(seat) = seat else { continue };
         for (i, sum) in seat.sums.iter_mut().enumerate() {
-            *sum += f64::from(step.output(parameters, r, i)[0]);
+            *sum += steps.loss(parameters, r, i);
         }
     }
     Ok(())

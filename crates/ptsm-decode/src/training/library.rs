@@ -1,5 +1,7 @@
 //! The trials that jobs learn from and are judged by, as one table for all of them.
 
+use std::collections::HashMap;
+
 use ptsm_engine::Table;
 use ptsm_signal::Trials;
 
@@ -12,8 +14,10 @@ pub(super) struct Library<'a> {
     pub(super) table: Table<'a, f32>,
     /// Sets, and the number of the first trial of each.
     sets: Vec<(&'a Trials, usize)>,
-    /// Of every trial, and after them of every image.
+    /// Of every trial, and after them of every image; 0 for trials that are there without labels.
     labels: Vec<u32>,
+    /// The numbers of unlabelled trials, by where their samples are.
+    unlabelled: HashMap<*const f32, u32>,
 }
 
 impl<'a> Library<'a> {
@@ -22,7 +26,7 @@ impl<'a> Library<'a> {
         let mut sets: Vec<(&'a Trials, usize)> = vec![];
         let mut trials = 0;
         for task in tasks {
-            for part in [task.job.lesson.train(), task.job.lesson.validation()] {
+            for part in [&task.train, task.job.lesson.validation()] {
                 let set = part.set();
                 if !sets.iter().any(|(known, _)| std::ptr::eq(*known, set)) {
                     sets.push((set, trials));
@@ -32,19 +36,42 @@ impl<'a> Library<'a> {
         }
         let all = || sets.iter().flat_map(|(set, _)| (0..set.len()).map(move |row| (*set, row)));
         let mut labels: Vec<u32> = all().map(|(set, row)| set.info()[row].label).collect();
-        let mut table = Table::new(all().map(|(set, row)| set.signal(row)).collect())?;
+        let mut rows: Vec<&'a [f32]> = all().map(|(set, row)| set.signal(row)).collect();
+        let mut unlabelled = HashMap::new();
+        let targets = || tasks.iter().flat_map(|task| task.target.iter().copied());
+        if targets().next().is_some() {
+            // Mostly they lie in one of the sets, where they are already.
+            let known: HashMap<_, _> = rows.iter().enumerate().map(|(i, row)| (row.as_ptr(), i)).collect();
+            for signal in targets() {
+                unlabelled.entry(signal.as_ptr()).or_insert_with(|| {
+                    let number = known.get(&signal.as_ptr()).copied();
+                    number.unwrap_or_else(|| {
+                        rows.push(signal);
+                        rows.len() - 1
+                    }) as u32
+                });
+            }
+        }
+        let trials = rows.len();
+        labels.resize(trials, 0);
+        let mut table = Table::new(rows)?;
         if let Some(mirror) = mirror {
             table = table.with_images(&mirror.channels)?;
             labels.extend_from_within(..);
             labels[trials..].iter_mut().for_each(|label| *label = mirror.classes[*label as usize]);
         }
-        Ok(Library { table, sets, labels })
+        Ok(Library { table, sets, labels, unlabelled })
     }
 
     /// The number of a set's first trial.
     pub(super) fn first(&self, set: &Trials) -> u32 {
         let found = self.sets.iter().find(|(known, _)| std::ptr::eq(*known, set));
         found.map_or(0, |(_, first)| *first as u32)
+    }
+
+    /// The number of an unlabelled trial.
+    pub(super) fn unlabelled(&self, signal: &[f32]) -> u32 {
+        self.unlabelled.get(&signal.as_ptr()).copied().unwrap_or(0)
     }
 
     /// The number of a trial's image.

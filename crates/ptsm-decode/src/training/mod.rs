@@ -11,18 +11,19 @@ mod checkpoint;
 mod crew;
 mod library;
 mod scorer;
+mod steps;
 
 use std::time::Instant;
 
 use ptsm_engine::{Adam, Decay, Parameters};
-use ptsm_signal::{Layout, Trials};
+use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::TrialShape;
-use batches::Pool;
+use crate::network::{Batches, TrialShape};
+use batches::Draws;
 use crew::Crew;
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -166,8 +167,12 @@ pub(crate) fn train(
 /// A job with all that follows from it.
 struct Task<'a> {
     job: &'a Job<'a>,
+    /// Those of its lesson's trials that it learns from with their labels.
+    train: Subset<'a>,
+    /// Trials that it learns from without.
+    target: Vec<&'a [f32]>,
     shape: TrialShape,
-    pool: Pool,
+    draws: Draws,
     epochs: usize,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
     people: Vec<u32>,
@@ -185,10 +190,16 @@ impl<'a> Task<'a> {
                 "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
             ));
         }
-        let pool = Pool::new(train, training.batch_subjects, training.batch_trials);
-        if pool.batch() < 4 {
+        let kind = deep.model.batches();
+        let target = match kind {
+            Batches::People => vec![],
+            Batches::WithTarget => target(job)?,
+        };
+        let together = (training.batch_subjects, training.batch_trials);
+        let draws = Draws::new(kind, train, target.len(), together);
+        if draws.labelled() < 4 {
             return Err(Error::trials(
-                format!("a batch of {} trials is too small", pool.batch()),
+                format!("a batch of {} trials is too small", draws.labelled()),
                 "at least 4 are needed; raise `training.batch_trials` or give more trials",
             ));
         }
@@ -196,7 +207,7 @@ impl<'a> Task<'a> {
         let order: Vec<_> = subjects.iter().copied().collect();
         let info = train.set().info();
         let shape = shape(train.layout(), order.len());
-        let identity = serde_json::json!({
+        let mut identity = serde_json::json!({
             "model": deep.model,
             "shape": shape,
             "training": training,
@@ -206,10 +217,15 @@ impl<'a> Task<'a> {
             "validation": (validation.len(), validation.subjects()),
             "data": run.identity,
         });
+        if !target.is_empty() {
+            identity["target"] = serde_json::json!((target.len(), fingerprint(&target)));
+        }
         Ok(Task {
             job,
+            train: train.clone(),
+            target,
             shape,
-            pool,
+            draws,
             epochs: training.epochs,
             people: info.iter().map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect(),
             identity: identity.to_string(),
@@ -218,12 +234,31 @@ impl<'a> Task<'a> {
 
     /// Tasks with the same key can train at once.
     fn key(&self) -> (TrialShape, usize, &'a Layout) {
-        (self.shape, self.pool.batch(), self.job.lesson.train().layout())
+        (self.shape, self.draws.batch(), self.train.layout())
     }
 
     fn steps(&self) -> usize {
-        self.epochs * self.pool.steps
+        self.epochs * self.draws.steps()
     }
+}
+
+/// The unlabelled trials that a job must have.
+fn target<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
+    let Some(target) = job.lesson.target().filter(|target| !target.is_empty()) else {
+        return Err(Error::trials(
+            "this decoder learns from the unlabelled trials of the people it will decode, and got none",
+            "name these people as the target, or take a decoder that needs nothing of them",
+        ));
+    };
+    job.lesson.train().layout().expect(target.layout())?;
+    Ok(target.signals().collect())
+}
+
+/// A number that differs where trials do: FNV-1a over the first samples of each.
+fn fingerprint(trials: &[&[f32]]) -> u64 {
+    let samples = trials.iter().flat_map(|trial| trial.iter().take(16));
+    samples
+        .fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// How far all jobs have come.

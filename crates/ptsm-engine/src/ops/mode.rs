@@ -40,13 +40,26 @@ impl Graph {
             let message = format!("wants [B, C, ..], got {:?}", self.shape(x));
             return Err(self.misfit("batch_norm", message));
         };
+        let tensors = self.norm_tensors(c)?;
+        self.batch_norm_by(x, tensors, eps, momentum)
+    }
+
+    /// The `scale`, `shift` and `running` statistics of a batch norm over C channels, for [`batch_norm_by`](Self::batch_norm_by).
+    pub fn norm_tensors(&mut self, channels: usize) -> Result<[Id; 3]> {
+        let scale = self.parameter("scale", &[channels], Init::Constant(1.0))?;
+        let shift = self.parameter("shift", &[channels], Init::Constant(0.0))?;
+        let running = self.statistic("running", &[2, channels], Init::Moments)?;
+        Ok([scale, shift, running])
+    }
+
+    /// Batch normalisation by tensors that several batches share. Each is normalised by its own statistics; the running ones follow
+    /// one after the other, in the order built.
+    pub fn batch_norm_by(&mut self, x: Id, tensors: [Id; 3], eps: f64, momentum: f64) -> Result<Id> {
         if !(eps > 0.0 && eps.is_finite() && (0.0..=1.0).contains(&momentum)) {
             let message = format!("cannot work with an eps of {eps} and a momentum of {momentum}");
             return Err(self.misfit("batch_norm", message));
         }
-        let scale = self.parameter("scale", &[c], Init::Constant(1.0))?;
-        let shift = self.parameter("shift", &[c], Init::Constant(0.0))?;
-        let running = self.statistic("running", &[2, c], Init::Moments)?;
+        let [scale, shift, running] = tensors;
         self.apply(BatchNorm { eps, momentum }, &[x, scale, shift, running])
     }
 
