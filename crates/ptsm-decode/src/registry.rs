@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
 use crate::classic::decoder::{Classic, FittedClassic};
+use crate::cslp_ae::CslpAe;
 use crate::csp_lda::CspLda;
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
@@ -25,7 +26,7 @@ use crate::sblest::Sblest;
 use crate::settings::{from_value, merge, nearest, to_value};
 use crate::shallowconvnet::ShallowConvNet;
 use crate::slda_erp::SldaErp;
-use crate::training::{Select, Training};
+use crate::training::{Pace, Select, Training};
 use crate::ts_lr::TsLr;
 use crate::xdawn_ts::XdawnTs;
 
@@ -148,6 +149,15 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: Kind::Deep { network: "eegconformer", defaults: eegconformer },
+    },
+    Method {
+        name: "cslp-ae",
+        about: "an autoencoder that keeps person and task apart, a small one (64 channels inside, not 256); linear on its task latents; converts",
+        paper: "Nørskov et al., NeurIPS 2023",
+        doi: "10.48550/arXiv.2311.07788",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "cslpae", defaults: cslp_ae },
     },
     Method {
         name: "csp-lda",
@@ -361,6 +371,24 @@ fn eegconformer(layout: &Layout) -> Deep {
         ..Training::default()
     };
     Deep { training, ..plain(Model::EegConformer(config)) }
+}
+
+fn cslp_ae(layout: &Layout) -> Deep {
+    let mut config = CslpAe::default();
+    // At least two places must be left.
+    while config.levels > 1 && layout.samples <= 1 << config.levels {
+        config.levels -= 1;
+    }
+    let training = Training {
+        epochs: 60,
+        patience: None,
+        rate: 1e-4,
+        pace: Pace::OneCycle,
+        weight_decay: 0.0,
+        clip: None,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::CslpAe(config)) }
 }
 
 #[cfg(test)]

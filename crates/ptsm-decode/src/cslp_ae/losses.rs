@@ -29,8 +29,8 @@ fn unit(g: &mut Graph, x: Id) -> Result<Id> {
     Ok(g.div(x, norms)?)
 }
 
-/// Cross-entropy of finding each row's partner among those of its group: for the second rows among the first, and for the first among the
-/// second. The loss is the mean of both. The scale is given by its logarithm.
+/// Cross-entropy of finding each row's partner among those of its group: for the first rows among the second, and for the second among the
+/// first. The loss is the mean of both. The scale is given by its logarithm.
 ///
 /// # Shapes
 /// first and second `[G, N, F]`, labels `[G * N]` (each row's place in its group), log_scale scalar -> two scalars
@@ -56,5 +56,5 @@ pub fn contrasts(
         let logits = g.reshape(logits, &[groups * n, n])?;
         Ok(g.cross_entropy(logits, labels, 0.0)?)
     };
-    Ok([one(second, first)?, one(first, second)?])
+    Ok([one(first, second)?, one(second, first)?])
 }

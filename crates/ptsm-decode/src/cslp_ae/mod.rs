@@ -19,13 +19,12 @@
 //! Differs: widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings).
 //! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
 //! multiple of 2^levels get zeros at their end, which no loss sees. The scale of the contrast is at most 100. A linear head
-//! reads the task latents while training goes on, without moving them unless `joint`, so that epochs can be compared.
+//! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared.
 //!
 //! Parameters at C=30, T=256 with the authors' widths, without heads: 10 355 360 (held by a test).
 
 mod autoencoder;
 mod blocks;
-mod decoder;
 pub mod losses;
 mod readout;
 
@@ -33,12 +32,11 @@ use ptsm_engine::{Graph, Id, Init, Objective};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Network, TrialShape, linear, positive};
+use crate::network::{DEVIATION, MEAN, Network, Pairs, TrialShape, linear, positive};
 use autoencoder::Latents;
 use losses::{FIRST_SCALE, contrasts, distance};
 
-pub use decoder::{CslpAeDecoder, FittedCslpAe};
-pub use readout::Readout;
+pub(crate) use readout::read_out;
 
 /// Configuration of CSLP-AE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,8 +54,8 @@ pub struct CslpAe {
     pub permute: bool,
     /// Whether latents are contrasted.
     pub contrast: bool,
-    /// Whether linear heads for person and task move the latents too.
-    pub joint: bool,
+    /// What decides about strangers.
+    pub readout: Readout,
 }
 
 impl Default for CslpAe {
@@ -69,43 +67,27 @@ impl Default for CslpAe {
             pair_trials: 256,
             permute: true,
             contrast: true,
-            joint: false,
+            readout: Readout::Logistic,
         }
     }
 }
 
-/// Names of the tensors that standardise trials, `[C, T]` each.
-pub(crate) const MEAN: &str = "input.mean";
-pub(crate) const DEVIATION: &str = "input.deviation";
+/// What turns the task latents of a stranger into classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Readout {
+    /// Logistic regression on the standardised latents of the training people, fitted when all else is learnt (L2 penalty, C = 1).
+    Logistic,
+    /// A linear head that learns together with everything else, as does one that tells the training people apart.
+    Joint,
+}
 
 /// More halvings than any trial has samples for.
 const MOST_LEVELS: usize = 32;
 const MOST_WIDTH: usize = 1 << 14;
 
-/// How the trials of a step are paired by one property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pairs {
-    /// Values of the property: each is in every group once.
-    pub values: usize,
-    /// Groups.
-    pub groups: usize,
-}
-
-impl Pairs {
-    /// As many groups as make so many trials, and at least one.
-    fn new(values: usize, trials: usize) -> Pairs {
-        Pairs { values, groups: (trials / (2 * values.max(1))).max(1) }
-    }
-
-    /// Pairs.
-    pub fn count(self) -> usize {
-        self.values * self.groups
-    }
-}
-
 impl CslpAe {
-    /// How a step's trials are paired by person and by task: first all pairs by person, the first trials of all, then the second ones; then
-    /// all pairs by task likewise. Groups follow each other, each in the order of its values.
+    /// How a step's trials are paired, by person and by task.
     pub fn pairs(&self, subjects: usize, classes: usize) -> [Pairs; 2] {
         [subjects, classes].map(|values| Pairs::new(values, self.pair_trials))
     }
@@ -113,6 +95,10 @@ impl CslpAe {
     /// Trials in a training step.
     pub fn batch(&self, subjects: usize, classes: usize) -> usize {
         self.pairs(subjects, classes).map(|pairs| 2 * pairs.count()).iter().sum()
+    }
+
+    fn joint(&self) -> bool {
+        self.readout == Readout::Joint
     }
 
     fn check(&self, shape: TrialShape) -> Result<()> {
@@ -160,14 +146,8 @@ impl CslpAe {
         let loss = g.scoped("loss", |g| g.cross_entropy(logits, task, 0.0))?;
         let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
         let head = |name: &str| name.starts_with("task_head.");
-        let mut network = Network {
-            logits,
-            total: loss,
-            losses: vec![("task", loss)],
-            values,
-            objectives: vec![Objective::new(&g, loss, |name| self.joint || head(name))],
-            graph: Graph::new(),
-        };
+        let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
+        let mut network = Network { values, objectives, ..Network::new(Graph::new(), logits, loss) };
         let training = shape.subjects > 0 && batch == self.batch(shape.subjects, shape.classes);
         let decoded = if training {
             self.exchanged(&mut g, own, shape)?
@@ -181,7 +161,7 @@ impl CslpAe {
         let y = self.decode(&mut g, decoded, shape.channels)?;
         let y = if length > shape.time { g.slice(y, 2, 0, shape.time)? } else { y };
         if shape.subjects > 0 {
-            self.teach(&mut g, &mut network, shape, training.then_some((x, y, own, task)))?;
+            self.teach(&mut g, &mut network, shape, training.then_some(Step { x, y, own, task }))?;
         }
         if !training {
             let rendered = g.mul(y, deviation)?;
@@ -216,4 +196,77 @@ impl CslpAe {
             task: swapped(own.task, 2 * by_person, by_task, false)?,
         })
     }
+
+    /// What only a network with known subjects has: scales of the contrasts and, where it is joint, a head for the person; and the losses where
+    /// it is a training step's.
+    fn teach(
+        &self,
+        g: &mut Graph,
+        network: &mut Network,
+        shape: TrialShape,
+        step: Option<Step>,
+    ) -> Result<()> {
+        let scale = |g: &mut Graph, name: &str| g.parameter(name, &[], Init::Constant(FIRST_SCALE.ln()));
+        let scales = [scale(g, "contrast.subject")?, scale(g, "contrast.task")?];
+        let who = match self.joint() {
+            true => {
+                let latents = network.values[0].1;
+                let who = g.scoped("subject_head", |g| -> Result<Id> {
+                    let features = g.flatten(latents)?;
+                    linear(g, "linear", features, shape.subjects)
+                })?;
+                Some(who)
+            }
+            false => None,
+        };
+        let Some(Step { x, y, own, task }) = step else { return Ok(()) };
+        let subject = g.labels("subject", &[g.shape(x)[0]], shape.subjects)?;
+        let [by_person, by_task] = self.pairs(shape.subjects, shape.classes);
+        let mut from = 0;
+        let mut losses: Vec<(&'static str, Id)> = vec![];
+        for (pairs, latents, labels, scale, names) in [
+            (by_person, own.subject, subject, scales[0], ["subject_permutation", "subject_contrast"]),
+            (by_task, own.task, task, scales[1], ["task_permutation", "task_contrast"]),
+        ] {
+            let n = pairs.count();
+            let wanted = g.slice(x, 0, from, 2 * n)?;
+            let given = g.slice(y, 0, from, 2 * n)?;
+            losses.push((names[0], distance(g, given, wanted)?));
+            if self.contrast {
+                let mut side = |from: usize| -> Result<Id> {
+                    let part = g.slice(latents, 0, from, n)?;
+                    let features = g.shape(part)[1..].iter().product();
+                    Ok(g.reshape(part, &[pairs.groups, pairs.values, features])?)
+                };
+                let (first, second) = (side(from)?, side(from + n)?);
+                // A group is in the order of its values, so that a trial's label is its place.
+                let places = g.slice(labels, 0, from, n)?;
+                let [a, b] = contrasts(g, first, second, places, scale)?;
+                let both = g.add(a, b)?;
+                losses.push((names[1], g.scale(both, 0.5)?));
+            }
+            from += 2 * n;
+        }
+        if let Some(who) = who {
+            losses.push(("subject", g.cross_entropy(who, subject, 0.0)?));
+        }
+        let mut own = losses[0].1;
+        for (_, loss) in &losses[1..] {
+            own = g.add(own, *loss)?;
+        }
+        network.total = g.add(own, network.total)?;
+        let moved = Objective::new(g, own, |name| !name.starts_with("task_head."));
+        network.objectives.push(moved);
+        network.losses.extend(losses);
+        Ok(())
+    }
+}
+
+/// What the losses of a training step compare.
+struct Step {
+    /// The standardised trials and what was decoded in their place.
+    x: Id,
+    y: Id,
+    own: Latents,
+    task: Id,
 }

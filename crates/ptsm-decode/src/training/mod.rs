@@ -11,11 +11,12 @@ mod checkpoint;
 mod crew;
 mod library;
 mod scorer;
+mod standard;
 mod steps;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, Parameters};
+use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Schedule, Shape};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,18 @@ pub enum Select {
     Last,
 }
 
+/// How the learning rate goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// Half a cosine to 0 over all epochs, after the warm-up.
+    #[default]
+    Cosine,
+    /// The highest rate for half of the steps, then half a cosine to a tenth of it; Adam's first beta falls from 0.95 to 0.85 and rises
+    /// again.
+    OneCycle,
+}
+
 /// How a network is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -50,8 +63,10 @@ pub struct Training {
     pub patience: Option<usize>,
     /// Which epoch is kept.
     pub select: Select,
-    /// Highest learning rate; it falls as half a cosine to 0 over all epochs.
+    /// Highest learning rate.
     pub rate: f64,
+    /// How it falls.
+    pub pace: Pace,
     /// Epochs over which the rate rises first.
     pub warm_up: usize,
     /// Weight decay.
@@ -77,6 +92,7 @@ impl Default for Training {
             patience: Some(15),
             select: Select::Accuracy,
             rate: 1e-3,
+            pace: Pace::Cosine,
             warm_up: 0,
             weight_decay: 1e-4,
             decoupled_decay: false,
@@ -112,10 +128,26 @@ impl Training {
                 "`training.epochs` must be at most {MOST_EPOCHS} and `training.warm_up` no more than that, got {epochs} and {warm_up}"
             ));
         }
+        if self.pace == Pace::OneCycle && self.warm_up > 0 {
+            return wrong("`training.pace = \"one_cycle\"` has no `training.warm_up`; leave it at 0".into());
+        }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return wrong(format!("`training.rate` must be above 0, got {}", self.rate));
         }
         Ok(())
+    }
+
+    /// The rate and the first beta at one step of so many in all, of which so many make an epoch.
+    fn at(&self, step: u64, steps: u64, epoch: u64) -> (f64, f64) {
+        let rate = self.rate;
+        match self.pace {
+            Pace::Cosine => {
+                let shape = Shape::Cosine { steps, least: 0.0 };
+                let schedule = Schedule { rate, warm_up: self.warm_up as u64 * epoch, shape };
+                (schedule.at(step), self.betas[0])
+            }
+            Pace::OneCycle => OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step),
+        }
     }
 
     fn adam(&self) -> Adam {
@@ -192,9 +224,14 @@ impl<'a> Task<'a> {
         }
         let kind = deep.model.batches();
         let target = match kind {
-            Batches::People => vec![],
+            Batches::People | Batches::Pairs { .. } => vec![],
             Batches::WithTarget => target(job)?,
         };
+        if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
+            return Err(Error::Configuration(
+                "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0".into(),
+            ));
+        }
         let together = (training.batch_subjects, training.batch_trials);
         let draws = Draws::new(kind, train, target.len(), together);
         if draws.labelled() < 4 {
