@@ -80,6 +80,12 @@ pub trait Fitted: Send + Sync {
         Err(Error::Configuration("this decoder has nothing to adapt; `ptsm` and `ptsm-paper` have".into()))
     }
 
+    /// The trials as they might look if they were of the person whose other trials are given, `[n, C, T]`, in the unit of those trials.
+    fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
+        let _ = (trials, person);
+        Err(Error::Configuration("this decoder cannot convert trials; `cslp-ae` can".into()))
+    }
+
     /// Values inside the decoder by name (masks, features), one `[n, ..]` per name in order; none where it has no such value.
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         let _ = (trials, names);

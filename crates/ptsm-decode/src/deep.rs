@@ -8,6 +8,8 @@ use ptsm_signal::{Layout, Subset};
 use serde_json::{Value, json};
 
 use crate::augment::{Augment, mirror::Mirror};
+use crate::convert;
+use crate::cslp_ae::{self, CslpAe, Readout};
 use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
@@ -75,7 +77,8 @@ impl Decoder for Deep {
                 mirror,
                 device: run.device.clone(),
             };
-            let fitted = if self.training.keep_subjects { network } else { network.released()? };
+            let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
+            fitted.read_out(train)?;
             let fit = Fit {
                 fitted: Box::new(fitted),
                 seed: jobs[job].seed,
@@ -150,6 +153,14 @@ impl FittedNetwork {
             kept.set(0, &tensor.name, &mean)?;
         }
         Ok(FittedNetwork { parameters: kept, subjects: 0, ..self.clone() })
+    }
+
+    /// Lets a network that is no classifier tell classes apart by what its latents say of the people it has learnt from.
+    fn read_out(&mut self, train: &Subset<'_>) -> Result<()> {
+        let Model::CslpAe(CslpAe { readout: Readout::Logistic, .. }) = self.deep.model else { return Ok(()) };
+        let latents = self.inner(train, &["task_latents"])?.and_then(|mut all| all.pop()).unwrap_or_default();
+        let classes = self.layout.classes.len();
+        cslp_ae::read_out(&mut self.parameters, &latents, &train.labels(), classes)
     }
 
     /// The same network with other numbers.
@@ -249,6 +260,10 @@ impl Fitted for FittedNetwork {
     fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
         self.layout.expect(calibration.layout())?;
         few_shot::adapt(self, calibration, how)
+    }
+
+    fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
+        convert::convert(self, trials, person)
     }
 
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {

@@ -39,6 +39,8 @@
 
 pub mod augment;
 pub mod classic;
+mod convert;
+pub mod cslp_ae;
 pub mod csp_lda;
 pub mod dann;
 mod decoder;
@@ -69,5 +71,5 @@ pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Model, Network, Ramp, TrialShape};
+pub use network::{Batches, Model, Network, Pairs, Ramp, TrialShape};
 pub use training::{Course, Select, Training};

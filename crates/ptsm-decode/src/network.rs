@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
-    shallowconvnet::ShallowConvNet,
+    cslp_ae::CslpAe, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
+    ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
 
 /// The trials a decoder is built for.
@@ -26,6 +26,10 @@ pub struct TrialShape {
 /// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
 pub type Ramp = fn(f64) -> f64;
 
+/// Names of the tensors `[C, T]` that a network standardises its trials by; training sets them.
+pub(crate) const MEAN: &str = "input.mean";
+pub(crate) const DEVIATION: &str = "input.deviation";
+
 /// Which trials a network wants to see together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batches {
@@ -34,6 +38,33 @@ pub enum Batches {
     /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
     /// first half alone.
     WithTarget,
+    /// Pairs of one person, then pairs of one class: so many trials of each kind. See [`Pairs`].
+    Pairs {
+        /// Trials of each kind.
+        trials: usize,
+    },
+}
+
+/// How trials are paired by a property, person or class. A group has one pair for each value, in their order. The first trials of all
+/// pairs come before the second ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairs {
+    /// Values of the property.
+    pub values: usize,
+    /// Groups.
+    pub groups: usize,
+}
+
+impl Pairs {
+    /// As many groups as make so many trials, and at least one.
+    pub fn new(values: usize, trials: usize) -> Pairs {
+        Pairs { values, groups: (trials / (2 * values.max(1))).max(1) }
+    }
+
+    /// How many pairs there are.
+    pub fn count(self) -> usize {
+        self.values * self.groups
+    }
 }
 
 /// A decoder's network for one batch size.
@@ -143,6 +174,8 @@ pub enum Model {
     /// DANN on PTSM's encoder.
     #[serde(rename = "ptsm-dann")]
     PtsmDann(Dann<Ptsm>),
+    /// CSLP-AE.
+    CslpAe(CslpAe),
 }
 
 impl Model {
@@ -167,6 +200,7 @@ impl Model {
             Model::EegConformer(c) => c.build(shape, batch),
             Model::Dann(c) => c.build(shape, batch),
             Model::PtsmDann(c) => c.build(shape, batch),
+            Model::CslpAe(c) => c.build(shape, batch),
         }
     }
 
@@ -175,6 +209,7 @@ impl Model {
         match self {
             Model::Dann(c) => c.batches(),
             Model::PtsmDann(c) => c.batches(),
+            Model::CslpAe(c) => Batches::Pairs { trials: c.pair_trials },
             _ => Batches::People,
         }
     }

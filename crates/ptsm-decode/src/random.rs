@@ -10,6 +10,7 @@ pub(crate) enum Purpose {
     Augmentation = 2,
     Target = 3,
     Start = 4,
+    Pairs = 5,
 }
 
 /// A stream that depends on these numbers and on nothing else, so that a run continued draws what an undisturbed one would.

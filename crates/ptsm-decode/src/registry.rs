@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
 use crate::classic::decoder::{Classic, FittedClassic};
+use crate::cslp_ae::CslpAe;
 use crate::csp_lda::CspLda;
 use crate::dann::{Dann, Domains};
 use crate::decoder::{Decoder, Fitted};
@@ -226,6 +227,15 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: tsmnet!(Normalised::Globally),
+    },
+    Method {
+        name: "cslp-ae",
+        about: "an autoencoder that keeps person and task apart, a small one (64 channels inside, not 256); linear on its task latents; converts",
+        paper: "Nørskov et al., NeurIPS 2023",
+        doi: "10.48550/arXiv.2311.07788",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "cslpae", defaults: cslp_ae },
     },
     Method {
         name: "csp-lda",
@@ -465,6 +475,24 @@ fn dann(layout: &Layout, domains: Domains) -> Deep {
 fn ptsm_dann(layout: &Layout, domains: Domains) -> Deep {
     let encoder = Ptsm { pool: Pool::Each, ..Ptsm::default() };
     Deep { training: adversarial(), model: Model::PtsmDann(Dann::on(encoder, domains)), ..ptsm(layout) }
+}
+
+fn cslp_ae(layout: &Layout) -> Deep {
+    let mut config = CslpAe::default();
+    // At least two places must be left.
+    while config.levels > 1 && layout.samples <= 1 << config.levels {
+        config.levels -= 1;
+    }
+    let training = Training {
+        epochs: 60,
+        patience: None,
+        rate: 1e-4,
+        course: Course::OneCycle,
+        weight_decay: 0.0,
+        clip: None,
+        ..Training::default()
+    };
+    Deep { training, ..plain(Model::CslpAe(config)) }
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub enum Init {
     Constant(f64),
     /// Uniform between minus and plus this bound.
     Uniform(f64),
+    /// Normal with this standard deviation.
+    Normal(f64),
     /// Mean 0, variance 1: the start of running statistics `[2, C]`.
     Moments,
 }
@@ -60,6 +62,14 @@ impl Init {
             Init::Uniform(bound) => {
                 for (i, v) in values.iter_mut().enumerate() {
                     *v = bound * (2.0 * random::uniform(seed, tensor, i as u64) - 1.0);
+                }
+            }
+            Init::Normal(deviation) => {
+                for (i, v) in values.iter_mut().enumerate() {
+                    // Box and Muller; one less the number is never 0.
+                    let [size, turn] = [0, 1].map(|j| random::uniform(seed, tensor, 2 * i as u64 + j));
+                    let radius = (-2.0 * (1.0 - size).ln()).sqrt();
+                    *v = deviation * radius * (std::f64::consts::TAU * turn).cos();
                 }
             }
         }
@@ -341,5 +351,23 @@ impl Graph {
     /// Continues in the scope of a node of another graph.
     pub(crate) fn enter_scope(&mut self, path: &str) {
         self.scope = if path.is_empty() { vec![] } else { vec![path.to_string()] };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Init;
+
+    #[test]
+    fn normal_start_values_have_their_mean_and_deviation() {
+        let mut values = vec![0.0; 20_000];
+        Init::Normal(0.02).fill(3, 1, &mut values);
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
+        assert!(mean.abs() < 4.0 * 0.02 / n.sqrt(), "{mean}");
+        assert!((variance.sqrt() / 0.02 - 1.0).abs() < 0.02, "{variance}");
+        let beyond = values.iter().filter(|v| v.abs() > 0.04).count() as f64 / n;
+        assert!((beyond - 0.0455).abs() < 0.006, "{beyond}");
     }
 }

@@ -156,6 +156,6 @@ pub use ops::{Op, Padding, Pooling};
 pub use parameters::{Parameters, metadata, replace};
 pub use program::{Feed, Objective, Program};
 pub use real::Real;
-pub use schedule::{Schedule, Shape};
+pub use schedule::{OneCycle, Schedule, Shape};
 pub use step::{Adam, Checkpoint, Decay, Step, StepSpec};
 pub use table::Table;

@@ -220,7 +220,7 @@ impl Lowering<'_> {
         let moments = match self.mode {
             Mode::Infer => running,
             Mode::Train | Mode::Still => {
-                let moments = self.out.apply(Moments { batch: shape[0] }, &[rows])?;
+                let moments = self.out.apply(Moments { batch: Some(shape[0]) }, &[rows])?;
                 let samples = shape.iter().product::<usize>() / shape[1];
                 self.update(inputs[3], norm.momentum, samples, moments)?;
                 moments

@@ -15,7 +15,7 @@ use crate::ops::{Call, Op, count};
 use crate::parameters::{Parameters, Replica};
 use crate::random::Draw;
 use crate::real::Real;
-use crate::step::Adam;
+use crate::step::{Adam, Move};
 use crate::table::Table;
 
 /// Where a value is found while a program runs.
@@ -131,9 +131,6 @@ enum Home<T> {
     /// The gradients that were asked for since the last run come back: `[replica][gradient]`.
     Cuda(Box<Engine>, Vec<Vec<OnceLock<Vec<T>>>>),
 }
-
-/// What moves parameters after a run: the optimizer, each replica's learning rate and its moves so far.
-pub(crate) type Moves<'a> = (&'a Adam, &'a [f64], &'a [u64]);
 
 /// A compiled graph. Makes its values for all replicas at once; changes nothing outside itself.
 pub struct Program<T> {
@@ -324,7 +321,7 @@ impl<T: Real> Program<T> {
         parameters: &Parameters<T>,
         feeds: &[(&str, Feed<'_, T>)],
         active: Option<&[bool]>,
-        moves: Option<Moves<'_>>,
+        moves: Option<&[Move]>,
     ) -> Result<()> {
         self.fits(parameters)?;
         self.check_feeds(feeds)?;
@@ -368,7 +365,7 @@ impl<T: Real> Program<T> {
                         replica,
                         seed: parameters.replicas[replica].seed,
                         step: runs[replica],
-                        rate: moves.map(|(_, rates, steps)| (rates[replica], steps[replica])),
+                        by: moves.map(|moves| moves[replica]),
                     })
                     .collect();
                 let mut fed = vec![];
@@ -379,8 +376,7 @@ impl<T: Real> Program<T> {
                 }
                 fetched.iter_mut().flatten().for_each(|gradient| *gradient = OnceLock::new());
                 let device = engine.device().clone();
-                let adam = moves.map(|(adam, _, _)| adam);
-                parameters.on(&device, |remote| engine.begin(&moved, &fed, remote, adam))?;
+                parameters.on(&device, |remote| engine.begin(&moved, &fed, remote))?;
                 // A step that moves parameters is waited for by whoever started it.
                 if moves.is_none() {
                     while engine.under_way() > 0 {

@@ -68,9 +68,61 @@ impl Schedule {
     }
 }
 
+/// The one-cycle policy of Smith and Topin (2018) in PyTorch's form, from its highest rate on: the rate stays for half of the steps and
+/// then falls as half a cosine, while Adam's first beta falls and rises again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OneCycle {
+    /// The rate of the first half.
+    pub rate: f64,
+    /// The rate at the end.
+    pub least: f64,
+    /// The first beta at both ends, and in the middle.
+    pub betas: (f64, f64),
+    /// Steps in all.
+    pub steps: u64,
+}
+
+impl OneCycle {
+    /// The rate and the first beta of a step, counted from 0.
+    pub fn at(&self, step: u64) -> (f64, f64) {
+        let cosine = |from: f64, to: f64, part: f64| to + (from - to) * 0.5 * (1.0 + (PI * part).cos());
+        let (middle, last) = (0.5 * self.steps as f64 - 1.0, self.steps as f64 - 1.0);
+        let (ends, least) = self.betas;
+        let step = (step as f64).min(last);
+        if step <= middle {
+            return (self.rate, cosine(ends, least, step / middle.max(1.0)));
+        }
+        let part = (step - middle) / (last - middle);
+        (cosine(self.rate, self.least, part), cosine(least, ends, part))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Schedule, Shape};
+    use super::{OneCycle, Schedule, Shape};
+
+    /// Numbers of PyTorch's `OneCycleLR`.
+    #[test]
+    fn one_cycle_is_pytorchs() {
+        let cycle = OneCycle { rate: 1e-4, least: 1e-5, betas: (0.95, 0.85), steps: 100 };
+        for (step, rate, beta) in [
+            (25, 1e-4, 0.8983974211),
+            (50, 9.991120278e-5, 0.8500986636),
+            (75, 5.217442662e-5, 0.9031395260),
+            (99, 1e-5, 0.95),
+        ] {
+            let (r, b) = cycle.at(step);
+            assert!((r - rate).abs() < 1e-13 && (b - beta).abs() < 1e-10, "{step}: {r} {b}");
+        }
+        assert_eq!(cycle.at(0), (1e-4, 0.95));
+        for steps in [1, 2, 3] {
+            let cycle = OneCycle { steps, ..cycle };
+            for step in 0..4 {
+                let (rate, beta) = cycle.at(step);
+                assert!((1e-5..=1e-4).contains(&rate) && (0.85..=0.95).contains(&beta), "{steps} {step}");
+            }
+        }
+    }
 
     #[test]
     fn rises_then_falls() {

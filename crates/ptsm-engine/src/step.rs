@@ -69,13 +69,24 @@ impl Adam {
     }
 }
 
-impl Adam {
-    /// Rate, factor of the second moment's root and share of the weights that stays, at the n-th step.
-    pub(crate) fn corrected(&self, rate: f64, steps: u64) -> (f64, f64, f64) {
-        let (first, second) = self.betas;
-        let steps = i32::try_from(steps).unwrap_or(i32::MAX);
-        let keep = if let Decay::Decoupled(w) = self.decay { 1.0 - rate * w } else { 1.0 };
-        (rate / (1.0 - first.powi(steps)), 1.0 / (1.0 - second.powi(steps)).sqrt(), keep)
+/// One replica's next update.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Move {
+    /// The optimizer as it is at this step.
+    pub(crate) adam: Adam,
+    /// The learning rate.
+    pub(crate) rate: f64,
+    /// Updates made before.
+    pub(crate) before: u64,
+}
+
+impl Move {
+    /// Rate, factor of the second moment's root and share of the weights that stays.
+    pub(crate) fn corrected(&self) -> (f64, f64, f64) {
+        let (first, second) = self.adam.betas;
+        let steps = i32::try_from(self.before + 1).unwrap_or(i32::MAX);
+        let keep = if let Decay::Decoupled(w) = self.adam.decay { 1.0 - self.rate * w } else { 1.0 };
+        (self.rate / (1.0 - first.powi(steps)), 1.0 / (1.0 - second.powi(steps)).sqrt(), keep)
     }
 }
 
@@ -108,7 +119,8 @@ pub struct StepSpec {
 /// A compiled training step over R replicas.
 pub struct Step<T> {
     program: Program<T>,
-    adam: Adam,
+    /// Of each replica.
+    adams: Vec<Adam>,
     states: Vec<State<T>>,
     /// Who takes part in the steps that were started and not finished, oldest first.
     under_way: VecDeque<Vec<bool>>,
@@ -134,7 +146,18 @@ impl<T: Real> Step<T> {
         let here = program.gradients.iter().filter(|_| program.cpu().is_some());
         let state =
             State { moments: here.map(|(t, _)| moments(*t)).collect(), steps: 0, norm: 0.0, fine: true };
-        Ok(Step { program, adam: spec.adam, states: vec![state; replicas], under_way: VecDeque::new() })
+        let adams = vec![spec.adam; replicas];
+        Ok(Step { program, adams, states: vec![state; replicas], under_way: VecDeque::new() })
+    }
+
+    /// Decay of the first moment from the next step of a replica on, for schedules that move it as they move the rate.
+    pub fn set_first_beta(&mut self, replica: usize, beta: f64) -> Result<()> {
+        self.known(replica)?;
+        let mut adam = self.adams[replica];
+        adam.betas.0 = beta;
+        adam.check()?;
+        self.adams[replica] = adam;
+        Ok(())
     }
 
     /// One step of every active replica, each at its own learning rate. A replica whose gradient is not finite keeps
@@ -190,8 +213,10 @@ impl<T: Real> Step<T> {
         self.check_rates(parameters, rates, active)?;
         // Steps under way are counted as made: where one is not, finishing it ends in an error.
         let begun = |r: usize| self.under_way.iter().filter(|active| active[r]).count() as u64;
-        let steps: Vec<u64> = self.states.iter().enumerate().map(|(r, s)| s.steps + begun(r)).collect();
-        self.program.forward(parameters, feeds, Some(active), Some((&self.adam, rates, &steps)))?;
+        let next =
+            |r: usize| Move { adam: self.adams[r], rate: rates[r], before: self.states[r].steps + begun(r) };
+        let moves: Vec<Move> = (0..active.len()).map(next).collect();
+        self.program.forward(parameters, feeds, Some(active), Some(&moves))?;
         (0..active.len()).filter(|r| active[*r]).for_each(|r| parameters.moved(r));
         self.under_way.push_back(active.to_vec());
         Ok(())
@@ -247,24 +272,26 @@ impl<T: Real> Step<T> {
     pub fn update(&mut self, parameters: &mut Parameters<T>, rates: &[f64], active: &[bool]) -> Result<()> {
         self.rested()?;
         self.check_rates(parameters, rates, active)?;
-        let Step { program, adam, states, .. } = self;
+        let Step { program, adams, states, .. } = self;
+        let next = |r: usize, before: u64| Move { adam: adams[r], rate: rates[r], before };
         if let Some(engine) = program.engine() {
             let moved: Vec<Moved> = (0..states.len())
                 .filter(|r| active[*r])
-                .map(|r| Moved { replica: r, seed: 0, step: 0, rate: Some((rates[r], states[r].steps)) })
+                .map(|r| Moved { replica: r, seed: 0, step: 0, by: Some(next(r, states[r].steps)) })
                 .collect();
             let device = engine.device().clone();
-            parameters.on(&device, |remote| engine.move_only(&moved, remote, adam))?;
+            parameters.on(&device, |remote| engine.move_only(&moved, remote))?;
             (0..active.len()).filter(|r| active[*r]).for_each(|r| parameters.moved(r));
             return self.told(active);
         }
-        let (program, adam) = (&*program, *adam);
+        let program = &*program;
         let Some(cpu) = program.cpu() else { return Ok(()) };
         parameters.fetch()?;
         let tensors = &parameters.tensors;
         cpu.enter(|| {
             cpu.each_pair(&mut parameters.replicas, states, |r, own, state| {
-                state.fine = !active[r] || update((program, cpu), adam, tensors, r, own, state, rates[r]);
+                let by = next(r, state.steps);
+                state.fine = !active[r] || update((program, cpu), by, tensors, r, own, state);
             });
         });
         self.fine()
@@ -407,14 +434,13 @@ const PIECE: usize = 1 << 14;
 /// False, and nothing done, where the gradient is not finite.
 fn update<T: Real>(
     (program, cpu): (&Program<T>, &Cpu),
-    adam: Adam,
+    by: Move,
     tensors: &[Tensor],
     r: usize,
     own: &mut Replica<T>,
     state: &mut State<T>,
-    rate: f64,
 ) -> bool {
-    let isa = cpu.isa();
+    let (isa, adam) = (cpu.isa(), by.adam);
     let mut squares = 0.0;
     for (t, at) in &program.gradients {
         if let Some(at) = *at {
@@ -429,7 +455,7 @@ fn update<T: Real>(
     own.stamp = new_stamp();
     let factor = adam.clip.map_or(1.0, |most| (most / (state.norm + 1e-6)).min(1.0));
     let (first, second) = adam.betas;
-    let (rate, root, keep) = adam.corrected(rate, state.steps);
+    let (rate, root, keep) = by.corrected();
     let rule = Rule {
         factor: T::of(factor),
         l2: T::of(if let Decay::Gradient(w) = adam.decay { w } else { 0.0 }),

@@ -36,6 +36,10 @@ fn large_elementwise_work_and_sums() {
     compare("broadcast last", &[&[40, 30, 50], &[30, 1]], |g, p| g.sub(p[0], p[1]));
     compare("transpose", &[&[20, 30, 50]], |g, p| g.transpose(p[0], &[2, 0, 1]));
     compare("slice", &[&[20, 30, 50]], |g, p| g.slice(p[0], 1, 3, 20));
+    compare("pad", &[&[20, 30, 50]], |g, p| g.pad(p[0], 2, 3, 4));
+    compare("instance_norm", &[&[20, 30, 50]], |g, p| g.instance_norm(p[0], 1e-3));
+    compare("strided", &[&[20, 30, 50], &[16, 30, 4]], |g, p| g.strided_conv(p[0], p[1], 2, 1));
+    compare("transposed", &[&[20, 30, 50], &[30, 16, 4]], |g, p| g.transposed_conv(p[0], p[1], 2, 1));
     compare("concat", &[&[20, 30, 50], &[20, 11, 50]], |g, p| g.concat(p[0], p[1], 1));
     for axes in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]] {
         compare(&format!("sum {axes:?}"), &[&[40, 30, 50]], |g, p| g.sum_axes(p[0], axes));

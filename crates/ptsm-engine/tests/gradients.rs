@@ -48,6 +48,7 @@ const KINDS: &[(&str, &[&[usize]], Build)] = &[
     ("reshape", &[&[3, 4]], |g, p| g.reshape(p[0], &[2, 6])),
     ("transpose", &[&[3, 4]], |g, p| g.transpose(p[0], &[1, 0])),
     ("slice", &[&[3, 4]], |g, p| g.slice(p[0], 1, 1, 2)),
+    ("pad", &[&[3, 4]], |g, p| g.pad(p[0], 1, 1, 2)),
     ("concat", &[&[3, 4], &[3, 2]], |g, p| g.concat(p[0], p[1], 1)),
     ("matmul", &[&[3, 4], &[4, 2]], |g, p| g.matmul(p[0], p[1], false, false)),
     ("conv1d", &[&[2, 3, 9], &[4, 3, 5], &[4]], |g, p| g.conv1d(p[0], p[1], Some(p[2]), 1, Padding::Same)),
@@ -95,7 +96,6 @@ fn one_example_of_every_operation() {
 /// part of the gradients and values of those others.
 const INTERNAL: &[&str] = &[
     "UnaryGrad",
-    "Unslice",
     "ConvInput",
     "ConvWeight",
     "PackConv",
@@ -403,6 +403,67 @@ fn convolutions() {
     }
 }
 
+fn terms([a, b, c, d, e]: [usize; 5]) -> impl Iterator<Item = (usize, usize, usize, usize, usize)> {
+    (0..a * b * c * d * e)
+        .map(move |i| (i / e / d / c / b, i / e / d / c % b, i / e / d % c, i / e % d, i % e))
+}
+
+fn short(b: usize, o: usize, i: usize) -> f64 {
+    (1.0 + b as f64 + 2.3 * o as f64 + 0.7 * i as f64).sin()
+}
+
+#[track_caller]
+fn all_near(label: &str, got: &[f64], expected: &[f64]) {
+    assert_eq!(got.len(), expected.len(), "{label}");
+    assert!(distance(got, expected) < 1e-12, "{label}: {got:?} is not {expected:?}");
+}
+
+/// `y[o, i] = sum of w[o, c, k] x[c, i * stride + k - padding]`, and its transposed, term by term.
+#[test]
+fn strided_and_transposed_convolutions() {
+    for (time, taps, stride, padding) in
+        [(8, 4, 2, 1), (9, 4, 2, 1), (7, 2, 2, 0), (6, 3, 3, 2), (5, 3, 1, 1)]
+    {
+        let label = format!("T {time} K {taps} stride {stride} padding {padding}");
+        let (batch, channels, outputs) = (2, 3, 4);
+        let (x, w) = ([batch, channels, time], [outputs, channels, taps]);
+        let name = format!("strided {label}");
+        let strided = Experiment::new(&name, Mode::Train, &[&x, &w], |g, p| {
+            g.strided_conv(p[0], p[1], stride, padding)
+        });
+        strided.check();
+        let parameters = strided.parameters::<f64>();
+        let [x, w] = ["p0", "p1"].map(|name| parameters.get(0, name).unwrap());
+        let places = (time + 2 * padding - taps) / stride + 1;
+        let mut expected = vec![0.0; batch * outputs * places];
+        // The transposed one takes the same weights as [C, O, K], from `outputs` channels to `channels`.
+        let long = (places - 1) * stride + taps - 2 * padding;
+        let mut back = vec![0.0; batch * channels * long];
+        for (b, o, i, c, k) in terms([batch, outputs, places, channels, taps]) {
+            let (weight, at) = (w[(o * channels + c) * taps + k], (i * stride + k).wrapping_sub(padding));
+            let y = &mut expected[(b * outputs + o) * places + i];
+            if at < time {
+                *y += weight * x[(b * channels + c) * time + at];
+            }
+            if at < long {
+                back[(b * channels + c) * long + at] += weight * short(b, o, i);
+            }
+        }
+        all_near(&name, &strided.measure::<f64>(cpu()).result, &expected);
+        let name = format!("transposed {label}");
+        let shape = [batch, outputs, places];
+        let transposed =
+            Experiment::new(&name, Mode::Train, &[&shape, &[outputs, channels, taps]], |g, p| {
+                g.transposed_conv(p[0], p[1], stride, padding)
+            });
+        let values: Vec<f64> =
+            terms([batch, outputs, places, 1, 1]).map(|(b, o, i, ..)| short(b, o, i)).collect();
+        let transposed = transposed.with_values("p0", &values).with_values("p1", w);
+        transposed.check();
+        all_near(&name, &transposed.measure::<f64>(cpu()).result, &back);
+    }
+}
+
 /// `temporal_conv` out of operations that are checked elsewhere.
 fn temporal_by_hand(g: &mut Graph, x: Id, w: Id, bias: Option<Id>, padding: Padding) -> Result<Id> {
     let ([b, c, t], [f, k]) = (shape(g, x), shape(g, w));
@@ -664,6 +725,30 @@ fn dropout_after_a_batch_norm_drops_in_training_only() {
 fn layer_norm() {
     for shape in [&[4, 5][..], &[7], &[2, 3, 4], &[2, 33]] {
         train(format!("layer_norm {shape:?}"), &[shape], |g, p| g.layer_norm(p[0], 1e-3));
+    }
+}
+
+/// Of every trial's every channel by itself, whatever the mode.
+#[test]
+fn instance_norm() {
+    for shape in [[2, 3, 5], [1, 2, 33], [3, 70, 2]] {
+        for mode in [Mode::Train, Mode::Infer] {
+            let label = format!("instance_norm {shape:?} {mode:?}");
+            let experiment = Experiment::new(&label, mode, &[&shape], |g, p| g.instance_norm(p[0], 1e-3));
+            experiment.check();
+            let parameters = experiment.parameters::<f64>();
+            let [x, scale, shift] = ["p0", "scale", "shift"].map(|name| parameters.get(0, name).unwrap());
+            let mut expected = vec![];
+            for (row, x) in x.chunks(shape[2]).enumerate() {
+                let n = shape[2] as f64;
+                let mean = x.iter().sum::<f64>() / n;
+                let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+                let channel = row % shape[1];
+                let unit = x.iter().map(|x| (x - mean) / (variance + 1e-3).sqrt());
+                expected.extend(unit.map(|u| u * scale[channel] + shift[channel]));
+            }
+            all_near(&label, &experiment.measure::<f64>(cpu()).result, &expected);
+        }
     }
 }
 

@@ -345,6 +345,11 @@ impl Scalar {
 }
 
 fn compare_with_scalar_adam(adam: Adam) {
+    compare_with_scalar_adam_of(adam, [adam.betas.0; 3]);
+}
+
+/// With another first beta at each step.
+fn compare_with_scalar_adam_of(mut adam: Adam, first_betas: [f64; 3]) {
     let Bowl { mut graph, losses } = bowl();
     let loss = graph.add(losses[0], losses[1]).unwrap();
     let objectives = vec![Objective::new(&graph, loss, |_| true)];
@@ -359,6 +364,8 @@ fn compare_with_scalar_adam(adam: Adam) {
         let (t, c) = (random.reals(8), random.reals(8));
         let (t, c) = (t.split_at(LENGTHS[0]), c.split_at(LENGTHS[0]));
         let feeds = [("t0", t.0), ("c0", c.0), ("t1", t.1), ("c1", c.1)].map(|(n, v)| (n, Feed::Shared(v)));
+        adam.betas.0 = first_betas[i];
+        step.set_first_beta(0, first_betas[i]).unwrap();
         step.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
         let (t, c) = ([t.0, t.1].concat(), [c.0, c.1].concat());
         let mut gradient: Vec<f64> = (0..8).map(|j| 2.0 * c[j] * (own[j] - t[j])).collect();
@@ -383,6 +390,7 @@ fn adam_equals_a_scalar_one() {
     let plain = Adam::default();
     compare_with_scalar_adam(plain);
     compare_with_scalar_adam(Adam { betas: (0.5, 0.9), eps: 1e-3, ..plain });
+    compare_with_scalar_adam_of(plain, [0.95, 0.85, 0.9]);
     compare_with_scalar_adam(Adam { decay: Decay::Gradient(0.1), ..plain });
     compare_with_scalar_adam(Adam { decay: Decay::Decoupled(0.3), ..plain });
 }

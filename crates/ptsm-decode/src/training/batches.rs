@@ -1,10 +1,11 @@
 //! Which trials meet in a batch.
 
-use ptsm_signal::Subset;
+use ptsm_signal::{Subset, Trial};
+use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::network::Batches;
+use crate::network::{Batches, Pairs};
 use crate::random::{Purpose, stream};
 
 /// How the batches of one job are drawn.
@@ -13,6 +14,8 @@ pub(super) enum Draws {
     People(Pool),
     /// See [`Batches::WithTarget`]; the number is that of the target's trials.
     WithTarget(Pool, usize),
+    /// See [`Batches::Pairs`].
+    Pairs(Paired),
 }
 
 impl Draws {
@@ -23,41 +26,46 @@ impl Draws {
         target: usize,
         (subjects, trials): (usize, usize),
     ) -> Draws {
-        let pool = Pool::new(train, subjects, trials);
+        let pool = || Pool::new(train, subjects, trials);
         match kind {
-            Batches::People => Draws::People(pool),
-            Batches::WithTarget => Draws::WithTarget(pool, target),
-        }
-    }
-
-    fn pool(&self) -> &Pool {
-        match self {
-            Draws::People(pool) | Draws::WithTarget(pool, _) => pool,
+            Batches::People => Draws::People(pool()),
+            Batches::WithTarget => Draws::WithTarget(pool(), target),
+            Batches::Pairs { trials } => Draws::Pairs(Paired::new(train, trials)),
         }
     }
 
     /// Batches in an epoch: about as many labelled trials as there are.
     pub(super) fn steps(&self) -> usize {
-        self.pool().steps
+        match self {
+            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.steps,
+            Draws::Pairs(paired) => paired.steps,
+        }
     }
 
     /// Trials in a batch that have labels: the first ones.
     pub(super) fn labelled(&self) -> usize {
-        self.pool().batch()
+        match self {
+            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.batch(),
+            Draws::Pairs(paired) => paired.batch(),
+        }
     }
 
     /// Trials in a batch.
     pub(super) fn batch(&self) -> usize {
         match self {
-            Draws::People(_) => self.labelled(),
+            Draws::People(_) | Draws::Pairs(_) => self.labelled(),
             Draws::WithTarget(..) => 2 * self.labelled(),
         }
     }
 
     /// All trials of an epoch, batch after batch, of one seed: labelled ones as rows of the set, others by their place in the target.
     pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
-        let labelled = self.pool().epoch(seed, epoch);
-        let Draws::WithTarget(pool, target) = self else { return labelled };
+        let (pool, target) = match self {
+            Draws::People(pool) => return pool.epoch(seed, epoch),
+            Draws::Pairs(paired) => return paired.epoch(seed, epoch),
+            Draws::WithTarget(pool, target) => (pool, target),
+        };
+        let labelled = pool.epoch(seed, epoch);
         // A stream of its own: labelled trials meet as they would without a target.
         let mut rng = stream(seed, Purpose::Target, epoch, 0);
         let mut deck = Deck::new((0..*target as u32).collect(), &mut rng);
@@ -136,6 +144,48 @@ impl Pool {
     }
 }
 
+/// The trials of each subject, and those of each class, as rows of the set.
+pub(super) struct Paired {
+    by_subject: Vec<Vec<u32>>,
+    by_class: Vec<Vec<u32>>,
+    pairs: [Pairs; 2],
+    steps: usize,
+}
+
+impl Paired {
+    fn new(train: &Subset<'_>, trials: usize) -> Paired {
+        let rows = |wanted: &dyn Fn(&Trial) -> bool| -> Vec<u32> {
+            let rows = train.rows().iter().zip(train.info());
+            rows.filter(|(_, info)| wanted(info)).map(|(&row, _)| row as u32).collect()
+        };
+        let by_subject: Vec<_> = train.subjects().into_iter().map(|s| rows(&|t| t.subject == s)).collect();
+        let classes = train.layout().classes.len() as u32;
+        let by_class: Vec<_> = (0..classes).map(|class| rows(&|t| t.label == class)).collect();
+        let pairs = [by_subject.len(), by_class.len()].map(|values| Pairs::new(values, trials));
+        let mut paired = Paired { by_subject, by_class, pairs, steps: 0 };
+        paired.steps = train.len().div_ceil(paired.batch());
+        paired
+    }
+
+    fn batch(&self) -> usize {
+        self.pairs.iter().map(|pairs| 2 * pairs.count()).sum()
+    }
+
+    /// All rows of an epoch. Every trial of a pair is drawn by itself, so that both may be the same.
+    fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
+        let mut rng = stream(seed, Purpose::Pairs, epoch, 0);
+        let mut rows = Vec::with_capacity(self.steps * self.batch());
+        for _ in 0..self.steps {
+            for (values, pairs) in [&self.by_subject, &self.by_class].into_iter().zip(self.pairs) {
+                for own in (0..2 * pairs.groups).flat_map(|_| values) {
+                    rows.push(own[rng.random_range(0..own.len())]);
+                }
+            }
+        }
+        rows
+    }
+}
+
 /// Cards drawn in random order, shuffled again when all have been.
 struct Deck<T> {
     cards: Vec<T>,
@@ -160,7 +210,7 @@ impl<T: Copy> Deck<T> {
 
 #[cfg(test)]
 mod tests {
-    use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+    use ptsm_signal::{Channel, Layout, SubjectId, Trials};
 
     use super::*;
 
@@ -224,6 +274,33 @@ mod tests {
         first.sort_unstable();
         assert_eq!(first, (0..100).collect::<Vec<u32>>());
         assert_ne!(draws.epoch(1, 4), all);
+    }
+
+    #[test]
+    fn a_group_of_pairs_has_every_person_or_every_class_once_on_each_side() {
+        let trials = trials(20, 40);
+        let draws = Draws::new(Batches::Pairs { trials: 90 }, &trials.all(), 0, (8, 8));
+        // 2 groups of 20 people and 22 of 2 classes, twice.
+        assert_eq!((draws.batch(), draws.steps()), (80 + 88, 5));
+        let rows = draws.epoch(1, 0);
+        assert_eq!(rows.len(), 5 * 168);
+        for batch in rows.chunks(168) {
+            let info = |row: &u32| trials.info()[*row as usize];
+            let (people, classes) = batch.split_at(80);
+            for group in people.chunks(20) {
+                let ids: Vec<u32> = group.iter().map(|row| info(row).subject.0).collect();
+                assert_eq!(ids, (0..20).collect::<Vec<u32>>());
+            }
+            for group in classes.chunks(2) {
+                assert_eq!([info(&group[0]).label, info(&group[1]).label], [0, 1]);
+            }
+            // Drawn, not counted out: both sides of both kinds differ.
+            assert_ne!(people[..40], people[40..]);
+            assert_ne!(classes[..44], classes[44..]);
+        }
+        assert_eq!(rows, draws.epoch(1, 0));
+        assert_ne!(rows, draws.epoch(1, 1));
+        assert_ne!(rows, draws.epoch(2, 0));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ptsm_engine::{Device, Feed, Graph, Parameters};
 use super::checkpoint::{self, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
+use super::standard;
 use super::steps::Steps;
 use super::{MOST_PARAMETERS, Meter, Task, Trained};
 use crate::augment::Augmenter;
@@ -170,7 +171,8 @@ impl<'t, 'a> Crew<'t, 'a> {
             }
             let Some(task) = self.queue.pop_front() else { return Ok(()) };
             let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
-            let start = Parameters::new(&self.graph, &[job.seed])?;
+            let mut start = Parameters::new(&self.graph, &[job.seed])?;
+            standard::set(&mut start, &self.tasks[task].train)?;
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;
             self.steps.reset(r)?;
@@ -258,8 +260,9 @@ impl<'t, 'a> Crew<'t, 'a> {
             }
             let steps = task.draws.steps();
             let made = seat.epoch * steps + seat.step;
-            seat.rate = training.schedule(steps).at(made as u64);
-            rates[r] = seat.rate;
+            let (rate, beta) = training.at(made as u64, steps as u64);
+            self.steps.set_first_beta(r, beta)?;
+            (seat.rate, rates[r]) = (rate, rate);
             done[r] = made as f64 / task.steps() as f64;
         }
         // Copies only where something is changed beyond an exchange of channels.

@@ -11,11 +11,12 @@ mod checkpoint;
 mod crew;
 mod library;
 mod scorer;
+mod standard;
 mod steps;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, Parameters, Schedule, Shape};
+use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Schedule, Shape};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,9 @@ pub enum Course {
     Constant,
     /// Falls as `1 / (1 + 10 p)^0.75` with the part p of all epochs that is done.
     Inverse,
+    /// Stays for half of the steps, then falls as half a cosine to a tenth; Adam's first beta falls from 0.95 to 0.85 meanwhile and rises
+    /// again.
+    OneCycle,
 }
 
 /// How a network is trained.
@@ -129,21 +133,29 @@ impl Training {
                 "`training.epochs` must be at most {MOST_EPOCHS} and `training.warm_up` no more than that, got {epochs} and {warm_up}"
             ));
         }
+        if self.course == Course::OneCycle && self.warm_up > 0 {
+            return wrong(
+                "`training.course = \"one_cycle\"` has no `training.warm_up`; leave it at 0".into(),
+            );
+        }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return wrong(format!("`training.rate` must be above 0, got {}", self.rate));
         }
         Ok(())
     }
 
-    /// The rate of each step, where so many make an epoch.
-    fn schedule(&self, steps: usize) -> Schedule {
-        let (all, warm_up) = ((self.epochs * steps) as u64, (self.warm_up * steps) as u64);
+    /// The rate and Adam's first beta at a step, where so many make an epoch.
+    fn at(&self, step: u64, epoch: u64) -> (f64, f64) {
+        let (rate, steps) = (self.rate, self.epochs as u64 * epoch);
         let shape = match self.course {
-            Course::Cosine => Shape::Cosine { steps: all, least: 0.0 },
+            Course::Cosine => Shape::Cosine { steps, least: 0.0 },
             Course::Constant => Shape::Constant,
-            Course::Inverse => Shape::Inverse { steps: all },
+            Course::Inverse => Shape::Inverse { steps },
+            Course::OneCycle => {
+                return OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step);
+            }
         };
-        Schedule { rate: self.rate, warm_up, shape }
+        (Schedule { rate, warm_up: self.warm_up as u64 * epoch, shape }.at(step), self.betas[0])
     }
 
     fn adam(&self) -> Adam {
@@ -220,9 +232,15 @@ impl<'a> Task<'a> {
         }
         let kind = deep.model.batches();
         let target = match kind {
-            Batches::People => vec![],
+            Batches::People | Batches::Pairs { .. } => vec![],
             Batches::WithTarget => target(job)?,
         };
+        if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
+            return Err(Error::Configuration(
+                "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0"
+                    .into(),
+            ));
+        }
         let together = (training.batch_subjects, training.batch_trials);
         let draws = Draws::new(kind, train, target.len(), together);
         if draws.labelled() < 4 {

@@ -51,6 +51,11 @@ impl Steps {
         self.all_mut().try_for_each(|step| step.start(parameters, feeds, rates, active))
     }
 
+    /// Decay of the first moment from the next step on.
+    pub(super) fn set_first_beta(&mut self, replica: usize, beta: f64) -> Result<()> {
+        self.all_mut().try_for_each(|step| step.set_first_beta(replica, beta))
+    }
+
     /// Waits for the oldest that were begun.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.all_mut().try_for_each(Step::finish)

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Input, Tensor};
 use crate::ops::count;
 use crate::program::{Instruction, Place};
-use crate::step::{Adam, Decay};
+use crate::step::{Adam, Decay, Move};
 
 /// What a program computes, in the terms of its plan.
 pub(crate) struct Wanted<'a> {
@@ -32,8 +32,8 @@ pub(crate) struct Moved {
     pub(crate) replica: usize,
     pub(crate) seed: u64,
     pub(crate) step: u32,
-    /// The learning rate, and how often the optimizer has moved it before; none to move nothing.
-    pub(crate) rate: Option<(f64, u64)>,
+    /// None to move nothing.
+    pub(crate) by: Option<Move>,
 }
 
 /// What an input is fed with.
@@ -285,17 +285,11 @@ impl Engine {
         self.kernels.len()
     }
 
-    /// Begins a run of active replicas, which moves their parameters where they have a rate. It has ended when it was listened to.
-    pub(crate) fn begin(
-        &mut self,
-        active: &[Moved],
-        fed: &[Fed<'_>],
-        parameters: &Remote,
-        adam: Option<&Adam>,
-    ) -> Result<()> {
-        let moves = active.iter().any(|a| a.rate.is_some());
+    /// Begins a run of active replicas, which moves their parameters where they are to be moved. It has ended when it was listened to.
+    pub(crate) fn begin(&mut self, active: &[Moved], fed: &[Fed<'_>], parameters: &Remote) -> Result<()> {
+        let moves = active.iter().any(|a| a.by.is_some());
         let to = if moves { self.kernels.len() } else { self.moves };
-        self.send(active, fed, adam)?;
+        self.send(active, fed)?;
         let begun = self.start(0, to, active.len(), parameters.place()).and_then(|()| self.ask());
         if begun.is_err() {
             // What was sent may still be read; the first error is the one to tell.
@@ -305,8 +299,8 @@ impl Engine {
     }
 
     /// Moves parameters by the gradients of the last run.
-    pub(crate) fn move_only(&mut self, active: &[Moved], parameters: &Remote, adam: &Adam) -> Result<()> {
-        self.send(active, &[], Some(adam))?;
+    pub(crate) fn move_only(&mut self, active: &[Moved], parameters: &Remote) -> Result<()> {
+        self.send(active, &[])?;
         self.start(self.moves, self.kernels.len(), active.len(), parameters.place())?;
         self.ask()?;
         self.listen()
@@ -390,7 +384,7 @@ impl Engine {
     }
 
     /// Tells the GPU who runs with what.
-    fn send(&mut self, active: &[Moved], fed: &[Fed<'_>], adam: Option<&Adam>) -> Result<()> {
+    fn send(&mut self, active: &[Moved], fed: &[Fed<'_>]) -> Result<()> {
         if self.under_way() == UNDER_WAY {
             return Err(Error::Program(format!("{UNDER_WAY} runs are under way; finish one first")));
         }
@@ -423,14 +417,12 @@ impl Engine {
         let letter = self.table.place().after(self.replicas_at);
         let (mut replicas, mut feeds) = (vec![], vec![]);
         for (i, one) in active.iter().enumerate() {
-            let (rate, root, keep) = match (one.rate, adam) {
-                (Some((rate, steps)), Some(adam)) => adam.corrected(rate, steps + 1),
-                _ => (0.0, 1.0, 1.0),
-            };
+            let (rate, root, keep) = one.by.map_or((0.0, 1.0, 1.0), |by| by.corrected());
+            let first = one.by.map_or(0.0, |by| by.adam.betas.0);
             let words = [one.replica as u32, one.seed as u32, (one.seed >> 32) as u32, one.step];
             replicas.extend(words.iter().flat_map(|w| w.to_le_bytes()));
-            replicas
-                .extend([rate as f32, root as f32, keep as f32, 0.0].iter().flat_map(|x| x.to_le_bytes()));
+            let numbers = [rate, root, keep, first].map(|x| x as f32);
+            replicas.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
             let own = letter.after(feeds_at + i * self.inputs * FEED);
             let report = self.report.place().after(one.replica * self.report_stride * size_of::<f32>());
             replicas.extend([own, report].iter().flat_map(|place| place.to_bytes()));
@@ -545,9 +537,8 @@ fn moving(
     }
     let clip = number(adam.clip.unwrap_or(f64::INFINITY));
     let l2 = number(if let Decay::Gradient(w) = adam.decay { w } else { 0.0 });
-    let (first, second) = adam.betas;
-    let betas = [first, second, 1.0 - first, 1.0 - second, adam.eps].map(number).join(", ");
-    let rule = format!("Rule{{{clip}, {l2}, {betas}}}");
+    let second = [adam.betas.1, 1.0 - adam.betas.1, adam.eps].map(number).join(", ");
+    let rule = format!("Rule{{{clip}, {l2}, {second}}}");
     // A gradient is read; a parameter and both its moments are read and written.
     let call = format!("adam(own, {rule}, chunks, m, p, s, s + {moments}, {norm})");
     push(call, blocks, 4 * moved, 7 * moved);

@@ -26,12 +26,12 @@ pub struct Slice {
     length: usize,
 }
 
-/// The gradient of a [`Slice`]: the part among zeros, `total` places in all.
+/// The part among zeros, `total` places in all: padding, and the gradient of a [`Slice`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unslice {
-    axis: usize,
-    start: usize,
-    total: usize,
+    pub(super) axis: usize,
+    pub(super) start: usize,
+    pub(super) total: usize,
 }
 
 /// Two values one after the other along an axis.
@@ -210,7 +210,7 @@ impl Operation for Slice {
 
 impl Operation for Unslice {
     fn name(&self) -> &'static str {
-        "slice gradient"
+        "pad"
     }
 
     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {

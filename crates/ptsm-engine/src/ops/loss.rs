@@ -34,12 +34,12 @@ impl Graph {
         self.apply(CrossEntropy { smoothing }, &[logits, labels])
     }
 
-    /// Labels used as indices must be declared as labels, and with as many classes as there are places. Repeated, or under another
-    /// shape, they still are.
+    /// Labels used as indices must be declared as labels, and with as many classes as there are places. Repeated, in part, or under
+    /// another shape, they still are.
     fn check_labels(&self, operation: &'static str, logits: Id, labels: Id) -> Result<()> {
         self.check(labels)?;
         let mut source = labels;
-        while let (Op::Expand(_) | Op::Reshape(_), [from]) =
+        while let (Op::Expand(_) | Op::Reshape(_) | Op::Slice(_), [from]) =
             (&self.node(source).op, &self.node(source).inputs[..])
         {
             source = *from;

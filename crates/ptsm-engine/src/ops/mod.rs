@@ -27,6 +27,7 @@ mod norm;
 mod pool;
 mod reduce;
 mod softmax;
+mod stride;
 mod unary;
 mod variance;
 
@@ -210,7 +211,7 @@ operations! {
     Transpose: layout::Transpose,
     /// A part of an axis.
     Slice: layout::Slice,
-    /// A part put back among zeros; the gradient of a slice.
+    /// A part among zeros; the gradient of a slice.
     Unslice: layout::Unslice,
     /// Two values one after the other along an axis.
     Concat: layout::Concat,

@@ -12,12 +12,14 @@ use super::{Backward, Call, Operation, Pooling, UnaryKind, operands};
 use crate::cpu::{Isa, scratch};
 use crate::cuda::{Emit, number};
 use crate::error::Result;
-use crate::graph::Id;
+use crate::graph::{Graph, Id, Init};
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::random::{Draw, cuda_drop, drop_row};
 use crate::real::Real;
 
+/// Rows that a thread takes at a time, at most.
+const PIECE: usize = 64;
 /// On a GPU, from so many values on, a warp takes each row.
 const ROWS: usize = 1 << 14;
 /// Rows longer than this do not fit the memory that eight warps share there.
@@ -26,8 +28,8 @@ const LONGEST: usize = 1400;
 /// Mean and biased variance of each channel: `[B, C, T] -> [2, C]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// Trials in the batch, which the check below speaks of; `T` may hold them (see `lower`).
-    pub(crate) batch: usize,
+    /// Trials in the batch, which the check below speaks of; `T` may hold them (see `lower`). None where each row is by itself.
+    pub(crate) batch: Option<usize>,
 }
 
 /// `(running [2, C], moments [2, C]) -> [2, C]`: `(1 - m) * running + m * moments`, the variance made unbiased.
@@ -58,6 +60,33 @@ pub struct NormaliseSums(Normalise);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormaliseInput(Normalise);
 
+impl Graph {
+    /// Normalisation of each trial's each channel over time, with `scale` and `shift` for each channel.
+    ///
+    /// # Shapes
+    /// x `[B, C, T]` -> the same; T is at least 2
+    pub fn instance_norm(&mut self, x: Id, eps: f64) -> Result<Id> {
+        let (&[b, c, t], true) = (self.shape(x), eps > 0.0 && eps.is_finite()) else {
+            let message = format!("wants [B, C, T] and an eps above 0, got {:?} and {eps}", self.shape(x));
+            return Err(self.misfit("instance_norm", message));
+        };
+        if t < 2 {
+            return Err(self.misfit("instance_norm", format!("needs at least 2 places in time, got {t}")));
+        }
+        let rows = self.reshape(x, &[1, b * c, t])?;
+        let moments = self.apply(Moments { batch: None }, &[rows])?;
+        let mut operands = vec![rows, moments];
+        for (name, start) in [("scale", 1.0), ("shift", 0.0)] {
+            let each = self.parameter(name, &[c], Init::Constant(start))?;
+            let all = self.repeat(each, 0, b)?;
+            operands.push(self.reshape(all, &[b * c])?);
+        }
+        let alone = Normalise { eps, activation: None, drop: None, pool: None, batch: true };
+        let y = self.apply(alone, &operands)?;
+        self.reshape(y, &[b, c, t])
+    }
+}
+
 impl Operation for Moments {
     fn name(&self) -> &'static str {
         "batch_norm"
@@ -68,8 +97,8 @@ impl Operation for Moments {
         if x.len() != 3 {
             return Err(format!("wants [B, C, T], got {x:?}"));
         }
-        if self.batch < 2 {
-            return Err(format!("a training step needs a batch of at least 2, got {}", self.batch));
+        if let Some(batch @ ..2) = self.batch {
+            return Err(format!("a training step needs a batch of at least 2, got {batch}"));
         }
         Ok(vec![2, x[1]])
     }
@@ -298,9 +327,10 @@ impl Operation for Normalise {
         let length = call.shape[2];
         let affine = Affine::of(&call);
         let x = call.inputs[0];
-        call.cpu.pieces(call.out, c * length, x.len() * 8, |trial, out| {
-            for (channel, out) in out.chunks_exact_mut(length).enumerate() {
-                let index = trial * c + channel;
+        let rows = c.min(PIECE);
+        call.cpu.pieces(call.out, rows * length, x.len() * 8, |piece, out| {
+            for (i, out) in out.chunks_exact_mut(length).enumerate() {
+                let index = piece * rows + i;
                 let (row, x) = (Row::new(self, &affine, index), &x[index * t..][..t]);
                 match self.pool {
                     None => {
@@ -407,11 +437,13 @@ impl Operation for NormaliseInput {
         let affine = Affine::of(&call);
         let (x, grad, sums) = (call.inputs[0], call.inputs[4], call.inputs.get(5));
         let share = 1.0 / (b * t) as f64;
-        call.cpu.pieces(call.out, c * t, x.len() * 8, |trial, out| {
+        let rows = c.min(PIECE);
+        call.cpu.pieces(call.out, rows * t, x.len() * 8, |piece, out| {
             scratch(2 * t, |memory| {
                 let (z, y) = memory.split_at_mut(t);
-                for (channel, out) in out.chunks_exact_mut(t).enumerate() {
-                    let index = trial * c + channel;
+                for (i, out) in out.chunks_exact_mut(t).enumerate() {
+                    let index = piece * rows + i;
+                    let channel = index % c;
                     let x = &x[index * t..][..t];
                     let row = Row::new(&self.0, &affine, index);
                     row.back(x, &grad[index * length..][..length], z, y, out);

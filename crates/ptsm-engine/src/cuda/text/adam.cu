@@ -21,7 +21,7 @@ FUNCTION gradient_norm(At at, const float *partial, float *out, int n) {
 }
 
 struct Rule {
-    float clip, l2, first, second, less_first, less_second, eps;
+    float clip, l2, second, less_second, eps;
 };
 
 // A block for each chunk. Nothing moves where the gradient is not finite.
@@ -34,7 +34,7 @@ FUNCTION adam(const Replica &own, Rule rule, const int4 *chunks, const float *m,
     for (int i = threadIdx.x; i < chunk.w; i += blockDim.x) {
         float *v = p + chunk.y + i, *a = first + chunk.z + i, *b = second + chunk.z + i;
         float g = m[chunk.x + i] * factor + rule.l2 * *v;
-        *a = *a * rule.first + g * rule.less_first;
+        *a = *a * own.first + g * (1.0f - own.first);
         *b = *b * rule.second + g * g * rule.less_second;
         *v = *v * own.keep - own.rate * *a / (sqrtf(*b) * own.root + rule.eps);
     }

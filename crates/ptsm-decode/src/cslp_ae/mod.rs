@@ -1,0 +1,272 @@
+//! CSLP-AE: an autoencoder whose latents of the person and of the task can be exchanged between trials.
+//!
+//! Paper: Nørskov, Zahid and Mørup, NeurIPS 2023, arXiv:2311.07788; the authors' code is the reference.
+//!
+//! ```text
+//! encoder  [B,C,T] -> conv 1, block -> levels x (block, conv 4 stride 2) -> [B,c,L], L = T / 2^levels
+//!          -> levels x (places, self-attention, linear layers) -> block -> block to s [B,d,L], block to t [B,d,L]
+//! decoder  u = block(s and t), v = u + block(s) + block(t), u + block(v) -> self-attention
+//!          -> levels x (transposed conv 4 stride 2, block) -> block -> [B,C,T]
+//! block    conv 3, ReLU, IN; conv 1, ReLU, IN; IN; conv 1           with the input added wherever it fits
+//! ```
+//!
+//! Trials come in pairs of one person and in pairs of one task. In the first the latents of the person are exchanged before decoding, in
+//! the second those of the task, and what comes out must be what went in; a contrast draws the exchanged latents of a pair together and
+//! those of different people (tasks) apart. There is no plain reconstruction.
+//!
+//! It is no classifier. Strangers are decoded by what was learnt from the task latents of the training people: see [`Readout`].
+//!
+//! Differs: widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings).
+//! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
+//! multiple of 2^levels get zeros at their end, which no loss sees. The scale of the contrast is at most 100. A linear head
+//! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared.
+//!
+//! Parameters at C=30, T=256 with the authors' widths, without heads: 10 355 360 (held by a test).
+
+mod autoencoder;
+mod blocks;
+pub mod losses;
+mod readout;
+
+use ptsm_engine::{Graph, Id, Init, Objective};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::network::{DEVIATION, MEAN, Network, Pairs, TrialShape, linear, positive};
+use autoencoder::Latents;
+use losses::{FIRST_SCALE, contrasts, distance};
+
+pub(crate) use readout::read_out;
+
+/// Configuration of CSLP-AE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CslpAe {
+    /// Channels inside; the authors have 256.
+    pub width: usize,
+    /// Channels of each latent; the authors have 64.
+    pub latent: usize,
+    /// How often the length is halved, and layers of attention on both sides.
+    pub levels: usize,
+    /// Trials of a step that are paired by person, and as many by task.
+    pub pair_trials: usize,
+    /// Whether latents are exchanged within pairs; otherwise every trial is reconstructed from its own.
+    pub permute: bool,
+    /// Whether latents are contrasted.
+    pub contrast: bool,
+    /// What decides about strangers.
+    pub readout: Readout,
+}
+
+impl Default for CslpAe {
+    fn default() -> CslpAe {
+        CslpAe {
+            width: 64,
+            latent: 16,
+            levels: 4,
+            pair_trials: 256,
+            permute: true,
+            contrast: true,
+            readout: Readout::Logistic,
+        }
+    }
+}
+
+/// What turns the task latents of a stranger into classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Readout {
+    /// Logistic regression on the standardised latents of the training people, fitted when all else is learnt (L2 penalty, C = 1).
+    Logistic,
+    /// A linear head that learns together with everything else, as does one that tells the training people apart.
+    Joint,
+}
+
+/// More halvings than any trial has samples for.
+const MOST_LEVELS: usize = 32;
+const MOST_WIDTH: usize = 1 << 14;
+
+impl CslpAe {
+    /// How a step's trials are paired, by person and by task.
+    pub fn pairs(&self, subjects: usize, classes: usize) -> [Pairs; 2] {
+        [subjects, classes].map(|values| Pairs::new(values, self.pair_trials))
+    }
+
+    /// Trials in a training step.
+    pub fn batch(&self, subjects: usize, classes: usize) -> usize {
+        self.pairs(subjects, classes).map(|pairs| 2 * pairs.count()).iter().sum()
+    }
+
+    fn joint(&self) -> bool {
+        self.readout == Readout::Joint
+    }
+
+    fn check(&self, shape: TrialShape) -> Result<()> {
+        for (name, n, most) in [
+            ("width", self.width, MOST_WIDTH),
+            ("latent", self.latent, MOST_WIDTH),
+            ("levels", self.levels, MOST_LEVELS),
+            ("pair_trials", self.pair_trials, 1 << 16),
+        ] {
+            positive(name, n)?;
+            if n > most {
+                return Err(Error::Configuration(format!("`{name}` must be at most {most}, got {n}")));
+            }
+        }
+        // Instance norm has nothing to say about a single place.
+        let least = (1usize << self.levels) + 1;
+        if shape.time < least {
+            return Err(Error::Configuration(format!(
+                "CSLP-AE with {} levels needs trials of at least {least} samples, got {}; use fewer `levels`",
+                self.levels, shape.time
+            )));
+        }
+        Ok(())
+    }
+
+    /// The network for a batch size. One of [`batch`](Self::batch) trials of known subjects is a training step's; every other reads latents
+    /// and heads, and renders latents that are given to it.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.check(shape)?;
+        let mut g = Graph::new();
+        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let task = g.labels("task", &[batch], shape.classes)?;
+        let [mean, deviation] = [(MEAN, 0.0), (DEVIATION, 1.0)]
+            .map(|(name, start)| g.statistic(name, &[shape.channels, shape.time], Init::Constant(start)));
+        let (mean, deviation) = (mean?, deviation?);
+        let centred = g.sub(x, mean)?;
+        let x = g.div(centred, deviation)?;
+        let length = shape.time.next_multiple_of(1 << self.levels);
+        let padded = g.pad(x, 2, 0, length - shape.time)?;
+        let own = self.encode(&mut g, padded)?;
+        let logits = g.scoped("task_head", |g| -> Result<Id> {
+            let features = g.flatten(own.task)?;
+            linear(g, "linear", features, shape.classes)
+        })?;
+        let loss = g.scoped("loss", |g| g.cross_entropy(logits, task, 0.0))?;
+        let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
+        let head = |name: &str| name.starts_with("task_head.");
+        let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
+        let mut network = Network { values, objectives, ..Network::new(Graph::new(), logits, loss) };
+        let training = shape.subjects > 0 && batch == self.batch(shape.subjects, shape.classes);
+        let decoded = if training {
+            self.exchanged(&mut g, own, shape)?
+        } else {
+            let given = |g: &mut Graph, name: &str| {
+                let shape = g.shape(own.task).to_vec();
+                g.input(name, &shape)
+            };
+            Latents { subject: given(&mut g, "subject_latents")?, task: given(&mut g, "task_latents")? }
+        };
+        let y = self.decode(&mut g, decoded, shape.channels)?;
+        let y = if length > shape.time { g.slice(y, 2, 0, shape.time)? } else { y };
+        if shape.subjects > 0 {
+            self.teach(&mut g, &mut network, shape, training.then_some(Step { x, y, own, task }))?;
+        }
+        if !training {
+            let rendered = g.mul(y, deviation)?;
+            network.values.push(("rendered", g.add(rendered, mean)?));
+        }
+        network.graph = g;
+        Ok(network)
+    }
+
+    /// The latents with the partners' in place of the trial's own: of the person among pairs of one person, of the task among pairs
+    /// of one task.
+    fn exchanged(&self, g: &mut Graph, own: Latents, shape: TrialShape) -> Result<Latents> {
+        if !self.permute {
+            return Ok(own);
+        }
+        let [by_person, by_task] = self.pairs(shape.subjects, shape.classes).map(Pairs::count);
+        let mut swapped = |x: Id, from: usize, pairs: usize, before: bool| -> Result<Id> {
+            let first = g.slice(x, 0, from, pairs)?;
+            let second = g.slice(x, 0, from + pairs, pairs)?;
+            let turned = g.concat(second, first, 0)?;
+            let all = 2 * (by_person + by_task);
+            Ok(if before {
+                let rest = g.slice(x, 0, 2 * pairs, all - 2 * pairs)?;
+                g.concat(turned, rest, 0)?
+            } else {
+                let rest = g.slice(x, 0, 0, from)?;
+                g.concat(rest, turned, 0)?
+            })
+        };
+        Ok(Latents {
+            subject: swapped(own.subject, 0, by_person, true)?,
+            task: swapped(own.task, 2 * by_person, by_task, false)?,
+        })
+    }
+
+    /// What only a network with known subjects has: scales of the contrasts and, where it is joint, a head for the person; and the losses where
+    /// it is a training step's.
+    fn teach(
+        &self,
+        g: &mut Graph,
+        network: &mut Network,
+        shape: TrialShape,
+        step: Option<Step>,
+    ) -> Result<()> {
+        let scale = |g: &mut Graph, name: &str| g.parameter(name, &[], Init::Constant(FIRST_SCALE.ln()));
+        let scales = [scale(g, "contrast.subject")?, scale(g, "contrast.task")?];
+        let who = match self.joint() {
+            true => {
+                let latents = network.values[0].1;
+                let who = g.scoped("subject_head", |g| -> Result<Id> {
+                    let features = g.flatten(latents)?;
+                    linear(g, "linear", features, shape.subjects)
+                })?;
+                Some(who)
+            }
+            false => None,
+        };
+        let Some(Step { x, y, own, task }) = step else { return Ok(()) };
+        let subject = g.labels("subject", &[g.shape(x)[0]], shape.subjects)?;
+        let [by_person, by_task] = self.pairs(shape.subjects, shape.classes);
+        let mut from = 0;
+        let mut losses: Vec<(&'static str, Id)> = vec![];
+        for (pairs, latents, labels, scale, names) in [
+            (by_person, own.subject, subject, scales[0], ["subject_permutation", "subject_contrast"]),
+            (by_task, own.task, task, scales[1], ["task_permutation", "task_contrast"]),
+        ] {
+            let n = pairs.count();
+            let wanted = g.slice(x, 0, from, 2 * n)?;
+            let given = g.slice(y, 0, from, 2 * n)?;
+            losses.push((names[0], distance(g, given, wanted)?));
+            if self.contrast {
+                let mut side = |from: usize| -> Result<Id> {
+                    let part = g.slice(latents, 0, from, n)?;
+                    let features = g.shape(part)[1..].iter().product();
+                    Ok(g.reshape(part, &[pairs.groups, pairs.values, features])?)
+                };
+                let (first, second) = (side(from)?, side(from + n)?);
+                // A group is in the order of its values, so that a trial's label is its place.
+                let places = g.slice(labels, 0, from, n)?;
+                let [a, b] = contrasts(g, first, second, places, scale)?;
+                let both = g.add(a, b)?;
+                losses.push((names[1], g.scale(both, 0.5)?));
+            }
+            from += 2 * n;
+        }
+        if let Some(who) = who {
+            losses.push(("subject", g.cross_entropy(who, subject, 0.0)?));
+        }
+        let mut own = losses[0].1;
+        for (_, loss) in &losses[1..] {
+            own = g.add(own, *loss)?;
+        }
+        network.total = g.add(own, network.total)?;
+        let moved = Objective::new(g, own, |name| !name.starts_with("task_head."));
+        network.objectives.push(moved);
+        network.losses.extend(losses);
+        Ok(())
+    }
+}
+
+/// What the losses of a training step compare.
+struct Step {
+    /// The standardised trials and what was decoded in their place.
+    x: Id,
+    y: Id,
+    own: Latents,
+    task: Id,
+}

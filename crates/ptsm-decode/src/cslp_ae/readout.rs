@@ -1,0 +1,46 @@
+//! Logistic regression on the task latents, laid into the network's head.
+
+use nalgebra::DMatrix;
+use ptsm_engine::Parameters;
+
+use crate::classic::{Logistic, Regularised};
+use crate::error::Result;
+
+const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: false, tolerance: 1e-5 };
+
+/// Learns classes from latents `[n, F]` and makes the network's linear head say the same.
+pub(crate) fn read_out(
+    parameters: &mut Parameters<f32>,
+    latents: &[f32],
+    labels: &[u32],
+    classes: usize,
+) -> Result<()> {
+    let features = latents.len() / labels.len().max(1);
+    let mut x = DMatrix::from_row_iterator(labels.len(), features, latents.iter().map(|v| f64::from(*v)));
+    let n = labels.len() as f64;
+    let mut standard = vec![];
+    for mut column in x.column_iter_mut() {
+        let mean = column.sum() / n;
+        column.add_scalar_mut(-mean);
+        let deviation = (column.norm_squared() / n).sqrt();
+        let deviation = if deviation > 0.0 { deviation } else { 1.0 };
+        column /= deviation;
+        standard.push((mean, deviation));
+    }
+    let found = Logistic::fit(&x, labels, classes, HOW)?;
+    // Standardised and weighed is weighed otherwise and shifted. Of two classes the first has no weights.
+    let first = classes - found.weights.nrows();
+    let mut weights = vec![0.0f32; classes * features];
+    let mut biases = vec![0.0f32; classes];
+    for (row, of_class) in found.weights.row_iter().enumerate() {
+        let mut bias = found.biases[row];
+        for (j, (weight, (mean, deviation))) in of_class.iter().zip(&standard).enumerate() {
+            weights[(first + row) * features + j] = (weight / deviation) as f32;
+            bias -= weight * mean / deviation;
+        }
+        biases[first + row] = bias as f32;
+    }
+    parameters.set(0, "task_head.linear.weight", &weights)?;
+    parameters.set(0, "task_head.linear.bias", &biases)?;
+    Ok(())
+}
