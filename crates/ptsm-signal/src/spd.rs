@@ -64,6 +64,13 @@ pub fn distance(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<f64> {
     Ok(log(&congruence(&inverse_sqrt(a)?, b))?.norm())
 }
 
+/// The matrix that lies at a share of the shortest way from one matrix to another: at 0 the first, at 1 the second.
+pub fn geodesic(from: &DMatrix<f64>, to: &DMatrix<f64>, share: f64) -> Result<DMatrix<f64>> {
+    same_size(from, to)?;
+    let between = congruence(&inverse_sqrt(from)?, to);
+    Ok(congruence(&sqrt(from)?, &apply(&between, Need::FullRank, |e| e.powf(share))?))
+}
+
 /// The arithmetic mean.
 pub fn mean_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
     let (first, rest) = matrices.split_first().ok_or_else(|| Error::data("mean", "there is no matrix"))?;
@@ -273,6 +280,21 @@ mod tests {
         close(congruence(&inverse_sqrt(&a).unwrap(), &a).as_slice(), two(1.0, 0.0, 1.0).as_slice(), 1e-14);
         close(power(&a, 0.5).unwrap().as_slice(), root.as_slice(), 1e-14);
         close(power(&power(&a, -3.0).unwrap(), -1.0 / 3.0).unwrap().as_slice(), a.as_slice(), 1e-13);
+    }
+
+    #[test]
+    fn the_shortest_way_is_divided_by_its_share() {
+        let (a, b) = (two(2.0, 0.5, 1.0), two(1.0, -0.3, 3.0));
+        let whole = distance(&a, &b).unwrap();
+        for share in [0.0, 0.25, 0.5, 1.0] {
+            let at = geodesic(&a, &b, share).unwrap();
+            close(
+                &[distance(&a, &at).unwrap(), distance(&at, &b).unwrap()],
+                &[share * whole, (1.0 - share) * whole],
+                1e-7,
+            );
+        }
+        assert!(geodesic(&a, &DMatrix::identity(3, 3), 0.5).is_err());
     }
 
     #[test]
