@@ -216,7 +216,7 @@ pub(crate) struct SettingsArgs {
     /// How many seeds (1 without it); they train at once
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
-    /// Move each person's trials to a common frame; looks at all their trials, without labels
+    /// Move each person's trials to a common frame; looks at all their trials, or at those so far (`-stream`), without labels
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
     /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
@@ -233,6 +233,8 @@ pub(crate) enum Align {
     None,
     Euclidean,
     Riemannian,
+    EuclideanStream,
+    RiemannianStream,
 }
 
 impl From<Align> for Alignment {
@@ -241,6 +243,8 @@ impl From<Align> for Alignment {
             Align::None => Alignment::None,
             Align::Euclidean => Alignment::Euclidean,
             Align::Riemannian => Alignment::Riemannian,
+            Align::EuclideanStream => Alignment::EuclideanStream,
+            Align::RiemannianStream => Alignment::RiemannianStream,
         }
     }
 }
