@@ -37,6 +37,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod acon;
 pub mod augment;
 pub mod classic;
 pub mod csp_lda;
@@ -68,5 +69,5 @@ pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Model, Network, Ramp, TrialShape};
+pub use network::{Batches, Model, Network, Part, Ramp, TrialShape};
 pub use training::{Course, Select, Training};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
+    acon::Acon, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
     shallowconvnet::ShallowConvNet,
 };
 
@@ -34,6 +34,17 @@ pub enum Batches {
     /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
     /// first half alone.
     WithTarget,
+    /// The same with a third of the training subjects in place of those people.
+    WithPretended,
+}
+
+/// A part of the trials that a network learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Those with labels.
+    Labelled,
+    /// Those of the target.
+    Target,
 }
 
 /// A decoder's network for one batch size.
@@ -56,6 +67,8 @@ pub struct Network {
     pub critics: Vec<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
+    /// Statistics `[2, C]` by name that are the mean and the variance of each channel in a part of the trials, from the beginning on.
+    pub measured: Vec<(&'static str, Part)>,
 }
 
 impl Network {
@@ -77,6 +90,7 @@ impl Network {
             objectives: vec![],
             critics: vec![],
             ramps: vec![],
+            measured: vec![],
         }
     }
 
@@ -143,6 +157,8 @@ pub enum Model {
     /// DANN on PTSM's encoder.
     #[serde(rename = "ptsm-dann")]
     PtsmDann(Dann<Ptsm>),
+    /// ACON.
+    Acon(Acon),
 }
 
 impl Model {
@@ -167,6 +183,7 @@ impl Model {
             Model::EegConformer(c) => c.build(shape, batch),
             Model::Dann(c) => c.build(shape, batch),
             Model::PtsmDann(c) => c.build(shape, batch),
+            Model::Acon(c) => c.build(shape, batch),
         }
     }
 
@@ -175,6 +192,7 @@ impl Model {
         match self {
             Model::Dann(c) => c.batches(),
             Model::PtsmDann(c) => c.batches(),
+            Model::Acon(c) => c.batches(),
             _ => Batches::People,
         }
     }

@@ -9,6 +9,7 @@ pub(crate) enum Purpose {
     Batches = 1,
     Augmentation = 2,
     Target = 3,
+    Pretence = 4,
 }
 
 /// A stream that depends on these numbers and on nothing else, so that a run continued draws what an undisturbed one would.
