@@ -52,6 +52,10 @@ impl Deep {
         };
         deep.training.check()?;
         deep.augment.check()?;
+        if deep.training.keep_subjects && matches!(deep.model, Model::Acon(_)) {
+            let message = "`training.keep_subjects`: nothing in ACON tells the training subjects apart";
+            return Err(Error::Configuration(message.into()));
+        }
         Ok(deep)
     }
 }

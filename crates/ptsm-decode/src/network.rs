@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    cslp_ae::CslpAe, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
-    ptsm::Ptsm, shallowconvnet::ShallowConvNet,
+    acon::Acon, cslp_ae::CslpAe, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer,
+    eegnet::EegNet, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
 
 /// The trials a decoder is built for.
@@ -38,6 +38,8 @@ pub enum Batches {
     /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
     /// first half alone.
     WithTarget,
+    /// The same with a third of the training subjects in place of those people.
+    WithPretended,
     /// Pairs of one person, then pairs of one class: so many trials of each kind. See [`Pairs`].
     Pairs {
         /// Trials of each kind.
@@ -67,6 +69,15 @@ impl Pairs {
     }
 }
 
+/// A part of the trials that a network learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Those with labels.
+    Labelled,
+    /// Those of the target.
+    Target,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -87,6 +98,8 @@ pub struct Network {
     pub critics: Vec<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
+    /// Statistics `[2, C]` by name that are the mean and the variance of each channel in a part of the trials, from the beginning on.
+    pub measured: Vec<(&'static str, Part)>,
 }
 
 impl Network {
@@ -108,6 +121,7 @@ impl Network {
             objectives: vec![],
             critics: vec![],
             ramps: vec![],
+            measured: vec![],
         }
     }
 
@@ -176,6 +190,8 @@ pub enum Model {
     PtsmDann(Dann<Ptsm>),
     /// CSLP-AE.
     CslpAe(CslpAe),
+    /// ACON.
+    Acon(Acon),
 }
 
 impl Model {
@@ -201,6 +217,7 @@ impl Model {
             Model::Dann(c) => c.build(shape, batch),
             Model::PtsmDann(c) => c.build(shape, batch),
             Model::CslpAe(c) => c.build(shape, batch),
+            Model::Acon(c) => c.build(shape, batch),
         }
     }
 
@@ -210,6 +227,7 @@ impl Model {
             Model::Dann(c) => c.batches(),
             Model::PtsmDann(c) => c.batches(),
             Model::CslpAe(c) => Batches::Pairs { trials: c.pair_trials },
+            Model::Acon(c) => c.batches(),
             _ => Batches::People,
         }
     }

@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     Target = 3,
     Start = 4,
     Pairs = 5,
+    Pretence = 6,
 }
 
 /// A stream that depends on these numbers and on nothing else, so that a run continued draws what an undisturbed one would.

@@ -13,6 +13,7 @@ mod library;
 mod scorer;
 mod standard;
 mod steps;
+mod target;
 
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::{Batches, TrialShape};
+use crate::network::{Batches, Part, TrialShape};
 use batches::Draws;
 pub(crate) use checkpoint::Standing;
 use crew::Crew;
@@ -222,7 +223,7 @@ struct Task<'a> {
 
 impl<'a> Task<'a> {
     fn new(deep: &Deep, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
-        let (train, validation) = (job.lesson.train(), job.lesson.validation());
+        let validation = job.lesson.validation();
         let training = &deep.training;
         if validation.is_empty() && training.select != Select::Last {
             return Err(Error::trials(
@@ -231,10 +232,7 @@ impl<'a> Task<'a> {
             ));
         }
         let kind = deep.model.batches();
-        let target = match kind {
-            Batches::People | Batches::Pairs { .. } => vec![],
-            Batches::WithTarget => target(job)?,
-        };
+        let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
                 "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0"
@@ -242,7 +240,7 @@ impl<'a> Task<'a> {
             ));
         }
         let together = (training.batch_subjects, training.batch_trials);
-        let draws = Draws::new(kind, train, target.len(), together);
+        let draws = Draws::new(kind, &train, target.len(), together);
         if draws.labelled() < 4 {
             return Err(Error::trials(
                 format!("a batch of {} trials is too small", draws.labelled()),
@@ -251,7 +249,6 @@ impl<'a> Task<'a> {
         }
         let subjects = train.subjects();
         let order: Vec<_> = subjects.iter().copied().collect();
-        let info = train.set().info();
         let shape = shape(train.layout(), order.len());
         let mut identity = serde_json::json!({
             "model": deep.model,
@@ -263,17 +260,19 @@ impl<'a> Task<'a> {
             "validation": (validation.len(), validation.subjects()),
             "data": run.identity,
         });
+        let info = train.set().info().iter();
+        let people = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
         if !target.is_empty() {
-            identity["target"] = serde_json::json!((target.len(), fingerprint(&target)));
+            identity["target"] = serde_json::json!((target.len(), target::fingerprint(&target)));
         }
         Ok(Task {
             job,
-            train: train.clone(),
+            train,
             target,
             shape,
             draws,
             epochs: training.epochs,
-            people: info.iter().map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect(),
+            people,
             identity: identity.to_string(),
         })
     }
@@ -286,25 +285,14 @@ impl<'a> Task<'a> {
     fn steps(&self) -> usize {
         self.epochs * self.draws.steps()
     }
-}
 
-/// The unlabelled trials that a job must have.
-fn target<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
-    let Some(target) = job.lesson.target().filter(|target| !target.is_empty()) else {
-        return Err(Error::trials(
-            "this decoder learns from the unlabelled trials of the people it will decode, and got none",
-            "name these people as the target, or take a decoder that needs nothing of them",
-        ));
-    };
-    job.lesson.train().layout().expect(target.layout())?;
-    Ok(target.signals().collect())
-}
-
-/// A number that differs where trials do: FNV-1a over the first samples of each.
-fn fingerprint(trials: &[&[f32]]) -> u64 {
-    let samples = trials.iter().flat_map(|trial| trial.iter().take(16));
-    samples
-        .fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3))
+    /// Mean and variance of each channel in a part of the trials.
+    fn moments(&self, part: Part) -> Vec<f32> {
+        match part {
+            Part::Labelled => target::moments(&self.train.signals().collect::<Vec<_>>(), self.shape.channels),
+            Part::Target => target::moments(&self.target, self.shape.channels),
+        }
+    }
 }
 
 /// How far all jobs have come.
