@@ -6,6 +6,7 @@ use ptsm_engine::Device;
 use ptsm_signal::{Layout, TargetAccess};
 use serde_json::Value;
 
+use crate::acon::{Acon, Target};
 use crate::augment::Augment;
 use crate::augment::mirror::Mirror;
 use crate::classic::decoder::{Classic, FittedClassic};
@@ -209,6 +210,24 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Subject) },
+    },
+    Method {
+        name: "acon",
+        about: "a temporal and a frequency branch that teach each other, against a critic that tells the target from the rest",
+        paper: "Liu et al., NeurIPS 2024",
+        doi: "",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: Kind::Deep { network: "acon", defaults: |layout| acon(layout, Target::Given) },
+    },
+    Method {
+        name: "acon-pseudo",
+        about: "the same where a third of the training subjects plays the target; not a form of its authors",
+        paper: "Liu et al., NeurIPS 2024",
+        doi: "",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "acon", defaults: |layout| acon(layout, Target::Pretended) },
     },
     Method {
         name: "tsmnet",
@@ -493,6 +512,15 @@ fn cslp_ae(layout: &Layout) -> Deep {
         ..Training::default()
     };
     Deep { training, ..plain(Model::CslpAe(config)) }
+}
+
+/// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
+fn acon(layout: &Layout, target: Target) -> Deep {
+    let rated = layout.rate_hz >= LEAST_RATE_HZ;
+    let config = if rated { Acon::at_rate(layout.rate_hz) } else { Acon::default() };
+    let period = config.period.min(layout.samples).max(2);
+    let training = Training { epochs: 50, batch_subjects: 8, batch_trials: 4, ..adversarial() };
+    Deep { training, ..plain(Model::Acon(Acon { target, period, ..config })) }
 }
 
 #[cfg(test)]

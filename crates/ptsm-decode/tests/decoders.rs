@@ -89,6 +89,9 @@ fn changes(method: &Method, epochs: usize) -> Value {
     if method.name == "cslp-ae" {
         changes["network"] = json!({ "width": 8, "latent": 4, "levels": 3, "pair_trials": 32 });
     }
+    if method.name.starts_with("acon") {
+        changes["network"] = json!({ "width": 8, "features": 16, "period": 32, "rank": 8, "critic": 16 });
+    }
     if method.name == "eegconformer" {
         changes["network"] =
             json!({ "filters": 16, "width": 16, "heads": 4, "depth": 1, "head": [32, 16], "dropout": 0.25 });
