@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench engine|gpu|io`, `cargo xtask golden`, `cargo xtask masks`,
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench decoders|engine|gpu|io`, `cargo xtask golden`, `cargo xtask masks`,
 //! `cargo xtask results`, `cargo xtask fuzz`, `cargo xtask draw`.
 //!
 //! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
@@ -61,6 +61,9 @@ enum Command {
     /// One side of a benchmark, driven by JSON lines on standard input.
     #[command(hide = true)]
     Worker,
+    /// Our side of the comparison of decoders.
+    #[command(hide = true)]
+    Decoding,
     /// Our side of the comparison of readers.
     #[command(hide = true)]
     Reading,
@@ -82,6 +85,7 @@ impl Command {
             Command::Gpu(options) => worker::gpu::run(&options),
             Command::Loso(options) => worker::loso::run(&options),
             Command::Worker => worker::run(),
+            Command::Decoding => worker::decoding::run(),
             Command::Reading => worker::reading::run(),
             Command::Peak => peak::run(),
         }

@@ -1,7 +1,7 @@
 //! `cargo xtask results`: decoders on real recordings, written to `docs/results.md`.
 //!
 //! Every row is a `ptsm benchmark` that a user can type; the page says how. Folders under `target/results` are continued, so that a
-//! second run only collects.
+//! second run only collects; they may have been made on another machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use ptsm_decode::registry::METHODS;
 use serde_json::Value;
 
 use crate::shell::{cargo, relative, root, stream, target, unpacked};
@@ -21,10 +22,15 @@ pub(crate) struct Options {
     /// Seeds of every fit.
     #[arg(long, default_value_t = 3)]
     seeds: usize,
+    /// Every decoder there is, compared with `ptsm`, instead of two of them under several conditions.
+    #[arg(long)]
+    decoders: bool,
 }
 
 /// One run of `ptsm benchmark`.
 struct Row {
+    /// What its folder's name begins with.
+    group: &'static str,
     /// The columns that tell it from the others.
     cells: Vec<&'static str>,
     /// What is typed, `DATA` being the folder of recordings.
@@ -38,7 +44,57 @@ struct Section {
     metrics: &'static [(&'static str, &'static str)],
     /// Classes are as frequent as each other, so that accuracy can be held against guessing.
     balanced: bool,
+    /// The metric by which models are compared with the first one.
+    compared: Option<&'static str>,
     rows: Vec<Row>,
+}
+
+/// Where tables stand in the page: those of conditions, and that of all decoders.
+const MARKS: [[&str; 2]; 2] = [
+    ["<!-- tables -->", "<!-- end of tables -->"],
+    ["<!-- every decoder -->", "<!-- end of every decoder -->"],
+];
+
+const ACCURACY: &[(&str, &str)] = &[("accuracy", "accuracy %"), ("auc", "AUC %")];
+const TARGETS: &[(&str, &str)] = &[("auc", "AUC %"), ("balanced_accuracy", "balanced accuracy %")];
+
+/// All decoders on both sets of recordings.
+fn decoders(seeds: usize) -> Vec<Section> {
+    let names: Vec<&str> = METHODS.iter().map(|m| m.name).collect();
+    let names = names.join(",");
+    let imagery = [("none", "no", "0.0"), ("euclidean", "yes", "0.5")].map(|(align, mirror, share)| Row {
+        group: "decoders-",
+        cells: vec![align, mirror],
+        arguments: format!(
+            "--data physionet-mi --root DATA --with pipeline=broadband --align {align} --set augment.mirror={share} --models {names} --protocol kfold:5 --seeds {seeds}"
+        ),
+    });
+    let speller = Row {
+        group: "decoders-",
+        cells: vec!["none"],
+        arguments: format!(
+            "--data files:p300-8ch.toml --root DATA/p300-8ch --align none --models {names} --protocol loso --seeds {seeds}"
+        ),
+    };
+    let of = |title, metrics, balanced, compared, columns, rows| Section {
+        title,
+        columns,
+        metrics,
+        balanced,
+        compared: Some(compared),
+        rows,
+    };
+    vec![
+        of(
+            "Every decoder, PhysioNet motor imagery",
+            ACCURACY,
+            true,
+            "accuracy",
+            &["alignment", "mirror"],
+            imagery.into(),
+        ),
+        of("Every decoder, P300 speller", TARGETS, false, "auc", &["alignment"], vec![speller]),
+    ]
 }
 
 fn sections(seeds: usize) -> Vec<Section> {
@@ -47,6 +103,7 @@ fn sections(seeds: usize) -> Vec<Section> {
         for align in ["none", "euclidean"] {
             for (mirror, share) in [("no", "0.0"), ("yes", "0.5")] {
                 physionet.push(Row {
+                    group: "",
                     cells: vec![input, align, mirror],
                     arguments: format!(
                         "--data physionet-mi --root DATA --with pipeline={input} --align {align} --set augment.mirror={share} --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
@@ -57,32 +114,34 @@ fn sections(seeds: usize) -> Vec<Section> {
     }
     // The motor pipeline narrows channels, band and reference at once; this tells the channels from the rest.
     physionet.push(Row {
+        group: "",
         cells: vec!["motor broadband", "none", "no"],
         arguments: format!(
             "--data physionet-mi --root DATA --with pipeline=motor --set pipeline.reference=as_recorded --set pipeline.band.low_hz=0.5 --set pipeline.band.high_hz=45.0 --align none --set augment.mirror=0.0 --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
         ),
     });
     let p300 = ["none", "euclidean"].map(|align| Row {
+        group: "",
         cells: vec![align],
         arguments: format!(
             "--data files:p300-8ch.toml --root DATA/p300-8ch --align {align} --models ptsm,eegnet --protocol loso --seeds {seeds}"
         ),
     });
-    let accuracy: &[(&str, &str)] = &[("accuracy", "accuracy %"), ("auc", "AUC %")];
-    let targets: &[(&str, &str)] = &[("auc", "AUC %"), ("balanced_accuracy", "balanced accuracy %")];
     vec![
         Section {
             title: "PhysioNet motor imagery: left against right fist",
             columns: &["input", "alignment", "mirror"],
-            metrics: accuracy,
+            metrics: ACCURACY,
             balanced: true,
+            compared: None,
             rows: physionet,
         },
         Section {
             title: "P300 speller, eight channels: target against other flashes",
             columns: &["alignment"],
-            metrics: targets,
+            metrics: TARGETS,
             balanced: false,
+            compared: None,
             rows: p300.into(),
         },
     ]
@@ -105,7 +164,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     let mut page = String::new();
-    for section in sections(options.seeds) {
+    let sections = if options.decoders { decoders(options.seeds) } else { sections(options.seeds) };
+    for section in sections {
         let results: Vec<(&Row, Value)> = section
             .rows
             .iter()
@@ -119,12 +179,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let numbers =
             section.metrics.iter().flat_map(|(_, name)| [*name, "SD people", "SD seeds", "95 % interval"]);
         let above = section.balanced.then_some("people above chance");
-        let heads: Vec<&str> =
-            heads.into_iter().chain(numbers).chain(above).chain(["seen of the person"]).collect();
+        let against = section.compared.map(|_| ["against `ptsm`", "95 % interval", "p, Holm"]);
+        let heads: Vec<&str> = heads
+            .into_iter()
+            .chain(numbers)
+            .chain(above)
+            .chain(against.into_iter().flatten())
+            .chain(["seen of the person"])
+            .collect();
         page += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
         for (row, json) in &results {
             for summary in json["summary"].as_array().context("a result without a summary")? {
-                page += &line(row, summary, section.metrics, section.balanced)?;
+                page += &line(row, summary, &section, json)?;
             }
         }
         page += "\n```\n";
@@ -133,7 +199,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         page += "```\n";
     }
-    write(&page)
+    write(&page, MARKS[usize::from(options.decoders)])
 }
 
 /// The folder of a run: what tells it from the others.
@@ -148,7 +214,7 @@ fn folder_name(row: &Row, seeds: usize) -> String {
             other => other.replace(' ', "-"),
         })
         .collect();
-    format!("{data}-{}-seeds-{seeds}", cells.join("-"))
+    format!("{}{data}-{}-seeds-{seeds}", row.group, cells.join("-"))
 }
 
 /// Runs a row, or continues it, and gives what `--json` tells.
@@ -189,11 +255,11 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
     Ok(format!("`{name}`, {people} people, {trials} trials, {seeds} seeds. {guessing}"))
 }
 
-fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)], balanced: bool) -> Result<String> {
+fn line(row: &Row, summary: &Value, section: &Section, json: &Value) -> Result<String> {
     let percent = |value: &Value| value.as_f64().map_or("-".into(), |x| format!("{:.1}", 100.0 * x));
     let mut cells: Vec<String> = row.cells.iter().map(|cell| cell.to_string()).collect();
     cells.push(summary["model"].as_str().unwrap_or("?").to_string());
-    for (name, _) in metrics {
+    for (name, _) in section.metrics {
         let all = summary["metrics"].as_array().context("a summary without metrics")?;
         let spread =
             all.iter().find(|m| m["metric"] == *name).with_context(|| format!("no metric `{name}`"))?;
@@ -202,11 +268,31 @@ fn line(row: &Row, summary: &Value, metrics: &[(&str, &str)], balanced: bool) ->
         cells.push(format!("{} to {}", percent(&interval["low"]), percent(&interval["high"])));
     }
     let people = summary["subjects"].as_array().map_or(0, Vec::len);
-    if balanced {
+    if section.balanced {
         cells.push(format!("{} of {people}", summary["chance"]["above"]));
+    }
+    if let Some(metric) = section.compared {
+        let all = json["comparisons"].as_array().context("a result without comparisons")?;
+        let own = all.iter().find(|c| c["metric"] == metric && c["model"] == summary["model"]);
+        cells.extend(own.map_or(["-".into(), "-".into(), "-".into()], against));
     }
     cells.push(seen(&summary["target_access"]));
     Ok(format!("| {} |\n", cells.join(" | ")))
+}
+
+/// Difference, interval and chance of a comparison.
+fn against(comparison: &Value) -> [String; 3] {
+    let points = |value: &Value| value.as_f64().map_or("-".into(), |x| format!("{:+.1}", 100.0 * x));
+    let interval = &comparison["interval"];
+    let p = match comparison["p_holm"].as_f64() {
+        Some(p) if p < 0.001 => "< 0.001".into(),
+        p => p.map_or("-".into(), |p| format!("{p:.3}")),
+    };
+    [
+        points(&comparison["difference"]),
+        format!("{} to {}", points(&interval["low"]), points(&interval["high"])),
+        p,
+    ]
 }
 
 /// What was seen of the scored person, in words.
@@ -219,14 +305,13 @@ fn seen(access: &Value) -> String {
 }
 
 /// Puts the tables between the page's marks; what stands around them is written by hand.
-fn write(tables: &str) -> Result<()> {
+fn write(tables: &str, marks: [&str; 2]) -> Result<()> {
     let path = root().join("docs/results.md");
     let text = fs::read_to_string(&path).context("docs/results.md cannot be read")?;
-    const MARKS: [&str; 2] = ["<!-- tables -->", "<!-- end of tables -->"];
-    let (Some((head, rest)), true) = (text.split_once(MARKS[0]), text.contains(MARKS[1])) else {
-        bail!("docs/results.md has no `{}` and `{}`", MARKS[0], MARKS[1]);
+    let (Some((head, rest)), true) = (text.split_once(marks[0]), text.contains(marks[1])) else {
+        bail!("docs/results.md has no `{}` and `{}`", marks[0], marks[1]);
     };
-    let tail = rest.split_once(MARKS[1]).map_or("", |(_, tail)| tail);
-    fs::write(&path, format!("{head}{}\n{tables}\n{}{tail}", MARKS[0], MARKS[1]))
+    let tail = rest.split_once(marks[1]).map_or("", |(_, tail)| tail);
+    fs::write(&path, format!("{head}{}\n{tables}\n{}{tail}", marks[0], marks[1]))
         .context("docs/results.md cannot be written")
 }

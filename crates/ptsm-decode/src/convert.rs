@@ -9,11 +9,7 @@ use crate::error::{Error, Result};
 use crate::training::INFERENCE_BATCH;
 
 /// The task of each trial with the person of the others, whose latents are averaged.
-pub(crate) fn convert(
-    fitted: &FittedNetwork,
-    trials: &Subset<'_>,
-    person: &Subset<'_>,
-) -> Result<Vec<f32>> {
+pub(crate) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
     let network = fitted.build(INFERENCE_BATCH)?;
     let Some(rendered) = network.value("rendered") else {
         return Err(Error::Configuration("this decoder cannot convert trials; `cslp-ae` can".into()));
@@ -42,7 +38,8 @@ pub(crate) fn convert(
         let wanted = tasks.len() / one;
         let mut padded = tasks.to_vec();
         padded.resize(INFERENCE_BATCH * one, 0.0);
-        let feeds = [("subject_latents", Feed::Each(&subject[..])), ("task_latents", Feed::Each(&padded[..]))];
+        let feeds =
+            [("subject_latents", Feed::Each(&subject[..])), ("task_latents", Feed::Each(&padded[..]))];
         program.run(&fitted.parameters, &feeds)?;
         let values = program.output(&fitted.parameters, 0, 0);
         all.extend_from_slice(&values[..values.len() / INFERENCE_BATCH * wanted]);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ptsm_engine::Device;
-use ptsm_signal::{Layout, Subset, Unlabelled};
+use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
 use crate::few_shot::{Adaptation, Adapted};
@@ -14,6 +14,11 @@ pub trait Decoder: Send + Sync {
     /// Learns from people, once per job. Each answer is handed over when it is ready, in any order, with the number of its job. How many
     /// jobs are done at once is the decoder's own affair: networks train as many as the device has room for.
     fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()>;
+
+    /// Whether it learns from unlabelled trials of the people it will decode: its lessons then have a target.
+    fn learns_from_target(&self) -> bool {
+        false
+    }
 }
 
 /// Takes what a job has led to. An error ends the other jobs.
@@ -51,6 +56,13 @@ pub trait Fitted: Send + Sync {
     /// Class probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
+    /// What it becomes once it has seen trials of people without labels, each session of a person by itself; none for one that does not look.
+    /// Whoever hands out data calls `introduced`, which calls this where the method may look.
+    fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
+        let _ = people;
+        Ok(None)
+    }
+
     /// Numbers it has learnt.
     fn parameters(&self) -> usize;
 
@@ -78,6 +90,19 @@ pub trait Fitted: Send + Sync {
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         let _ = (trials, names);
         Ok(None)
+    }
+}
+
+impl dyn Fitted + '_ {
+    /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
+    /// look. Of a part, each session gives its first trials.
+    pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
+        match access {
+            TargetAccess::Unlabelled { fraction } => {
+                self.meet(&people.first_of_sessions(fraction).unlabelled())
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -120,7 +145,7 @@ impl<'a> Lesson<'a> {
         Ok(Lesson { train, validation, target: None })
     }
 
-    /// The same with the unlabelled trials of the person to be decoded.
+    /// The same with the unlabelled trials of the people to be decoded.
     pub fn with_target(self, target: Unlabelled<'a>) -> Lesson<'a> {
         Lesson { target: Some(target), ..self }
     }
@@ -135,7 +160,7 @@ impl<'a> Lesson<'a> {
         &self.validation
     }
 
-    /// The person's trials without labels, where the decoder asked for them.
+    /// Their trials without labels, where the decoder learns from them.
     pub fn target(&self) -> Option<&Unlabelled<'a>> {
         self.target.as_ref()
     }

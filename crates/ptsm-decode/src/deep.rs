@@ -13,7 +13,7 @@ use crate::cslp_ae::{self, CslpAe, Readout};
 use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
-use crate::network::{Model, TrialShape};
+use crate::network::{Batches, Model, TrialShape};
 use crate::settings::{from_value, to_value};
 use crate::training::{INFERENCE_BATCH, Training, padded, signals, softmax, train};
 
@@ -52,6 +52,10 @@ impl Deep {
         };
         deep.training.check()?;
         deep.augment.check()?;
+        if deep.training.keep_subjects && matches!(deep.model, Model::Acon(_)) {
+            let message = "`training.keep_subjects`: nothing in ACON tells the training subjects apart";
+            return Err(Error::Configuration(message.into()));
+        }
         Ok(deep)
     }
 }
@@ -87,6 +91,10 @@ impl Decoder for Deep {
             };
             done(job, fit)
         })
+    }
+
+    fn learns_from_target(&self) -> bool {
+        self.model.batches() == Batches::WithTarget
     }
 }
 

@@ -18,7 +18,7 @@ use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Network, TrialShape, positive, probability};
+use crate::network::{Encoder, Network, TrialShape, Trunk, positive, probability};
 
 /// Configuration of EEGNet; the default is EEGNet-8,2 at 128 Hz, trained across subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +69,14 @@ const MOMENTUM: f64 = 0.01;
 impl EegNet {
     /// The network for a batch size.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let mut g = Graph::new();
+        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let labels = g.labels("task", &[batch], shape.classes)?;
+        let trunk = self.trunk(&mut g, x, shape)?;
+        Network::classifier(g, trunk.logits, labels, self.label_smoothing)
+    }
+
+    fn check(&self, shape: TrialShape) -> Result<()> {
         probability("dropout", self.dropout)?;
         probability("label_smoothing", self.label_smoothing)?;
         for (name, n) in [
@@ -87,11 +95,21 @@ impl EegNet {
                 self.pools[0], self.pools[1], shape.time
             )));
         }
+        Ok(())
+    }
+
+    fn pooled(&self, g: &mut Graph, h: Id, size: usize) -> Result<Id> {
+        let h = g.elu(h)?;
+        let h = g.pool(h, Pooling::Average { size, stride: size })?;
+        Ok(g.dropout(h, self.dropout)?)
+    }
+}
+
+impl Encoder for EegNet {
+    fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk> {
+        self.check(shape)?;
         let (f1, maps, f2) = (self.filters, self.filters.saturating_mul(self.depth), self.pointwise);
         let c = shape.channels;
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, c, shape.time])?;
-        let labels = g.labels("task", &[batch], shape.classes)?;
         let h = g.scoped("temporal", |g| -> Result<Id> {
             // Glorot counts a kernel's taps on both sides, here (1, k) of 1 and F1 maps.
             let w = g.parameter(
@@ -109,7 +127,7 @@ impl EegNet {
             Ok(g.spatial_conv(h, w, f1)?)
         })?;
         let h = g.scoped("spatial_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
-        let h = self.pooled(&mut g, h, self.pools[0])?;
+        let h = self.pooled(g, h, self.pools[0])?;
         let h = g.scoped("depthwise", |g| -> Result<Id> {
             let k = self.separable_kernel;
             let w = g.parameter("weight", &[maps, k], Init::glorot(k, k))?;
@@ -122,21 +140,15 @@ impl EegNet {
             Ok(g.conv1d(h, w, None, 1, Padding::Valid)?)
         })?;
         let h = g.scoped("separable_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
-        let h = self.pooled(&mut g, h, self.pools[1])?;
+        let h = self.pooled(g, h, self.pools[1])?;
+        let features = g.scoped("classifier", |g| g.flatten(h))?;
         let logits = g.scoped("classifier", |g| -> Result<Id> {
-            let h = g.flatten(h)?;
-            let n = g.shape(h)[1];
+            let n = g.shape(features)[1];
             let w = parameter(g, &[shape.classes, n], Init::glorot(n, shape.classes), self.classifier_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
-            Ok(g.linear(h, w, Some(b))?)
+            Ok(g.linear(features, w, Some(b))?)
         })?;
-        Network::classifier(g, logits, labels, self.label_smoothing)
-    }
-
-    fn pooled(&self, g: &mut Graph, h: Id, size: usize) -> Result<Id> {
-        let h = g.elu(h)?;
-        let h = g.pool(h, Pooling::Average { size, stride: size })?;
-        Ok(g.dropout(h, self.dropout)?)
+        Ok(Trunk { features, logits, smoothing: self.label_smoothing, others: vec![], values: vec![] })
     }
 }
 

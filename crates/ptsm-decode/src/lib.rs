@@ -37,11 +37,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod acon;
 pub mod augment;
 pub mod classic;
 mod convert;
 pub mod cslp_ae;
 pub mod csp_lda;
+pub mod dann;
 mod decoder;
 mod deep;
 pub mod deepconvnet;
@@ -63,11 +65,12 @@ pub mod shallowconvnet;
 pub mod slda_erp;
 mod training;
 pub mod ts_lr;
+pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Model, Network, Pairs, Ramp, TrialShape};
-pub use training::{Pace, Select, Training};
+pub use network::{Batches, Model, Network, Pairs, Part, Ramp, TrialShape};
+pub use training::{Course, Select, Training};

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::{
-    cslp_ae::CslpAe, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet, ptsm::Ptsm,
-    shallowconvnet::ShallowConvNet,
+    acon::Acon, cslp_ae::CslpAe, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer,
+    eegnet::EegNet, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
 
 /// The trials a decoder is built for.
@@ -38,6 +38,8 @@ pub enum Batches {
     /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
     /// first half alone.
     WithTarget,
+    /// The same with a third of the training subjects in place of those people.
+    WithPretended,
     /// Pairs of one person, then pairs of one class: so many trials of each kind. See [`Pairs`].
     Pairs {
         /// Trials of each kind.
@@ -67,6 +69,15 @@ impl Pairs {
     }
 }
 
+/// A part of the trials that a network learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Those with labels.
+    Labelled,
+    /// Those of the target.
+    Target,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -87,6 +98,8 @@ pub struct Network {
     pub critics: Vec<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
+    /// Statistics `[2, C]` by name that are the mean and the variance of each channel in a part of the trials, from the beginning on.
+    pub measured: Vec<(&'static str, Part)>,
 }
 
 impl Network {
@@ -108,6 +121,7 @@ impl Network {
             objectives: vec![],
             critics: vec![],
             ramps: vec![],
+            measured: vec![],
         }
     }
 
@@ -134,6 +148,26 @@ impl Network {
     }
 }
 
+/// A classifier seen from inside.
+pub struct Trunk {
+    /// What the classes are told by, `[B, F]`.
+    pub features: Id,
+    /// Task logits `[B, K]`.
+    pub logits: Id,
+    /// Label smoothing it was asked for.
+    pub smoothing: f64,
+    /// Losses besides that of the classes, with their weights.
+    pub others: Vec<(&'static str, f64, Id)>,
+    /// Other values worth reading, by name.
+    pub values: Vec<(&'static str, Id)>,
+}
+
+/// A network that others build on.
+pub trait Encoder {
+    /// Appends it to a graph, without anything that knows the training subjects.
+    fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk>;
+}
+
 /// A decoder by its configuration. This is what a model file carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "config", rename_all = "lowercase")]
@@ -149,8 +183,15 @@ pub enum Model {
     ShallowConvNet(ShallowConvNet),
     /// EEGConformer.
     EegConformer(EegConformer),
+    /// DANN on EEGNet.
+    Dann(Dann<EegNet>),
+    /// DANN on PTSM's encoder.
+    #[serde(rename = "ptsm-dann")]
+    PtsmDann(Dann<Ptsm>),
     /// CSLP-AE.
     CslpAe(CslpAe),
+    /// ACON.
+    Acon(Acon),
 }
 
 impl Model {
@@ -173,14 +214,20 @@ impl Model {
             Model::DeepConvNet(c) => c.build(shape, batch),
             Model::ShallowConvNet(c) => c.build(shape, batch),
             Model::EegConformer(c) => c.build(shape, batch),
+            Model::Dann(c) => c.build(shape, batch),
+            Model::PtsmDann(c) => c.build(shape, batch),
             Model::CslpAe(c) => c.build(shape, batch),
+            Model::Acon(c) => c.build(shape, batch),
         }
     }
 
     /// Which trials it wants to see together.
     pub(crate) fn batches(&self) -> Batches {
         match self {
+            Model::Dann(c) => c.batches(),
+            Model::PtsmDann(c) => c.batches(),
             Model::CslpAe(c) => Batches::Pairs { trials: c.pair_trials },
+            Model::Acon(c) => c.batches(),
             _ => Batches::People,
         }
     }
@@ -197,6 +244,19 @@ pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
 /// `name` must not be 0.
 pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
     if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
+}
+
+/// The parts with a weight, weighted and added up; none if there is none.
+pub(crate) fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
+    let mut total = None;
+    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
+        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
+        total = Some(match total {
+            None => part,
+            Some(sum) => g.add(sum, part)?,
+        });
+    }
+    Ok(total)
 }
 
 /// A linear layer over the last axis with parameters of its own, started as PyTorch does.

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::losses::{self, Mask};
-use crate::network::{Network, TrialShape, linear, positive, probability};
+use crate::network::{Encoder, Network, TrialShape, Trunk, linear, positive, probability, weighted};
 
 /// Where the encoder pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,6 +225,16 @@ impl Default for Ptsm {
     }
 }
 
+/// The part of the network that decodes.
+struct Decodes {
+    /// Personal and common ones.
+    masks: [Option<Mask>; 2],
+    shared: Id,
+    features: Id,
+    logits: Id,
+    values: Vec<(&'static str, Id)>,
+}
+
 /// The part of the network that knows the training subjects.
 #[derive(Clone, Copy)]
 struct SubjectPart {
@@ -307,14 +317,32 @@ impl Ptsm {
         // Without training subjects it is the network as released: what could tell them apart is not there.
         let subjects = (shape.subjects > 0).then_some(shape.subjects);
         let subject = subjects.map(|n| g.labels("subject", &[batch], n)).transpose()?;
+        let Decodes { masks, shared, features, logits, mut values } =
+            self.decodes(&mut g, x, shape, subject)?;
+        let subject = match (subject, subjects) {
+            (Some(labels), Some(n)) => {
+                let features = g.scoped("subject", |g| self.features(g, shared))?;
+                let logits = g.scoped("subject_head", |g| self.head(g, features, n))?;
+                values.extend([("subject_features", features), ("subject_logits", logits)]);
+                Some(SubjectPart { labels, features, logits })
+            }
+            _ => None,
+        };
+        // Its losses are made below.
+        let mut network = Network { values, ..Network::new(g, logits, logits) };
+        self.losses(&mut network, masks, task, (features, subject))?;
+        Ok(network)
+    }
 
+    /// Masks, encoder, shared layers, task features and head.
+    fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<Decodes> {
         let kinds: &[&str] = match self.masks {
             Masks::Both => &["personal", "common"],
             Masks::Personal => &["personal"],
             Masks::Common => &["common"],
             Masks::None => &[],
         };
-        let over_time = self.temporal_logits(&mut g, x, kinds)?;
+        let over_time = self.temporal_logits(g, x, kinds)?;
         let mut masks = vec![];
         for (&kind, time) in kinds.iter().zip(over_time) {
             let table =
@@ -342,15 +370,6 @@ impl Ptsm {
         let task_features = g.scoped("task", |g| self.features(g, shared))?;
         let task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
         let mut values = vec![("masked", masked), ("task_features", task_features)];
-        let subject = match (subject, subjects) {
-            (Some(labels), Some(n)) => {
-                let features = g.scoped("subject", |g| self.features(g, shared))?;
-                let logits = g.scoped("subject_head", |g| self.head(g, features, n))?;
-                values.extend([("subject_features", features), ("subject_logits", logits)]);
-                Some(SubjectPart { labels, features, logits })
-            }
-            _ => None,
-        };
         for (names, mask) in [
             (["mask.personal.space", "mask.personal.time"], personal),
             (["mask.common.space", "mask.common.time"], common),
@@ -358,10 +377,8 @@ impl Ptsm {
         ] {
             values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
         }
-        // Its losses are made below.
-        let mut network = Network { values, ..Network::new(g, task_logits, task_logits) };
-        self.losses(&mut network, [personal, common], task, (task_features, subject))?;
-        Ok(network)
+        let masks = [personal, common];
+        Ok(Decodes { masks, shared, features: task_features, logits: task_logits, values })
     }
 
     /// Logits of the temporal masks, `[B, T]` per kind, from a two-layer convolution each. No batch norm, so that few-shot tuning is
@@ -491,6 +508,25 @@ impl Ptsm {
         linear(g, "1", y, classes)
     }
 
+    /// The losses of the masks with their weights.
+    fn mask_losses(&self, g: &mut Graph, masks: [Option<Mask>; 2]) -> Result<Vec<(&'static str, f64, Id)>> {
+        let w = &self.weights;
+        let mut all = vec![];
+        if let [Some(personal), Some(common)] = masks {
+            let l = g.scoped("loss.mask", |g| losses::similarity(g, personal, common))?;
+            all.push(("sim", w.mask * w.similarity, l));
+        }
+        let masks: Vec<Mask> = masks.into_iter().flatten().collect();
+        if !masks.is_empty() {
+            let (sparse, size) = g.scoped("loss.mask", |g| -> Result<(Id, Id)> {
+                let sparse = sum_over(g, &masks, |g, m| losses::mask_sparsity(g, m, self.literal))?;
+                Ok((sparse, sum_over(g, &masks, |g, m| losses::mask_size(g, m, self.rho))?))
+            })?;
+            all.extend([("sparse", w.mask * w.mask_sparsity, sparse), ("size", w.mask * w.mask_size, size)]);
+        }
+        Ok(all)
+    }
+
     /// The ten losses, those with weight 0 too (nobody computes what nobody reads), and what they move.
     fn losses(
         &self,
@@ -509,19 +545,9 @@ impl Ptsm {
         let mut named = vec![("task", task_loss)];
         named.extend(subject_loss.map(|l| ("subject", l)));
         let mut rest: Vec<(f64, Id)> = vec![];
-        if let [Some(personal), Some(common)] = masks {
-            let l = g.scoped("loss.mask", |g| losses::similarity(g, personal, common))?;
-            named.push(("sim", l));
-            rest.push((w.mask * w.similarity, l));
-        }
-        let masks: Vec<Mask> = masks.into_iter().flatten().collect();
-        if !masks.is_empty() {
-            let (sparse, size) = g.scoped("loss.mask", |g| -> Result<(Id, Id)> {
-                let sparse = sum_over(g, &masks, |g, m| losses::mask_sparsity(g, m, self.literal))?;
-                Ok((sparse, sum_over(g, &masks, |g, m| losses::mask_size(g, m, self.rho))?))
-            })?;
-            named.extend([("sparse", sparse), ("size", size)]);
-            rest.extend([(w.mask * w.mask_sparsity, sparse), (w.mask * w.mask_size, size)]);
+        for (name, weight, l) in self.mask_losses(g, masks)? {
+            named.push((name, l));
+            rest.push((weight, l));
         }
         // Covariances and contrasts need company; a network that only decodes may have a batch of 1.
         if let Some(SubjectPart { labels, features: s, .. }) = subject
@@ -577,6 +603,17 @@ impl Ptsm {
     }
 }
 
+impl Encoder for Ptsm {
+    /// With the losses of its masks; those of the subject branch go with it.
+    fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk> {
+        self.check()?;
+        let Decodes { masks, features, logits, values, .. } =
+            self.decodes(g, x, TrialShape { subjects: 0, ..shape }, None)?;
+        let others = self.mask_losses(g, masks)?;
+        Ok(Trunk { features, logits, smoothing: self.label_smoothing, others, values })
+    }
+}
+
 /// The step of few-shot tuning: the task's loss moves the personal mask generators; statistics are frozen, dropout is off.
 pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
     let Some(loss) = network.value("task") else {
@@ -591,19 +628,6 @@ pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
         ));
     }
     Ok(StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], adam })
-}
-
-/// The parts with a weight, weighted and added up; none if there is none.
-fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
-    let mut total = None;
-    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
-        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
-        total = Some(match total {
-            None => part,
-            Some(sum) => g.add(sum, part)?,
-        });
-    }
-    Ok(total)
 }
 
 fn sum_over(

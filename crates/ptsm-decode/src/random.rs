@@ -9,7 +9,9 @@ pub(crate) enum Purpose {
     Batches = 1,
     Augmentation = 2,
     Target = 3,
-    Pairs = 4,
+    Start = 4,
+    Pairs = 5,
+    Pretence = 6,
 }
 
 /// A stream that depends on these numbers and on nothing else, so that a run continued draws what an undisturbed one would.

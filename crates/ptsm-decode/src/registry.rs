@@ -11,6 +11,7 @@ use crate::augment::mirror::Mirror;
 use crate::classic::decoder::{Classic, FittedClassic};
 use crate::cslp_ae::CslpAe;
 use crate::csp_lda::CspLda;
+use crate::dann::{Dann, Domains};
 use crate::decoder::{Decoder, Fitted};
 use crate::deep::{Deep, FittedNetwork};
 use crate::deepconvnet::DeepConvNet;
@@ -26,8 +27,9 @@ use crate::sblest::Sblest;
 use crate::settings::{from_value, merge, nearest, to_value};
 use crate::shallowconvnet::ShallowConvNet;
 use crate::slda_erp::SldaErp;
-use crate::training::{Pace, Select, Training};
+use crate::training::{Course, Select, Training};
 use crate::ts_lr::TsLr;
+use crate::tsmnet::{FittedTsmNet, Normalised, TsmNet, Untrained};
 use crate::xdawn_ts::XdawnTs;
 
 /// A decoder by name.
@@ -51,8 +53,8 @@ pub struct Method {
 enum Kind {
     /// A network of this name, with its settings for a layout.
     Deep { network: &'static str, defaults: fn(&Layout) -> Deep },
-    /// A classic method: its settings for a layout, and what is made of settings.
-    Classic {
+    /// A method with a fit of its own: its settings for a layout, and what is made of settings.
+    Own {
         defaults: fn(&Layout) -> Result<Value>,
         build: fn(Value) -> Result<Box<dyn Decoder>>,
         load: fn(&Path, &Card, &Device) -> Result<Box<dyn Fitted>>,
@@ -66,7 +68,7 @@ fn checked<C: Classic>(settings: Value) -> Result<C> {
 }
 
 const fn classic<C: Classic>() -> Kind {
-    Kind::Classic {
+    Kind::Own {
         defaults: |layout| to_value(&C::defaults(layout)),
         build: |settings| Ok(Box::new(checked::<C>(settings)?)),
         load: |path, card, device| {
@@ -74,6 +76,28 @@ const fn classic<C: Classic>() -> Kind {
             Ok(Box::new(FittedClassic::load(path, settings, &card.layout, device)?))
         },
     }
+}
+
+fn tsmnet(settings: Value) -> Result<TsmNet> {
+    let settings = from_value::<TsmNet>(settings)?;
+    settings.check()?;
+    Ok(settings)
+}
+
+/// TSMNet, normalised in one of two ways.
+macro_rules! tsmnet {
+    ($normalised:expr) => {
+        Kind::Own {
+            defaults: |layout| to_value(&TsmNet::defaults(layout)),
+            build: |settings| {
+                Ok(Box::new(Untrained { settings: tsmnet(settings)?, normalised: $normalised }))
+            },
+            load: |path, card, device| {
+                let settings = tsmnet(card.settings.clone())?;
+                Ok(Box::new(FittedTsmNet::load(path, settings, $normalised, &card.layout, device)?))
+            },
+        }
+    };
 }
 
 /// Every decoder, in the order users see them.
@@ -149,6 +173,60 @@ pub const METHODS: &[Method] = &[
         target_access: TargetAccess::Nothing,
         adapts: false,
         kind: Kind::Deep { network: "eegconformer", defaults: eegconformer },
+    },
+    Method {
+        name: "dann",
+        about: "EEGNet whose features must not tell the training subjects from the people to be decoded",
+        paper: "Ganin et al. 2016",
+        doi: "",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: Kind::Deep { network: "dann", defaults: |layout| dann(layout, Domains::Uda) },
+    },
+    Method {
+        name: "dann-subject",
+        about: "EEGNet whose features must not tell the training subjects from each other",
+        paper: "Ganin et al. 2016; Özdenizci et al. 2020",
+        doi: "10.1109/ACCESS.2020.2971600",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "dann", defaults: |layout| dann(layout, Domains::Subject) },
+    },
+    Method {
+        name: "ptsm-dann",
+        about: "the same as `dann` on PTSM's masks and encoder, without its subject branch",
+        paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Uda) },
+    },
+    Method {
+        name: "ptsm-dann-subject",
+        about: "the same as `dann-subject` on PTSM's masks and encoder, without its subject branch",
+        paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+        doi: "",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: Kind::Deep { network: "ptsm-dann", defaults: |layout| ptsm_dann(layout, Domains::Subject) },
+    },
+    Method {
+        name: "tsmnet",
+        about: "covariances of convolved trials, normalised by each session's own unlabelled trials on their curved space",
+        paper: "Kobler et al. 2022",
+        doi: "10.48550/arXiv.2206.01323",
+        target_access: TargetAccess::WHOLE,
+        adapts: false,
+        kind: tsmnet!(Normalised::ByDomain),
+    },
+    Method {
+        name: "tsmnet-spdmbn",
+        about: "the same with one normalisation for everybody, found from the training trials",
+        paper: "Kobler et al. 2022",
+        doi: "10.48550/arXiv.2206.01323",
+        target_access: TargetAccess::Nothing,
+        adapts: false,
+        kind: tsmnet!(Normalised::Globally),
     },
     Method {
         name: "cslp-ae",
@@ -237,7 +315,7 @@ impl Method {
     pub fn defaults(&self, layout: &Layout) -> Result<Value> {
         match &self.kind {
             Kind::Deep { defaults, .. } => defaults(layout).settings(),
-            Kind::Classic { defaults, .. } => defaults(layout),
+            Kind::Own { defaults, .. } => defaults(layout),
         }
     }
 
@@ -253,10 +331,18 @@ impl Method {
 
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
-        match &self.kind {
-            Kind::Deep { network, .. } => Ok(Box::new(Deep::from_settings(network, settings)?)),
-            Kind::Classic { build, .. } => build(settings),
+        let decoder: Box<dyn Decoder> = match &self.kind {
+            Kind::Deep { network, .. } => Box::new(Deep::from_settings(network, settings)?),
+            Kind::Own { build, .. } => build(settings)?,
+        };
+        // Its scores stand beside what the name promises.
+        if decoder.learns_from_target() && self.target_access == TargetAccess::Nothing {
+            return Err(Error::Configuration(format!(
+                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them",
+                self.name
+            )));
         }
+        Ok(decoder)
     }
 
     /// A fitted decoder from its file.
@@ -272,7 +358,7 @@ impl Method {
                 let deep = Deep::from_settings(network, card.settings.clone())?;
                 Ok(Box::new(FittedNetwork::load(path, deep, &card.layout, subjects, device)?))
             }
-            Kind::Classic { load, .. } => load(path, card, device),
+            Kind::Own { load, .. } => load(path, card, device),
         }
     }
 }
@@ -303,6 +389,10 @@ fn ptsm_paper(layout: &Layout) -> Deep {
 const LEAST_RATE_HZ: f64 = 32.0;
 
 fn eegnet(layout: &Layout) -> Deep {
+    plain(Model::EegNet(eegnet_for(layout)))
+}
+
+fn eegnet_for(layout: &Layout) -> EegNet {
     let mut config = EegNet::default();
     // Half and an eighth of a second; the defaults are for 128 Hz.
     if layout.rate_hz >= LEAST_RATE_HZ {
@@ -311,7 +401,7 @@ fn eegnet(layout: &Layout) -> Deep {
         config.separable_kernel = (layout.rate_hz / 8.0).round() as usize;
         config.pools = [4 * times, 8 * times];
     }
-    plain(Model::EegNet(config))
+    config
 }
 
 /// DeepConvNet that fits: the form of Lawhern et al. for 128 Hz where the original does not.
@@ -378,6 +468,20 @@ fn eegconformer(layout: &Layout) -> Deep {
     Deep { training, ..plain(Model::EegConformer(config)) }
 }
 
+/// Adam at one rate and no limit of the gradient: the domain head is not to slow the encoder down.
+fn adversarial() -> Training {
+    Training { course: Course::Constant, clip: None, ..Training::default() }
+}
+
+fn dann(layout: &Layout, domains: Domains) -> Deep {
+    Deep { training: adversarial(), ..plain(Model::Dann(Dann::on(eegnet_for(layout), domains))) }
+}
+
+fn ptsm_dann(layout: &Layout, domains: Domains) -> Deep {
+    let encoder = Ptsm { pool: Pool::Each, ..Ptsm::default() };
+    Deep { training: adversarial(), model: Model::PtsmDann(Dann::on(encoder, domains)), ..ptsm(layout) }
+}
+
 fn cslp_ae(layout: &Layout) -> Deep {
     let mut config = CslpAe::default();
     // At least two places must be left.
@@ -388,7 +492,7 @@ fn cslp_ae(layout: &Layout) -> Deep {
         epochs: 60,
         patience: None,
         rate: 1e-4,
-        pace: Pace::OneCycle,
+        course: Course::OneCycle,
         weight_decay: 0.0,
         clip: None,
         ..Training::default()

@@ -89,8 +89,7 @@ fn filled(network: &Network) -> Parameters<f64> {
 
 fn run(network: &Network, outputs: &[Id], feeds: &[(&str, Feed<'_, f64>)]) -> Vec<Vec<f64>> {
     let parameters = filled(network);
-    let mut program =
-        Program::new(&network.graph, Mode::Infer, outputs, 1, &Cpu::new().unwrap()).unwrap();
+    let mut program = Program::new(&network.graph, Mode::Infer, outputs, 1, &Cpu::new().unwrap()).unwrap();
     program.run(&parameters, feeds).unwrap();
     (0..outputs.len()).map(|i| program.output(&parameters, 0, i).to_vec()).collect()
 }
@@ -151,8 +150,7 @@ fn losses(config: CslpAe, x: &[f64], parameters: impl Fn(&Network) -> Parameters
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
     let labels: Vec<u32> = (0..batch as u32).map(|i| i % 2).collect();
-    let feeds =
-        [("x", Feed::Each(x)), ("task", Feed::Labels(&labels)), ("subject", Feed::Labels(&labels))];
+    let feeds = [("x", Feed::Each(x)), ("task", Feed::Labels(&labels)), ("subject", Feed::Labels(&labels))];
     step.backward(&parameters, &feeds, &[true]).unwrap();
     let names = network.losses.iter().map(|(name, _)| name.to_string());
     let mut all: Vec<_> =
@@ -220,8 +218,7 @@ fn contrast(first: &[f64], second: &[f64], groups: usize) -> [f64; 2] {
     let parameters = Parameters::<f64>::new(&g, &[0]).unwrap();
     let places: Vec<u32> = (0..groups as u32 * 4).map(|i| i % 4).collect();
     let mut program = Program::new(&g, Mode::Infer, &both, 1, &Cpu::new().unwrap()).unwrap();
-    let feeds =
-        [("a", Feed::Each(first)), ("b", Feed::Each(second)), ("labels", Feed::Labels(&places))];
+    let feeds = [("a", Feed::Each(first)), ("b", Feed::Each(second)), ("labels", Feed::Labels(&places))];
     program.run(&parameters, &feeds).unwrap();
     [0, 1].map(|i| program.output(&parameters, 0, i)[0])
 }

@@ -6,9 +6,11 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, Error, Fit, Job, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_decode::{
+    Adaptation, EpochRecord, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
+};
 use ptsm_engine::Cpu;
-use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, Trial, Trials};
+use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -75,9 +77,11 @@ fn changes(method: &Method, epochs: usize) -> Value {
         return json!({});
     }
     let mut changes = json!({ "training": { "epochs": epochs, "rate": 3e-3 } });
-    if method.name.starts_with("ptsm") {
-        changes["network"] =
-            json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
+    let ptsm = json!({ "encoder": [8, 8, 16], "pooled": 4, "shared": [32, 16], "features": 8, "head": 8 });
+    if method.name.starts_with("ptsm-dann") {
+        changes["network"] = json!({ "encoder": ptsm });
+    } else if method.name.starts_with("ptsm") {
+        changes["network"] = ptsm;
     }
     if method.name.starts_with("deepconvnet") {
         changes["network"] = json!({ "maps": [8, 8, 16, 16] });
@@ -112,16 +116,27 @@ fn fit_with(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Fit>, Error> {
     let cpu = Cpu::new().unwrap();
-    let lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
+    let mut lesson = Lesson::new(trials.of(&train), trials.of(&set([8, 9])))?;
     let settings = method.settings(trials.layout(), changes)?;
+    let decoder = method.build(settings)?;
+    if decoder.learns_from_target() {
+        // The people who are decoded in these tests.
+        lesson = lesson.with_target(trials.all().only(|t| t.subject.0 >= 10).unlabelled());
+    }
     let run = Run { device: &(&cpu).into(), identity: "toy" };
     let path = |seed: &u64| checkpoint.map(|path| path.with_extension(seed.to_string()));
     let jobs = seeds.iter().map(|seed| Job { lesson: &lesson, seed: *seed, checkpoint: path(seed) });
-    method.build(settings)?.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
+    decoder.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
-fn accuracy(fit: &Fit, trials: &Subset<'_>) -> f64 {
-    let p = fit.fitted.probabilities(trials).unwrap();
+/// What a decoder makes of trials once it has seen of their people what its method may see.
+fn decoded(method: &Method, fitted: &dyn Fitted, trials: &Subset<'_>) -> Vec<f32> {
+    let met = fitted.introduced(trials, method.target_access).unwrap();
+    met.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
+}
+
+fn accuracy(method: &Method, fit: &Fit, trials: &Subset<'_>) -> f64 {
+    let p = decoded(method, &*fit.fitted, trials);
     let classes = trials.layout().classes.len();
     let likeliest = |p: &[f32]| (0..classes).max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap();
     let right = p.chunks(classes).zip(trials.labels()).filter(|(p, l)| likeliest(p) == *l as usize).count();
@@ -149,17 +164,20 @@ fn every_decoder_keeps_the_contract() {
         let fits = fit(method, &trials, set(1..=7), &[1, 2], 30);
         assert_eq!(fits.iter().map(|f| f.seed).collect::<Vec<_>>(), [1, 2]);
         for fit in &fits {
-            let score = accuracy(fit, &stranger);
+            let score = accuracy(method, fit, &stranger);
             assert!(score >= 0.95, "{} reaches {score}", method.name);
         }
-        let p = fits[0].fitted.probabilities(&stranger).unwrap();
+        let p = decoded(method, &*fits[0].fitted, &stranger);
         assert_eq!(p.len(), 2 * stranger.len());
         for p in p.chunks(2) {
             assert!(p.iter().all(|p| (0.0..=1.0).contains(p)) && (p[0] + p[1] - 1.0).abs() < 1e-5);
         }
-        // Each trial by itself: zero-shot means that the others do not matter.
+        // Each trial by itself: others do not matter but by what was seen of them before.
+        let met = fits[0].fitted.introduced(&stranger, method.target_access).unwrap();
+        assert_eq!(met.is_none(), method.target_access == TargetAccess::Nothing, "{}", method.name);
+        let ready = met.as_deref().unwrap_or(&*fits[0].fitted);
         for i in 0..stranger.len() {
-            let alone = fits[0].fitted.probabilities(&stranger.at(&[i])).unwrap();
+            let alone = ready.probabilities(&stranger.at(&[i])).unwrap();
             assert_eq!(alone, p[2 * i..2 * i + 2], "{}", method.name);
         }
         let path = folder.path().join(format!("{}.safetensors", method.name));
@@ -167,12 +185,13 @@ fn every_decoder_keeps_the_contract() {
         file::save(&path, &*fits[0].fitted, &card).unwrap();
         let (loaded, read) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
         assert_eq!(read, card);
-        assert_eq!(loaded.probabilities(&stranger).unwrap(), p);
+        assert_eq!(decoded(method, &*loaded, &stranger), p);
         assert_eq!(loaded.parameters(), fits[0].fitted.parameters());
         let again = folder.path().join("again.safetensors");
         file::save(&again, &*loaded, &card).unwrap();
         let same = std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap();
         assert!(same, "{} is written differently the second time", method.name);
+        assert!(tensors(&path).keys().all(|name| !name.contains("subject") && !name.contains("domain")));
 
         let other = people(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
@@ -199,7 +218,7 @@ fn classic_decoders_tell_four_classes_apart() {
     let folder = tempfile::tempdir().unwrap();
     for method in classic() {
         let fits = fit(method, &trials, set(1..=7), &[1], 0);
-        let score = accuracy(&fits[0], &stranger);
+        let score = accuracy(method, &fits[0], &stranger);
         assert!(score >= 0.9, "{} reaches {score}", method.name);
         let p = fits[0].fitted.probabilities(&stranger).unwrap();
         assert!(p.chunks(4).all(|p| (p.iter().sum::<f32>() - 1.0).abs() < 1e-5));
@@ -207,6 +226,54 @@ fn classic_decoders_tell_four_classes_apart() {
         file::save(&path, &*fits[0].fitted, &card(method, &trials, 0)).unwrap();
         let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
         assert_eq!(loaded.probabilities(&stranger).unwrap(), p, "{}", method.name);
+    }
+}
+
+/// What a method declares to see is what decides: labels never do, and the others of a person's trials only where it says so.
+#[test]
+fn a_method_sees_what_it_declares() {
+    let trials = people(11, 12, 0.3, 16);
+    let (two, stranger) = (trials.of(&set([10, 11])), trials.of(&set([10])));
+    // Everybody's labels are the other class's.
+    let swapped: Vec<u32> = trials.info().iter().map(|t| 1 - t.label).collect();
+    let swapped = trials.relabelled(&swapped).unwrap();
+    let noise = people(11, 12, 0.0, 17);
+    for method in METHODS {
+        let fits = fit(method, &trials, set(1..=7), &[1], 2);
+        let fitted = &*fits[0].fitted;
+        let p = decoded(method, fitted, &two);
+        assert_eq!(decoded(method, fitted, &swapped.of(&set([10, 11]))), p, "{}", method.name);
+        // One person is not changed by another.
+        assert_eq!(decoded(method, fitted, &stranger), p[..2 * stranger.len()], "{}", method.name);
+        let all = stranger.unlabelled();
+        let met = fitted.meet(&all).unwrap();
+        match method.target_access {
+            TargetAccess::Nothing => assert!(met.is_none(), "{}", method.name),
+            TargetAccess::Unlabelled { .. } => {
+                // Of others of their trials it makes something else, and of trials it has not seen nothing.
+                let met = met.unwrap();
+                assert_eq!(met.probabilities(&stranger).unwrap(), p[..2 * stranger.len()]);
+                let other = fitted.meet(&noise.of(&set([10])).unlabelled()).unwrap().unwrap();
+                assert_ne!(
+                    other.probabilities(&stranger).unwrap(),
+                    p[..2 * stranger.len()],
+                    "{}",
+                    method.name
+                );
+                let half = fitted.introduced(&stranger, TargetAccess::Unlabelled { fraction: 0.5 }).unwrap();
+                let first = stranger.in_time().at(&(0..6).collect::<Vec<_>>()).unlabelled();
+                let first = fitted.meet(&first).unwrap().unwrap();
+                let of = |fitted: &dyn Fitted| fitted.probabilities(&stranger).unwrap();
+                assert_eq!(of(&*half.unwrap()), of(&*first));
+                let unknown = met.probabilities(&trials.of(&set([11]))).unwrap_err();
+                assert!(unknown.to_string().contains("S11"), "{unknown}");
+                assert!(fitted.probabilities(&stranger).is_err() && unknown.hint().is_some());
+                assert!(fitted.introduced(&stranger, TargetAccess::Nothing).unwrap().is_none());
+                let one = fitted.meet(&stranger.at(&[0]).unlabelled()).err().unwrap();
+                assert!(one.to_string().contains("too few"), "{one}");
+            }
+            other => panic!("{} declares {other}, which nobody hands out", method.name),
+        }
     }
 }
 
@@ -226,7 +293,7 @@ fn rare_classes_are_decoded_too() {
     for method in classic() {
         let fits = fit(method, &uneven, set(1..=7), &[1], 0);
         for class in 0..2 {
-            let score = accuracy(&fits[0], &stranger.only(|t| t.label == class));
+            let score = accuracy(method, &fits[0], &stranger.only(|t| t.label == class));
             assert!(score >= 0.8, "{} reaches {score} of class {class}", method.name);
         }
     }
@@ -292,6 +359,12 @@ fn settings_that_cannot_work_are_refused() {
         ("sblest", json!({ "delays_samples": [128] }), "128"),
         ("sblest", json!({ "delays_samples": [0, 1], "folds": 1 }), "folds"),
         ("sblest", json!({ "steps": 0 }), "steps"),
+        ("tsmnet", json!({ "network": { "subspace": 41 } }), "between 1 and 40"),
+        ("tsmnet", json!({ "network": { "kernel": 256 } }), "128 samples"),
+        ("tsmnet", json!({ "network": { "least_eigenvalue": 0.0 } }), "least_eigenvalue"),
+        ("tsmnet", json!({ "training": { "batch_trials": 1 } }), "batch_trials"),
+        ("tsmnet", json!({ "training": { "momentum": { "constant": 1.5 } } }), "1.5"),
+        ("tsmnet-spdmbn", json!({ "training": { "rat": 1.0 } }), "training.rate"),
     ] {
         let message = refused(name, changes.clone());
         assert!(message.contains(said), "{name} {changes}: {message}");
@@ -330,11 +403,11 @@ fn a_delay_is_chosen_by_leaving_people_out() {
     let path = folder.path().join("model");
     let changes = json!({ "delays_samples": [0, 2, 5], "folds": 3 });
     let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
-    assert!(accuracy(&fits[0], &trials.of(&set([10]))) >= 0.95);
+    assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.95);
     let settings = method.settings(trials.layout(), &changes).unwrap();
     file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 0) }).unwrap();
     let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
-    let of = |fitted: &dyn ptsm_decode::Fitted| fitted.probabilities(&trials.all()).unwrap();
+    let of = |fitted: &dyn Fitted| fitted.probabilities(&trials.all()).unwrap();
     assert_eq!(of(&*loaded), of(&*fits[0].fitted));
 }
 
@@ -352,7 +425,7 @@ fn classic_decoders_stop_when_asked() {
 fn the_same_seed_gives_the_same_numbers() {
     let trials = people(10, 8, 0.4, 2);
     for method in METHODS {
-        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         let (first, again) =
             (fit(method, &trials, set(1..=7), &[5], 4), fit(method, &trials, set(1..=7), &[5], 4));
         assert_eq!(of(&first[0]), of(&again[0]), "{}", method.name);
@@ -375,10 +448,10 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
     let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
     let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
     let run = Run { device: &device, identity: "toy" };
-    for name in ["eegnet", "ptsm", "csp-lda"] {
+    for name in ["eegnet", "ptsm", "csp-lda", "tsmnet", "tsmnet-spdmbn"] {
         let method = find(name).unwrap();
         let mut changes = changes(method, 6);
-        if name != "csp-lda" {
+        if ["eegnet", "ptsm"].contains(&name) {
             // They leave their seats at different times.
             changes["training"]["patience"] = json!(2);
             changes["augment"] = json!({ "mirror": 0.5 });
@@ -403,7 +476,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
             let fit = fit.as_ref().unwrap();
             assert_eq!(fit.seed, job.seed);
             let alone = decoder.fit_seeds(job.lesson, &[job.seed], &run, &mut Unwatched).unwrap();
-            let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+            let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
             assert_eq!(of(fit), of(&alone[0]), "{name}");
             assert_eq!((&fit.history, fit.best_epoch), (&alone[0].history, alone[0].best_epoch));
         }
@@ -423,9 +496,143 @@ fn shuffled_labels_give_chance() {
     let strangers = shuffled.of(&set(10..=30));
     for method in METHODS {
         let fits = fit(method, &shuffled, set(1..=7), &[1], 15);
-        let score = accuracy(&fits[0], &strangers);
+        let score = accuracy(method, &fits[0], &strangers);
         // 420 trials: four standard errors.
         assert!((score - 0.5).abs() < 4.0 * 0.5 / 420f64.sqrt(), "{} reaches {score}", method.name);
+    }
+}
+
+/// Learns with a lesson, small.
+fn learnt(method: &Method, lesson: &Lesson<'_>, changes: &Value) -> Result<Fit, Error> {
+    let layout = lesson.train().layout();
+    let decoder = method.build(method.settings(layout, changes)?)?;
+    let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
+    Ok(decoder.fit_seeds(lesson, &[3], &run, &mut Unwatched)?.remove(0))
+}
+
+/// What is not shown cannot be learnt from: the labels of the people to be decoded are of no account, byte for byte.
+#[test]
+fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
+    let trials = people(11, 8, 0.4, 21);
+    let strangers = set([10, 11]);
+    // Somebody else's labels, in a set of their own too.
+    let labels =
+        trials.info().iter().map(|t| if strangers.contains(&t.subject) { 1 - t.label } else { t.label });
+    let turned = trials.relabelled(&labels.collect::<Vec<_>>()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for method in METHODS.iter().filter(|m| m.target_access == TargetAccess::WHOLE) {
+        let saved = |of: &Trials, name: &str| {
+            let lesson = Lesson::new(of.of(&set(1..=7)), of.of(&set([8, 9]))).unwrap();
+            let lesson = lesson.with_target(of.of(&strangers).unlabelled());
+            let fit = learnt(method, &lesson, &changes(method, 2)).unwrap();
+            let path = folder.path().join(name);
+            file::save(&path, &*fit.fitted, &card(method, of, 2)).unwrap();
+            std::fs::read(path).unwrap()
+        };
+        assert!(saved(&trials, "before") == saved(&turned, "after"), "{} reads labels", method.name);
+    }
+}
+
+#[test]
+fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
+    let trials = people(10, 8, 0.4, 22);
+    let without = || Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    let target = trials.of(&set([10])).unlabelled();
+    let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+    for method in METHODS.iter().filter(|method| !is_classic(method)) {
+        let changes = changes(method, 1);
+        let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
+        let alone = learnt(method, &without(), &changes);
+        let with = learnt(method, &without().with_target(target.clone()), &changes).unwrap();
+        if decoder.learns_from_target() {
+            let error = alone.err().unwrap();
+            assert!(error.to_string().contains("got none"), "{}: {error}", method.name);
+            assert!(error.hint().unwrap().contains("target"));
+        } else {
+            assert_eq!(of(&alone.unwrap()), of(&with), "{} looks at a target", method.name);
+        }
+    }
+    // Scores stand beside what the name says was seen.
+    let turned = json!({ "network": { "domains": "uda" } });
+    let refused = learnt(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
+    assert!(refused.contains("sees nothing"), "{refused}");
+    let multi = json!({ "network": { "domains": "uda-multi" }, "training": { "epochs": 2 } });
+    learnt(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
+}
+
+/// Without a reversed gradient the domain head learns for itself: everything else is plain EEGNet, byte for byte.
+#[test]
+fn a_domain_head_that_nobody_goes_against_changes_nothing() {
+    let trials = people(10, 12, 0.4, 23);
+    let folder = tempfile::tempdir().unwrap();
+    let lesson = Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    let saved = |name: &str, changes: Value| {
+        let method = find(name).unwrap();
+        let fit = learnt(method, &lesson, &changes).unwrap();
+        let path = folder.path().join(name);
+        file::save(&path, &*fit.fitted, &card(method, &trials, 3)).unwrap();
+        (tensors(&path), fit.history)
+    };
+    let training = json!({ "epochs": 6, "course": "constant", "clip": null, "select": "last" });
+    let (plain, _) = saved("eegnet", json!({ "training": training }));
+    let still = json!({ "reversal": { "fixed": 0.0 }, "weight": 1.0, "hidden": 16 });
+    let (beside, history) = saved("dann-subject", json!({ "training": training, "network": still }));
+    assert_eq!(plain, beside);
+    let domain = |epoch: &EpochRecord| epoch.losses.iter().find(|(name, _)| name == "domain").unwrap().1;
+    let (first, last) = (domain(&history[0]), domain(&history[5]));
+    assert!(last < first, "it has not learnt: {first}, {last}");
+    let (against, _) = saved("dann-subject", json!({ "training": training }));
+    assert_ne!(plain, against);
+    assert_eq!(plain.len(), against.len());
+}
+
+/// Two classes of points in the plane, and other people's, moved.
+#[test]
+fn points_that_have_moved_are_told_apart_by_what_has_not() {
+    let layout = Layout {
+        channels: ["a", "b"].map(Channel::named).to_vec(),
+        samples: 1,
+        rate_hz: 1.0,
+        start_s: 0.0,
+        classes: vec!["left".into(), "right".into()],
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let (mut x, mut info) = (vec![], vec![]);
+    for i in 0..12 * 60 {
+        let (label, subject) = (i % 2, SubjectId(i / 60 + 1));
+        let side = if label == 0 { -1.0 } else { 1.0 };
+        let mut around = |middle: f32| middle + (0..3).map(|_| rng.random_range(-0.5..0.5f32)).sum::<f32>();
+        let moved = if subject.0 >= 10 { 2.0 } else { 0.0 };
+        x.extend([around(side + moved), around(side)]);
+        info.push(Trial { label, subject, session: 1, run: 1, cue_s: f64::from(i) });
+    }
+    let trials = Trials::new(layout, x, info).unwrap();
+    let target = trials.of(&set([10, 11, 12]));
+    let lesson = || Lesson::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
+    // A network of points: windows of one sample.
+    let points = json!({ "kernel": 1, "separable_kernel": 1, "pools": [1, 1], "dropout": 0.0 });
+    let training = json!({ "epochs": 40, "patience": null, "select": "last", "weight_decay": 0.0, "keep_subjects": true });
+    let plain =
+        learnt(find("eegnet").unwrap(), &lesson(), &json!({ "network": points, "training": training }))
+            .unwrap();
+    // A linear head: one with a hidden layer tells these few points apart again with some seeds.
+    let changes = json!({ "network": { "encoder": points, "hidden": null }, "training": training });
+    let with_target = lesson().with_target(target.unlabelled());
+    let method = find("dann").unwrap();
+    let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
+    let run = Run { device: &(&Cpu::new().unwrap()).into(), identity: "toy" };
+    let before = accuracy(method, &plain, &target);
+    for adapted in decoder.fit_seeds(&with_target, &[1, 2], &run, &mut Unwatched).unwrap() {
+        let after = accuracy(method, &adapted, &target);
+        assert!(after > before + 0.1 && after > 0.9, "seed {}: from {before} to {after}", adapted.seed);
+        assert!(accuracy(method, &adapted, &trials.of(&set([8, 9]))) > 0.9);
+        let guesses = |trials: &Subset<'_>, domain: usize| {
+            let logits = adapted.fitted.inner(trials, &["domain_logits"]).unwrap().unwrap().remove(0);
+            let right = logits.chunks(2).filter(|l| (l[1] > l[0]) == (domain == 1)).count();
+            right as f64 / trials.len() as f64
+        };
+        let told = (guesses(&trials.of(&set(1..=7)), 0) + guesses(&target, 1)) / 2.0;
+        assert!(told < 0.6, "seed {}: domains are told apart in {told} of trials", adapted.seed);
     }
 }
 
@@ -448,11 +655,26 @@ impl Watch for Impatient {
 
 #[test]
 fn a_stopped_run_continues_to_the_same_end() {
-    let trials = people(10, 40, 0.3, 5);
     let method = find("ptsm").unwrap();
     let mut changes = changes(method, 8);
     changes["training"]["patience"] = json!(3);
     changes["augment"] = json!({ "noise": 0.1, "time_shift": 0.05 });
+    stops_and_continues(method, changes);
+}
+
+#[test]
+fn so_does_a_stopped_tsmnet() {
+    for name in ["tsmnet", "tsmnet-spdmbn"] {
+        let method = find(name).unwrap();
+        let mut changes = changes(method, 8);
+        // Two or four steps make an epoch.
+        changes["training"]["batch_trials"] = json!(14);
+        stops_and_continues(method, changes);
+    }
+}
+
+fn stops_and_continues(method: &Method, mut changes: Value) {
+    let trials = people(10, 40, 0.3, 5);
     let through = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], None, &mut Unwatched).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint");
@@ -469,7 +691,7 @@ fn a_stopped_run_continues_to_the_same_end() {
     assert!(stops >= 3, "{stops}");
     for (a, b) in through.iter().zip(&fits) {
         assert_eq!((&a.history, a.best_epoch), (&b.history, b.best_epoch));
-        let of = |fit: &Fit| fit.fitted.probabilities(&trials.all()).unwrap();
+        let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         assert_eq!(of(a), of(b));
     }
     // Another run's checkpoint is not continued.
@@ -537,11 +759,11 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     // Nothing in the file has one entry for each of the six training subjects.
     for (name, (shape, _)) in &before {
         assert!(!shape.contains(&6), "{name} {shape:?}");
-        assert!(!name.contains("subject"), "{name}");
+        assert!(!name.contains("subject") && !name.contains("domain"), "{name}");
     }
     // Guarded, the result is either the tuned one or the one that was.
     let guarded = fits[0].fitted.adapt(&shots, &Adaptation::default()).unwrap();
-    let p = |f: &dyn ptsm_decode::Fitted| f.probabilities(&later).unwrap();
+    let p = |f: &dyn Fitted| f.probabilities(&later).unwrap();
     let guard = guarded.guard.unwrap();
     let expected = if guard.kept { p(&*adapted.fitted) } else { p(&*fits[0].fitted) };
     assert_eq!(p(&*guarded.fitted), expected);

@@ -10,7 +10,7 @@ use ptsm_decode::ptsm::{Pool, Ptsm};
 use ptsm_decode::registry::find;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Fit, Job, Lesson, Model, Run, TrialShape, Unwatched};
-use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Real, Step};
+use ptsm_engine::{Adam, Checkpoint, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Real, Step};
 use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -45,62 +45,206 @@ const TIME: usize = 500;
 const BATCH: usize = 32;
 const SUBJECTS: usize = 6;
 
-/// The total loss of each step, of two replicas one after the other. Samples are changed by `nudge` of themselves, up or down.
-fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> Vec<f64> {
-    let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
-    let network = model.build(shape, BATCH).unwrap();
-    let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
-    let mut step = Step::<T>::new(&network.graph, &network.step(adam), 2, device).unwrap();
-    let mut parameters = Parameters::<T>::new(&network.graph, &[1, 2]).unwrap();
-    let mut rng = ChaCha8Rng::seed_from_u64(4);
-    let trials = 3 * BATCH;
-    let x = (0..trials * CHANNELS * TIME).map(|i| {
-        let side = if (i * 7919) % 17 < 8 { nudge } else { -nudge };
-        T::of(rng.random_range(-1.7..1.7f64) * (1.0 + side))
-    });
-    let x: Vec<T> = x.collect();
-    let label = |i: usize, classes: usize| (i * 7 % 13 % classes) as u32;
-    let task: Vec<u32> = (0..trials).map(|i| label(i, 2)).collect();
-    let subject: Vec<u32> = (0..trials).map(|i| label(i, SUBJECTS)).collect();
-    let mut told = vec![];
-    for _ in 0..steps {
-        let rows: Vec<u32> = (0..2 * BATCH).map(|_| rng.random_range(0..trials as u32)).collect();
-        let mut feeds = vec![
-            ("x", Feed::Rows { data: &x, rows: &rows }),
-            ("task", Feed::LabelRows { data: &task, rows: &rows }),
-        ];
-        if network.value("subject").is_some() {
-            feeds.push(("subject", Feed::LabelRows { data: &subject, rows: &rows }));
-        }
-        step.run(&mut parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
-        told.extend([0, 1].map(|r| step.output(&parameters, r, 0)[0].wide()));
-    }
-    told
+/// Two replicas of a network that train on the same noise wherever they are.
+struct Course<T> {
+    asks_who: bool,
+    step: Step<T>,
+    parameters: Parameters<T>,
+    names: Vec<String>,
+    x: Vec<T>,
+    task: Vec<u32>,
+    subject: Vec<u32>,
+    /// The trials of each step.
+    rows: Vec<Vec<u32>>,
 }
 
-/// Sums in another order lead a training run astray a little, on any device. How far is measured on the CPU against the same run in double
-/// precision: by its instruction sets, which add in different orders, and by samples changed in their last digit. The GPU goes not much
-/// further, and nowhere at the beginning.
+/// One replica between two steps.
+struct Standing {
+    tensors: Vec<Vec<f64>>,
+    optimizer: Checkpoint<f64>,
+}
+
+/// Every number as another type.
+fn cast<A: Real, B: Real>(values: &[A]) -> Vec<B> {
+    values.iter().map(|v| B::of(v.wide())).collect()
+}
+
+fn moments<A: Real, B: Real>(from: &Checkpoint<A>) -> Checkpoint<B> {
+    let moments = from.moments.iter().map(|both| both.each_ref().map(|m| cast(m))).collect();
+    Checkpoint { steps: from.steps, runs: from.runs, moments }
+}
+
+impl<T: Real> Course<T> {
+    /// Samples are changed by `nudge` of themselves, up or down.
+    fn new(model: &Model, device: &Device, steps: usize, nudge: f64) -> Course<T> {
+        let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
+        let network = model.build(shape, BATCH).unwrap();
+        let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
+        let step = Step::new(&network.graph, &network.step(adam), 2, device).unwrap();
+        let parameters = Parameters::new(&network.graph, &[1, 2]).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let trials = 3 * BATCH;
+        let x = (0..trials * CHANNELS * TIME).map(|i| {
+            let side = if (i * 7919) % 17 < 8 { nudge } else { -nudge };
+            T::of(rng.random_range(-1.7..1.7f64) * (1.0 + side))
+        });
+        let x = x.collect();
+        let label = |classes: usize| move |i: usize| (i * 7 % 13 % classes) as u32;
+        let rows = (0..steps).map(|_| (0..2 * BATCH).map(|_| rng.random_range(0..trials as u32)).collect());
+        Course {
+            asks_who: network.value("subject").is_some(),
+            names: parameters.tensors().iter().map(|t| t.name.clone()).collect(),
+            rows: rows.collect(),
+            task: (0..trials).map(label(2)).collect(),
+            subject: (0..trials).map(label(SUBJECTS)).collect(),
+            x,
+            step,
+            parameters,
+        }
+    }
+
+    /// One step: both total losses.
+    fn go(&mut self, step: usize) -> [f64; 2] {
+        let rows = &self.rows[step];
+        let mut feeds = vec![
+            ("x", Feed::Rows { data: &self.x, rows }),
+            ("task", Feed::LabelRows { data: &self.task, rows }),
+        ];
+        if self.asks_who {
+            feeds.push(("subject", Feed::LabelRows { data: &self.subject, rows }));
+        }
+        self.step.run(&mut self.parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
+        [0, 1].map(|r| self.step.output(&self.parameters, r, 0)[0].wide())
+    }
+
+    /// The whole gradient of a replica at the last step.
+    fn gradient(&self, replica: usize) -> Vec<f64> {
+        let of = |name: &String| self.step.gradient(&self.parameters, replica, name);
+        self.names.iter().filter_map(of).flatten().map(|g| g.wide()).collect()
+    }
+
+    fn standing(&self) -> [Standing; 2] {
+        [0, 1].map(|r| Standing {
+            tensors: self.names.iter().map(|n| cast(self.parameters.get(r, n).unwrap())).collect(),
+            optimizer: moments(&self.step.checkpoint(r).unwrap()),
+        })
+    }
+
+    fn stand(&mut self, at: &[Standing; 2]) {
+        for (r, at) in at.iter().enumerate() {
+            for (name, values) in self.names.iter().zip(&at.tensors) {
+                self.parameters.set(r, name, &cast(values)).unwrap();
+            }
+            self.step.restore(r, &moments(&at.optimizer)).unwrap();
+        }
+    }
+}
+
+/// The losses of a run, step after step.
+fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> Vec<f64> {
+    let mut course = Course::<T>::new(model, device, steps, nudge);
+    (0..steps).flat_map(|step| course.go(step)).collect()
+}
+
+const STEPS: usize = 50;
+
+/// A run in double precision.
+struct Exact {
+    losses: Vec<f64>,
+    /// Before each step.
+    standings: Vec<[Standing; 2]>,
+    gradients: Vec<[Vec<f64>; 2]>,
+}
+
+impl Exact {
+    fn of(model: &Model, device: &Device) -> Exact {
+        let mut course = Course::<f64>::new(model, device, STEPS, 0.0);
+        let mut exact = Exact { losses: vec![], standings: vec![], gradients: vec![] };
+        for step in 0..STEPS {
+            exact.standings.push(course.standing());
+            exact.losses.extend(course.go(step));
+            exact.gradients.push([0, 1].map(|r| course.gradient(r)));
+        }
+        exact
+    }
+
+    /// How far a run goes astray.
+    fn astray(&self, told: &[f64]) -> f64 {
+        let far = told.iter().zip(&self.losses).map(|(a, b)| (a - b).abs() / b.abs().max(0.1));
+        far.fold(0.0, f64::max)
+    }
+
+    /// How far the gradients of single steps are from the exact ones, in parts of their length, each step taken from where the exact run
+    /// stands: the median over steps and the most.
+    fn wrong(&self, model: &Model, device: &Device) -> [f64; 2] {
+        let mut course = Course::<f32>::new(model, device, STEPS, 0.0);
+        let mut wrong = vec![];
+        for (step, standing) in self.standings.iter().enumerate() {
+            course.stand(standing);
+            course.go(step);
+            for (r, exact) in self.gradients[step].iter().enumerate() {
+                let length = |squares: f64| squares.sqrt();
+                let off = course.gradient(r).iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
+                wrong.push(length(off) / length(exact.iter().map(|b| b * b).sum()));
+            }
+        }
+        wrong.sort_by(f64::total_cmp);
+        [wrong[wrong.len() / 2], wrong[wrong.len() - 1]]
+    }
+}
+
+/// The least multiple of the CPU's own error that is no longer an order of sums.
+const SAME: f64 = 4.0;
+
+/// Each of fifty steps is as exact on the GPU as on the CPU when it begins where the run in double precision stands; and fifty steps in a
+/// row go astray no further.
+///
+/// Rounding alone leads a run astray in leaps: a unit of a rectifier or of a maximum whose argument is 0 but for rounding takes the other
+/// side, and the optimizer amplifies it. How far is measured on the CPU: by its instruction sets, which add in different orders, and by
+/// samples changed in their last digit. Not every change meets such a unit: it takes a dozen to see how far they lead.
 #[test]
-fn fifty_steps_stay_within_the_spread_of_reordered_sums() {
+fn fifty_steps_are_as_exact_as_on_the_cpu() {
     let Some(gpu) = asked() else { return };
+    let gpu = Device::from(&gpu);
     for (name, model) in models() {
         let cpu = Device::from(&Cpu::new().unwrap());
-        let exact = losses::<f64>(&model, &cpu, 50, 0.0);
-        let astray = |told: &[f64]| {
-            let far = told.iter().zip(&exact).map(|(a, b)| (a - b).abs() / b.abs().max(0.1));
-            far.fold(0.0, f64::max)
-        };
-        let paths = Isa::available().into_iter().map(|isa| Cpu::with(4, isa).unwrap());
-        let paths: Vec<Vec<f64>> = paths.map(|cpu| losses::<f32>(&model, &(&cpu).into(), 50, 0.0)).collect();
-        let nudged = [1e-7, -1e-7, 2e-7, -2e-7].map(|nudge| losses::<f32>(&model, &cpu, 50, nudge));
-        let here = paths.iter().chain(&nudged).map(|told| astray(told)).fold(0.0, f64::max);
-        let told = losses::<f32>(&model, &(&gpu).into(), 50, 0.0);
-        let there = astray(&told);
-        eprintln!("{name}: CPU {here:.1e}, GPU {there:.1e} from double precision after 50 steps");
-        assert!(there < 4.0 * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
-        assert!(there > 0.0);
-        for (a, b) in told.iter().zip(&exact).take(10) {
+        let exact = Exact::of(&model, &cpu);
+        let paths: Vec<Device> =
+            Isa::available().iter().map(|isa| (&Cpu::with(8, *isa).unwrap()).into()).collect();
+
+        let here = paths
+            .iter()
+            .map(|path| exact.wrong(&model, path))
+            .fold([0.0; 2], |most: [f64; 2], own| [0, 1].map(|i| most[i].max(own[i])));
+        let there = exact.wrong(&model, &gpu);
+        eprintln!(
+            "{name}, single steps: CPU {:.1e} (at most {:.1e}), GPU {:.1e} ({:.1e}) from double precision",
+            here[0], here[1], there[0], there[1]
+        );
+        assert!(there[0] < SAME * here[0], "{name}: steps are wrong by {there:?}, on the CPU by {here:?}");
+        assert!(
+            there[1] < SAME * here[1] + 1e-4,
+            "{name}: a step is wrong by {there:?}, on the CPU by {here:?}"
+        );
+        assert!(there[0] > 0.0);
+
+        let (model, exact) = (&model, &exact);
+        let here = std::thread::scope(|scope| {
+            let orders = paths.iter().map(|path| scope.spawn(move || losses::<f32>(model, path, STEPS, 0.0)));
+            let mut runs: Vec<_> = orders.collect();
+            runs.extend((1..=12).map(|i| {
+                let nudge = f64::from(i) * if i % 2 == 0 { 7e-8 } else { -7e-8 };
+                scope.spawn(move || {
+                    losses::<f32>(model, &(&Cpu::with(1, Isa::best()).unwrap()).into(), STEPS, nudge)
+                })
+            }));
+            runs.into_iter().map(|run| exact.astray(&run.join().unwrap())).fold(0.0, f64::max)
+        });
+        let told = losses::<f32>(model, &gpu, STEPS, 0.0);
+        let there = exact.astray(&told);
+        eprintln!("{name}, fifty steps: CPU at most {here:.1e}, GPU {there:.1e} from double precision");
+        assert!(there < SAME * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
+        for (a, b) in told.iter().zip(&exact.losses).take(10) {
             assert!((a - b).abs() < 2e-4 * b.abs(), "{name}: {a}, not {b}, within five steps");
         }
     }

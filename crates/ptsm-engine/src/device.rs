@@ -1,7 +1,8 @@
 //! Where programs run.
 
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, Isa};
 use crate::cuda::{Cuda, Precision};
+use crate::kernels::versions::vectorised;
 
 /// A processor or a GPU. Cheap to clone; clones share it.
 #[derive(Clone, Debug)]
@@ -28,6 +29,27 @@ impl Device {
             Device::Cuda(cuda) => match &cuda.beside {
                 Some(cpu) => cpu.enter(body),
                 None => body(),
+            },
+        }
+    }
+
+    /// Runs plain loops compiled for the widest vectors of the processor. Only what is inlined into `body` gains from it.
+    #[inline(always)]
+    pub fn vectorised<R>(&self, body: impl FnOnce() -> R) -> R {
+        let isa = match self {
+            Device::Cpu(cpu) => cpu.isa(),
+            Device::Cuda(_) => Isa::best(),
+        };
+        vectorised(isa, body)
+    }
+
+    /// Threads that [`enter`](Self::enter) has.
+    pub fn threads(&self) -> usize {
+        match self {
+            Device::Cpu(cpu) => cpu.threads(),
+            Device::Cuda(cuda) => match &cuda.beside {
+                Some(cpu) => cpu.threads(),
+                None => std::thread::available_parallelism().map_or(1, usize::from),
             },
         }
     }

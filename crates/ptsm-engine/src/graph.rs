@@ -36,8 +36,15 @@ pub enum Init {
     Uniform(f64),
     /// Normal with this standard deviation.
     Normal(f64),
+    /// Uniform between 0 and this bound.
+    Positive(f64),
     /// Mean 0, variance 1: the start of running statistics `[2, C]`.
     Moments,
+    /// What takes P samples to the orthonormal Fourier transform of a real signal: `[P, 2 * (P / 2 + 1)]`, real parts and then imaginary ones.
+    Fourier {
+        /// Samples P.
+        samples: usize,
+    },
 }
 
 impl Init {
@@ -58,6 +65,23 @@ impl Init {
                 let half = values.len() / 2;
                 values[..half].fill(0.0);
                 values[half..].fill(1.0);
+            }
+            Init::Positive(bound) => {
+                for (i, v) in values.iter_mut().enumerate() {
+                    *v = bound * random::uniform(seed, tensor, i as u64);
+                }
+            }
+            Init::Fourier { samples } => {
+                let bins = samples / 2 + 1;
+                for (t, row) in values.chunks_mut(2 * bins).enumerate() {
+                    for (i, v) in row.iter_mut().enumerate() {
+                        // Whole turns taken away first: no digits are lost far along.
+                        let turn = (t * (i % bins)) % samples;
+                        let angle = std::f64::consts::TAU * turn as f64 / samples as f64;
+                        let value = if i < bins { angle.cos() } else { -angle.sin() };
+                        *v = value / (samples as f64).sqrt();
+                    }
+                }
             }
             Init::Uniform(bound) => {
                 for (i, v) in values.iter_mut().enumerate() {

@@ -25,6 +25,11 @@ pub enum Shape {
         /// The rate at the end.
         least: f64,
     },
+    /// Falls as `1 / (1 + 10 p)^0.75`, where p is the part of `steps` that is done: Ganin et al. 2016.
+    Inverse {
+        /// Steps in all.
+        steps: u64,
+    },
 }
 
 impl Schedule {
@@ -54,6 +59,10 @@ impl Schedule {
                 let span = steps.saturating_sub(self.warm_up).max(1) as f64;
                 let part = ((step - self.warm_up) as f64 / span).min(1.0);
                 least + (self.rate - least) * 0.5 * (1.0 + (PI * part).cos())
+            }
+            Shape::Inverse { steps } => {
+                let part = (step as f64 / steps.max(1) as f64).min(1.0);
+                self.rate / (1.0 + 10.0 * part).powf(0.75)
             }
         }
     }
@@ -90,7 +99,7 @@ impl OneCycle {
 
 #[cfg(test)]
 mod tests {
-    use super::{OneCycle, Schedule};
+    use super::{OneCycle, Schedule, Shape};
 
     /// Numbers of PyTorch's `OneCycleLR`.
     #[test]
@@ -122,5 +131,13 @@ mod tests {
         assert!((s.at(10) - 1.0).abs() < 1e-15 && (s.at(60) - 0.5).abs() < 1e-15);
         assert!(s.at(110).abs() < 1e-15 && s.at(10_000).abs() < 1e-15);
         assert_eq!(Schedule::constant(0.3).at(7), 0.3);
+    }
+
+    #[test]
+    fn falls_as_ganin_et_al_let_it() {
+        let s = Schedule { rate: 0.01, warm_up: 0, shape: Shape::Inverse { steps: 10 } };
+        for (step, rate) in [(0, 0.01), (1, 0.005946035575), (5, 0.002608474300), (10, 0.001655600261)] {
+            assert!((s.at(step) - rate).abs() < 1e-12, "{step}: {}", s.at(step));
+        }
     }
 }

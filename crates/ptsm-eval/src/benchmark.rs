@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_data::{Protocol, Split};
 use ptsm_decode::registry::Method;
-use ptsm_decode::{Fit, Job, Lesson, Run, Watch};
+use ptsm_decode::{Decoder, Fit, Job, Lesson, Run, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::{SubjectId, TargetAccess, Trials};
 use serde_json::Value;
@@ -67,10 +67,8 @@ impl Benchmark<'_> {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Vec<Record>> {
         let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
         let splits = self.protocol.splits(&self.trials.subjects(), seed)?;
-        let lessons = splits.iter().map(|split| {
-            Lesson::new(split.train(self.trials), split.validation(self.trials)).map_err(Error::from)
-        });
-        let lessons = lessons.collect::<Result<Vec<_>>>()?;
+        let plain = lessons(&splits, self.trials, false)?;
+        let with_target = lessons(&splits, self.trials, true)?;
         let mut done: HashSet<_> = self.records()?.iter().map(key).collect();
         for (i, entry) in self.entries.iter().enumerate() {
             let name = entry.method.name;
@@ -88,7 +86,10 @@ impl Benchmark<'_> {
                 continue;
             }
             observer.begins(name, wanted.len(), (i, self.entries.len()));
-            self.fit(entry, &splits, &lessons, &wanted, &mut done, observer)?;
+            let decoder = entry.method.build(entry.settings.clone())?;
+            // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
+            let lessons = if decoder.learns_from_target() { &with_target } else { &plain };
+            self.fit((entry, &*decoder), &splits, lessons, &wanted, &mut done, observer)?;
         }
         self.records()
     }
@@ -100,7 +101,7 @@ impl Benchmark<'_> {
     /// Fits a decoder for some folds and seeds, and writes down what comes of each as soon as it is known.
     fn fit(
         &self,
-        entry: &Entry,
+        (entry, decoder): (&Entry, &dyn Decoder),
         splits: &[Split],
         lessons: &[Lesson<'_>],
         wanted: &[(usize, u64)],
@@ -116,7 +117,6 @@ impl Benchmark<'_> {
         };
         let jobs: Vec<Job<'_>> = wanted.iter().map(job).collect();
         let run = Run { device: self.device, identity: self.fingerprint };
-        let decoder = entry.method.build(entry.settings.clone())?;
         let mut failed = None;
         let mut take = |job: usize, fit: Fit| -> Result<()> {
             let (fold, seed) = wanted[job];
@@ -125,6 +125,7 @@ impl Benchmark<'_> {
                 model: name.into(),
                 protocol: self.protocol.to_string(),
                 target_access: entry.method.target_access.and(self.trials_access),
+                shown: entry.method.target_access,
                 fold,
                 seed,
                 precision: self.device.precision().noted(),
@@ -149,6 +150,15 @@ impl Benchmark<'_> {
             None => Ok(fitted?),
         }
     }
+}
+
+/// What is learnt in each fold; with the fold's test people as the target, unlabelled, or without anything of them.
+fn lessons<'a>(splits: &[Split], trials: &'a Trials, with_target: bool) -> Result<Vec<Lesson<'a>>> {
+    let lesson = |split: &Split| -> Result<Lesson<'a>> {
+        let lesson = Lesson::new(split.train(trials), split.validation(trials))?;
+        Ok(if with_target { lesson.with_target(split.test(trials).unlabelled()) } else { lesson })
+    };
+    splits.iter().map(lesson).collect()
 }
 
 /// Model, fold, person, seed.

@@ -18,6 +18,8 @@ pub struct Context {
     pub protocol: String,
     /// What was seen of the scored people.
     pub target_access: TargetAccess,
+    /// The part of it that is shown to the decoder itself before it decodes them.
+    pub shown: TargetAccess,
     /// The fold, counted from 0.
     pub fold: usize,
     /// The seed.
@@ -26,10 +28,14 @@ pub struct Context {
     pub precision: Option<String>,
 }
 
-/// One record per person.
+/// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
 pub fn score(fitted: &dyn Fitted, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
-    let each = people.subjects().into_iter();
-    each.map(|subject| of_one(fitted, &people.only(|t| t.subject == subject), context, None)).collect()
+    let one = |subject| {
+        let trials = people.only(|t| t.subject == subject);
+        let met = fitted.introduced(&trials, context.shown)?;
+        of_one(met.as_deref().unwrap_or(fitted), &trials, context, None)
+    };
+    people.subjects().into_iter().map(one).collect()
 }
 
 /// The record of trials of one person.

@@ -12,9 +12,9 @@ use crate::record::{FewShot, Record};
 use crate::statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 
 /// The share of cases an interval covers.
-const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
 /// Any number will do, as long as the same records give the same interval.
-const BOOTSTRAP_SEED: u64 = 2024;
+pub(crate) const BOOTSTRAP_SEED: u64 = 2024;
 
 /// What one model reached on one data set, under one protocol and one access to the scored person.
 ///

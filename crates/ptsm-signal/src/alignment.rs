@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::access::TargetAccess;
@@ -22,38 +23,72 @@ pub enum Alignment {
     Euclidean,
     /// The same with the Karcher mean (Zanini et al. 2018).
     Riemannian,
+    /// Euclidean, each trial with the mean over the person's trials of the session up to and including it.
+    #[serde(rename = "euclidean-stream")]
+    EuclideanStream,
+    /// Riemannian, each trial with the mean up to and including it, which moves `1/n` of the way to the n-th trial (Ho et al. 2013).
+    #[serde(rename = "riemannian-stream")]
+    RiemannianStream,
 }
 
 impl Alignment {
-    /// Alignment looks at all trials of a person, without labels.
+    /// Alignment looks at all trials of a person, or at those so far, without labels.
     pub fn target_access(self) -> TargetAccess {
         match self {
             Alignment::None => TargetAccess::Nothing,
             Alignment::Euclidean | Alignment::Riemannian => TargetAccess::WHOLE,
+            Alignment::EuclideanStream | Alignment::RiemannianStream => TargetAccess::Stream,
         }
     }
 
     /// Aligns every person's trials, each session on its own. Labels are not read. The trials change only if all could be
     /// aligned.
     pub fn apply(self, trials: &mut Trials) -> Result<()> {
-        let mean = match self {
-            Alignment::None => return Ok(()),
-            Alignment::Euclidean => spd::mean_euclid,
-            Alignment::Riemannian => spd::karcher_mean,
-        };
-        let channels = trials.layout().channels.len();
-        let mut frames = Vec::new();
-        for ((subject, session), rows) in domains(trials) {
-            let moments = rows.iter().map(|&r| second_moment(trials.signal(r), channels)).collect();
-            let frame = mean(&without_reference(moments))
-                .and_then(|reference| spd::inverse_sqrt(&reference))
-                .map_err(|error| within(error, subject, session))?;
-            frames.push((rows, frame));
-        }
-        for (rows, frame) in frames {
-            rows.iter().for_each(|&row| transform(&frame, trials.signal_mut(row)));
+        let domains: Vec<_> = domains(trials).into_iter().collect();
+        let all = domains.par_iter().map(|((subject, session), rows)| {
+            self.frames(trials, rows).map_err(|error| within(error, *subject, *session))
+        });
+        let all = all.collect::<Result<Vec<_>>>()?;
+        for ((_, rows), frames) in domains.iter().zip(all) {
+            // One frame for all of them, or each its own.
+            rows.iter()
+                .zip(frames.iter().cycle())
+                .for_each(|(&row, frame)| transform(frame, trials.signal_mut(row)));
         }
         Ok(())
+    }
+
+    /// The frame of one person's trials in the order of time: none, one for all, or one for each.
+    fn frames(self, trials: &Trials, rows: &[usize]) -> Result<Vec<DMatrix<f64>>> {
+        let channels = trials.layout().channels.len();
+        let moments = || rows.iter().map(|&r| second_moment(trials.signal(r), channels));
+        let whole = |mean: fn(&[DMatrix<f64>]) -> Result<DMatrix<f64>>| {
+            Ok(vec![spd::inverse_sqrt(&mean(&without_reference(moments().collect()))?)?])
+        };
+        // A later trial must not change what is done to an earlier one: each is looked at alone.
+        let stream = |mean: fn(DMatrix<f64>, &DMatrix<f64>, usize) -> Result<DMatrix<f64>>| {
+            let mut so_far: Option<DMatrix<f64>> = None;
+            let mut frames = Vec::with_capacity(rows.len());
+            for (i, moment) in moments().enumerate() {
+                let moment = without_reference(vec![moment]).remove(0);
+                let next = match so_far {
+                    None => moment,
+                    Some(before) => mean(before, &moment, i + 1)?,
+                };
+                frames.push(spd::inverse_sqrt(&next)?);
+                so_far = Some(next);
+            }
+            Ok(frames)
+        };
+        match self {
+            Alignment::None => Ok(vec![]),
+            Alignment::Euclidean => whole(spd::mean_euclid),
+            Alignment::Riemannian => whole(spd::karcher_mean),
+            Alignment::EuclideanStream => stream(|before, own, n| Ok(&before + (own - &before) / n as f64)),
+            Alignment::RiemannianStream => {
+                stream(|before, own, n| spd::geodesic(&before, own, 1.0 / n as f64))
+            }
+        }
     }
 }
 
@@ -74,11 +109,15 @@ fn without_reference(mut moments: Vec<DMatrix<f64>>) -> Vec<DMatrix<f64>> {
 /// The share of the power that all channels may have in common where it was taken away: the rounding of single precision.
 const COMMON: f64 = 1e-9;
 
-/// The trials of each person and session.
+/// The trials of each person and session, in the order of time.
 fn domains(trials: &Trials) -> BTreeMap<(SubjectId, u32), Vec<usize>> {
     let mut domains = BTreeMap::<_, Vec<usize>>::new();
-    for (row, trial) in trials.info().iter().enumerate() {
+    let info = trials.info();
+    for (row, trial) in info.iter().enumerate() {
         domains.entry((trial.subject, trial.session)).or_default().push(row);
+    }
+    for rows in domains.values_mut() {
+        rows.sort_by(|&a, &b| (info[a].run.cmp(&info[b].run)).then(info[a].cue_s.total_cmp(&info[b].cue_s)));
     }
     domains
 }
@@ -211,6 +250,81 @@ mod tests {
         close(inside.as_slice(), &[2.0, 0.0, 0.0, 1.5], 1e-5);
     }
 
+    const STREAMS: [Alignment; 2] = [Alignment::EuclideanStream, Alignment::RiemannianStream];
+
+    #[test]
+    fn later_trials_never_change_earlier_ones() {
+        for alignment in STREAMS {
+            assert_eq!(alignment.target_access(), TargetAccess::Stream);
+            let mut plain = set(|_| (1, 1), |_| 1.0);
+            let mut other = set(|_| (1, 1), |m| if m < 7 { 1.0 } else { 50.0 + m as f64 });
+            alignment.apply(&mut plain).unwrap();
+            alignment.apply(&mut other).unwrap();
+            for row in 0..7 {
+                assert_eq!(plain.signal(row), other.signal(row), "{alignment:?} {row}");
+            }
+            assert_ne!(plain.signal(7), other.signal(7));
+        }
+    }
+
+    /// Trial n with the mean of the trials up to n, whatever order they come in.
+    #[test]
+    fn a_stream_is_the_mean_so_far() {
+        let plain = set(|_| (1, 1), |m| 1.0 + m as f64);
+        let order: Vec<usize> = (0..12).rev().collect();
+        let info: Vec<Trial> = order.iter().map(|&m| plain.info()[m]).collect();
+        let x = order.iter().flat_map(|&m| plain.signal(m).to_vec()).collect();
+        let mut turned = Trials::new(plain.layout().clone(), x, info).unwrap();
+        Alignment::EuclideanStream.apply(&mut turned).unwrap();
+        for n in 0..12 {
+            let so_far = moments(&plain, &(0..=n).collect::<Vec<_>>());
+            let frame = spd::inverse_sqrt(&spd::mean_euclid(&so_far).unwrap()).unwrap();
+            let mut own = plain.signal(n).to_vec();
+            transform(&frame, &mut own);
+            let wide = |x: &[f32]| x.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+            close(&wide(turned.signal(11 - n)), &wide(&own), 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_stream_ends_at_the_whole() {
+        let plain = set(|_| (1, 1), |_| 1.0);
+        let (mut whole, mut stream) = (plain.clone(), plain.clone());
+        Alignment::Euclidean.apply(&mut whole).unwrap();
+        Alignment::EuclideanStream.apply(&mut stream).unwrap();
+        let wide = |x: &[f32]| x.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+        close(&wide(stream.signal(11)), &wide(whole.signal(11)), 1e-6);
+        // Of two the way's middle is their Karcher mean; of many the way comes near it.
+        let all = moments(&plain, &(0..12).collect::<Vec<_>>());
+        let two = spd::karcher_mean(&all[..2]).unwrap();
+        close(spd::geodesic(&all[0], &all[1], 0.5).unwrap().as_slice(), two.as_slice(), 1e-9);
+        let far = |times: usize| {
+            let mut mean = all[0].clone();
+            for n in 2..=12 * times {
+                mean = spd::geodesic(&mean, &all[(n - 1) % 12], 1.0 / n as f64).unwrap();
+            }
+            spd::distance(&mean, &spd::karcher_mean(&all).unwrap()).unwrap()
+        };
+        assert!(far(1) < 0.1 && far(20) < 0.1 * far(1), "{} {}", far(1), far(20));
+    }
+
+    #[test]
+    fn an_average_reference_can_be_streamed() {
+        let mut trials = set(|_| (1, 1), |_| 20.0);
+        for row in 0..12 {
+            let signal = trials.signal_mut(row);
+            for t in 0..60 {
+                let mean = (signal[t] + signal[60 + t] + signal[120 + t]) / 3.0;
+                [0, 60, 120].iter().for_each(|at| signal[at + t] -= mean);
+            }
+        }
+        for alignment in STREAMS {
+            let mut own = trials.clone();
+            alignment.apply(&mut own).unwrap();
+            assert!(own.to_vec().iter().all(|v| v.is_finite() && v.abs() < 20.0), "{alignment:?}");
+        }
+    }
+
     #[test]
     fn lost_rank_says_whose_and_leaves_all_as_it_was() {
         let mut trials = set(|m| (m as u32 / 6 + 1, 1), |_| 1.0);
@@ -219,7 +333,7 @@ mod tests {
             signal.copy_within(0..60, 60); // two channels alike
         }
         let before = trials.clone();
-        for alignment in [Alignment::Euclidean, Alignment::Riemannian] {
+        for alignment in [Alignment::Euclidean, Alignment::Riemannian].into_iter().chain(STREAMS) {
             let error = alignment.apply(&mut trials).unwrap_err();
             assert!(
                 error.to_string().contains("S02, session 1") && error.to_string().contains("rank 2 of 3")

@@ -29,6 +29,7 @@
 mod access;
 mod alignment;
 pub mod covariance;
+pub mod eigen;
 mod error;
 pub mod filter;
 #[cfg(test)]

@@ -5,11 +5,12 @@
 
 mod tangent;
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DMatrixViewMut, DVector, Dyn};
 use rayon::prelude::*;
 
 pub use tangent::{TangentSpace, upper};
 
+use crate::eigen::{self, Eigen};
 use crate::error::{Error, Result};
 
 /// Share of the largest eigenvalue below which an eigenvalue counts as zero.
@@ -48,15 +49,26 @@ pub fn exp(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
     Ok(recompose(&eigen, f64::exp))
 }
 
-/// `outer inner outer`, exactly symmetric; with `outer` an inverse square root this whitens.
+/// `outer inner outer` of symmetric matrices, exactly symmetric; with `outer` an inverse square root this whitens.
 pub fn congruence(outer: &DMatrix<f64>, inner: &DMatrix<f64>) -> DMatrix<f64> {
-    symmetric(&(outer * inner * outer))
+    let size = outer.nrows();
+    let mut product = DMatrix::zeros(size, size);
+    add_lower(&mut product, &(outer * inner), outer);
+    product.fill_upper_triangle_with_lower_triangle();
+    product
 }
 
 /// Affine-invariant distance `||log(A^-1/2 B A^-1/2)||`.
 pub fn distance(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<f64> {
     same_size(a, b)?;
     Ok(log(&congruence(&inverse_sqrt(a)?, b))?.norm())
+}
+
+/// The matrix that lies at a share of the shortest way from one matrix to another: at 0 the first, at 1 the second.
+pub fn geodesic(from: &DMatrix<f64>, to: &DMatrix<f64>, share: f64) -> Result<DMatrix<f64>> {
+    same_size(from, to)?;
+    let between = congruence(&inverse_sqrt(from)?, to);
+    Ok(congruence(&sqrt(from)?, &apply(&between, Need::FullRank, |e| e.powf(share))?))
 }
 
 /// The arithmetic mean.
@@ -110,13 +122,16 @@ fn mean_log(
     let piece = |matrices: &[DMatrix<f64>]| -> Result<DMatrix<f64>> {
         let mut sum = DMatrix::zeros(size, size);
         for matrix in matrices {
-            sum += log(&prepare(matrix))?;
+            let eigen = decompose(&prepare(matrix))?;
+            floor(&eigen.values, Need::FullRank)?;
+            add_recomposed(&mut sum, &eigen, f64::ln);
         }
         Ok(sum)
     };
     let pieces: Vec<_> = matrices.par_chunks(PIECE).map(piece).collect::<Result<_>>()?;
-    let sum: DMatrix<f64> = pieces.into_iter().sum();
-    Ok(sum / matrices.len() as f64)
+    let mut mean = pieces.into_iter().sum::<DMatrix<f64>>() / matrices.len() as f64;
+    mean.fill_upper_triangle_with_lower_triangle();
+    Ok(mean)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -128,17 +143,14 @@ enum Need {
 /// A function of a positive matrix through its eigenvalues.
 fn apply(matrix: &DMatrix<f64>, need: Need, function: impl Fn(f64) -> f64) -> Result<DMatrix<f64>> {
     let eigen = decompose(matrix)?;
-    let floor = floor(&eigen.eigenvalues, need)?;
+    let floor = floor(&eigen.values, need)?;
     Ok(recompose(&eigen, |e| function(e.max(floor))))
 }
 
 /// A function of the eigenvalues alone, which are cheaper without their vectors. Needs full rank.
 fn apply_values(matrix: &DMatrix<f64>, function: impl Fn(f64) -> f64) -> Result<DVector<f64>> {
     check(matrix)?;
-    // Nalgebra bounds the steps only with vectors; entries of at most 1 cannot overflow on the way, and then few are needed.
-    let largest = matrix.amax();
-    let values =
-        if largest > 0.0 { (matrix / largest).symmetric_eigenvalues() * largest } else { matrix.diagonal() };
+    let values = eigen::symmetric_values(matrix).ok_or_else(not_found)?;
     floor(&values, Need::FullRank)?;
     Ok(values.map(function))
 }
@@ -158,11 +170,13 @@ fn floor(eigenvalues: &DVector<f64>, need: Need) -> Result<f64> {
     Ok(floor)
 }
 
-fn decompose(matrix: &DMatrix<f64>) -> Result<SymmetricEigen<f64, nalgebra::Dyn>> {
+fn decompose(matrix: &DMatrix<f64>) -> Result<Eigen> {
     check(matrix)?;
-    // A bound on the steps, so that no input can keep it going for ever; 30 per eigenvalue is what LAPACK allows.
-    SymmetricEigen::try_new(symmetric(matrix), f64::EPSILON, 30 * matrix.nrows().max(1))
-        .ok_or_else(|| Error::data("covariance", "its eigenvalues were not found"))
+    eigen::symmetric(matrix).ok_or_else(not_found)
+}
+
+fn not_found() -> Error {
+    Error::data("covariance", "its eigenvalues were not found")
 }
 
 fn check(matrix: &DMatrix<f64>) -> Result<()> {
@@ -177,16 +191,42 @@ fn check(matrix: &DMatrix<f64>) -> Result<()> {
     Ok(())
 }
 
-fn recompose(eigen: &SymmetricEigen<f64, nalgebra::Dyn>, function: impl Fn(f64) -> f64) -> DMatrix<f64> {
-    let mut scaled = eigen.eigenvectors.clone();
-    for (mut column, &value) in scaled.column_iter_mut().zip(eigen.eigenvalues.iter()) {
-        column *= function(value);
-    }
-    symmetric(&(scaled * eigen.eigenvectors.transpose()))
+fn recompose(eigen: &Eigen, function: impl Fn(f64) -> f64) -> DMatrix<f64> {
+    let size = eigen.values.len();
+    let mut matrix = DMatrix::zeros(size, size);
+    add_recomposed(&mut matrix, eigen, function);
+    matrix.fill_upper_triangle_with_lower_triangle();
+    matrix
 }
 
-fn symmetric(matrix: &DMatrix<f64>) -> DMatrix<f64> {
-    (matrix + matrix.transpose()) * 0.5
+/// Adds a function of a matrix, on and below the diagonal.
+fn add_recomposed(sum: &mut DMatrix<f64>, eigen: &Eigen, function: impl Fn(f64) -> f64) {
+    let mut scaled = eigen.vectors.clone();
+    for (mut column, &value) in scaled.column_iter_mut().zip(eigen.values.iter()) {
+        column *= function(value);
+    }
+    add_lower(sum, &scaled, &eigen.vectors.transpose());
+}
+
+/// Columns of a symmetric product that are made together.
+const BLOCK: usize = 32;
+
+/// Adds a product that is symmetric, on and below the diagonal; what is above has no meaning then.
+fn add_lower(sum: &mut DMatrix<f64>, left: &DMatrix<f64>, right: &DMatrix<f64>) {
+    let size = sum.nrows();
+    for (i, some) in sum.as_mut_slice().chunks_mut((BLOCK * size).max(1)).enumerate() {
+        let (start, width) = (i * BLOCK, some.len() / size);
+        let rows = size - start;
+        let mut some = DMatrixViewMut::from_slice_generic(some, Dyn(size), Dyn(width));
+        // Copies: nalgebra's small products read beyond a view whose rows are not side by side in memory.
+        if start == 0 {
+            some.gemm(1.0, left, &right.columns(0, width), 1.0);
+        } else {
+            let product = left.rows(start, rows).into_owned() * right.columns(start, width);
+            let mut below = some.rows_mut(start, rows);
+            below += product;
+        }
+    }
 }
 
 fn same_size(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<()> {
@@ -240,6 +280,21 @@ mod tests {
         close(congruence(&inverse_sqrt(&a).unwrap(), &a).as_slice(), two(1.0, 0.0, 1.0).as_slice(), 1e-14);
         close(power(&a, 0.5).unwrap().as_slice(), root.as_slice(), 1e-14);
         close(power(&power(&a, -3.0).unwrap(), -1.0 / 3.0).unwrap().as_slice(), a.as_slice(), 1e-13);
+    }
+
+    #[test]
+    fn the_shortest_way_is_divided_by_its_share() {
+        let (a, b) = (two(2.0, 0.5, 1.0), two(1.0, -0.3, 3.0));
+        let whole = distance(&a, &b).unwrap();
+        for share in [0.0, 0.25, 0.5, 1.0] {
+            let at = geodesic(&a, &b, share).unwrap();
+            close(
+                &[distance(&a, &at).unwrap(), distance(&at, &b).unwrap()],
+                &[share * whole, (1.0 - share) * whole],
+                1e-7,
+            );
+        }
+        assert!(geodesic(&a, &DMatrix::identity(3, 3), 0.5).is_err());
     }
 
     #[test]

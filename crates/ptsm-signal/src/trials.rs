@@ -1,6 +1,6 @@
 //! Trials: equal windows of signal, each with a class and a person.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -386,6 +386,20 @@ impl<'a> Subset<'a> {
         Subset { trials: self.trials, rows }
     }
 
+    /// The first share of the trials of each person's session, in time order; at least one of each.
+    pub fn first_of_sessions(&self, share: f64) -> Subset<'a> {
+        let mut sessions = BTreeMap::<_, Vec<usize>>::new();
+        for row in self.in_time().rows {
+            let trial = &self.trials.trials[row];
+            sessions.entry((trial.subject, trial.session)).or_default().push(row);
+        }
+        let first = |rows: Vec<usize>| {
+            let n = ((share * rows.len() as f64).round() as usize).clamp(1, rows.len());
+            rows.into_iter().take(n)
+        };
+        Subset { trials: self.trials, rows: sessions.into_values().flat_map(first).collect() }
+    }
+
     /// The same trials without their labels.
     pub fn unlabelled(&self) -> Unlabelled<'a> {
         Unlabelled(self.clone())
@@ -415,6 +429,11 @@ impl<'a> Unlabelled<'a> {
     /// The samples of each trial, in order.
     pub fn signals(&self) -> impl ExactSizeIterator<Item = &'a [f32]> + '_ {
         self.0.signals()
+    }
+
+    /// Whose each trial is, and of which session, in order.
+    pub fn sessions(&self) -> impl ExactSizeIterator<Item = (SubjectId, u32)> + '_ {
+        self.0.info().map(|trial| (trial.subject, trial.session))
     }
 }
 

@@ -97,6 +97,7 @@ const TRAIN: &str = "Examples:
   ptsm train --data simulated --subjects 1-14 --out run
   ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
+  ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
 
 Validation is whole people, drawn from those given. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or
 killed, the same command continues where it was.
@@ -231,7 +232,7 @@ pub(crate) struct SettingsArgs {
     /// How many seeds (1 without it); they train at once
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
-    /// Move each person's trials to a common frame; looks at all their trials, without labels
+    /// Move each person's trials to a common frame; looks at all their trials, or at those so far (`-stream`), without labels
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
     /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
@@ -248,6 +249,8 @@ pub(crate) enum Align {
     None,
     Euclidean,
     Riemannian,
+    EuclideanStream,
+    RiemannianStream,
 }
 
 impl From<Align> for Alignment {
@@ -256,6 +259,8 @@ impl From<Align> for Alignment {
             Align::None => Alignment::None,
             Align::Euclidean => Alignment::Euclidean,
             Align::Riemannian => Alignment::Riemannian,
+            Align::EuclideanStream => Alignment::EuclideanStream,
+            Align::RiemannianStream => Alignment::RiemannianStream,
         }
     }
 }
@@ -267,6 +272,9 @@ pub(crate) struct TrainArgs {
     /// The decoder (`ptsm` without it); `ptsm models` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
+    /// The people it will decode, for a decoder that learns from their trials too, without labels (`dann`): numbers and ranges
+    #[arg(long, value_name = "LIST")]
+    pub(crate) target: Option<SubjectList>,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
     /// The run's folder

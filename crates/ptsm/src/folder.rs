@@ -5,7 +5,8 @@ use std::fs::{DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ptsm_signal::{Alignment, SubjectId};
+use ptsm_decode::file::Card;
+use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,6 +46,27 @@ impl RunFile {
         let known = input.people.iter().filter(|(_, person)| person.is_among(&self.data.who));
         known.map(|(subject, _)| *subject).collect()
     }
+
+    /// What the decoders have seen of some people: one part for those whose unlabelled trials they learnt from, one for others, of whom
+    /// only the preparation of trials sees anything. A part without people is left out.
+    pub(crate) fn access<'a>(
+        &self,
+        card: &Card,
+        input: &Input,
+        people: &Subset<'a>,
+    ) -> Vec<(TargetAccess, Subset<'a>)> {
+        if self.data.target_who.is_empty() {
+            return vec![(card.target_access, people.clone())];
+        }
+        let is_target = |subject: &SubjectId| {
+            input.people.get(subject).is_some_and(|person| person.is_among(&self.data.target_who))
+        };
+        let parts = [
+            (card.target_access, people.only(|t| is_target(&t.subject))),
+            (card.pipeline.target_access(), people.only(|t| !is_target(&t.subject))),
+        ];
+        parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
+    }
 }
 
 /// Whom a run was adapted to, and how.
@@ -77,6 +99,11 @@ pub(crate) struct DataFile {
     pub(crate) validation: BTreeSet<SubjectId>,
     /// Hashes that all of them are recognised by: numbers and names of files change.
     pub(crate) who: BTreeSet<String>,
+    /// Whose trials were learnt from without labels, and what they are recognised by.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) target: BTreeSet<SubjectId>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) target_who: BTreeSet<String>,
 }
 
 /// A decoder of a run.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptsm_eval::{Summary, above_chance, chance_threshold};
+use ptsm_eval::{Paired, Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
@@ -90,6 +90,48 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
             Column::number("AUC %"),
             Column::text("above chance"),
             Column::text("seen of the person"),
+        ],
+        rows: rows.collect(),
+        note,
+    }
+}
+
+/// A chance with two digits that matter.
+fn chance(p: f64) -> String {
+    if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
+}
+
+/// Models against the first one.
+pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
+    let rows = pairs.iter().map(|pair| {
+        let signed = |x: f64| format!("{:+.1}", 100.0 * x);
+        let interval =
+            pair.interval.map_or("-".into(), |i| format!("{} to {}", signed(i.low), signed(i.high)));
+        vec![
+            pair.model.clone(),
+            signed(pair.difference),
+            interval,
+            format!("{:+.2}", pair.effect),
+            chance(pair.p),
+            chance(pair.p_holm),
+        ]
+    });
+    let note = pairs.first().map_or_else(String::new, |first| {
+        format!(
+            "Differences of balanced accuracy from {}, in points, {} paired. p: {}, both sides; Holm: for all rows at once.",
+            first.against,
+            people(first.people),
+            if first.people < 20 { "signs flipped" } else { "Wilcoxon's signed ranks" },
+        )
+    });
+    Table {
+        columns: vec![
+            Column::text("model"),
+            Column::number("difference"),
+            Column::text("95 % interval"),
+            Column::number("effect"),
+            Column::number("p"),
+            Column::number("p, Holm"),
         ],
         rows: rows.collect(),
         note,

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 mod case;
+pub(crate) mod decoders;
 mod engine;
 pub(crate) mod gpu;
 pub(crate) mod io;
@@ -18,6 +19,8 @@ mod work;
 
 #[derive(Subcommand)]
 pub(crate) enum Bench {
+    /// Fit and decoding time of every decoder against its peer in Python, interleaved in one run.
+    Decoders(decoders::Options),
     /// Training and inference against PyTorch and onnxruntime, interleaved in one run.
     Engine(engine::Options),
     /// Training on a GPU against PyTorch; what is measured there can be carried here.
@@ -29,6 +32,7 @@ pub(crate) enum Bench {
 impl Bench {
     pub(crate) fn run(self) -> Result<()> {
         match self {
+            Bench::Decoders(options) => decoders::run(&options),
             Bench::Engine(options) => engine::run(&options),
             Bench::Gpu(options) => gpu::run(&options),
             Bench::Io(options) => io::run(&options),

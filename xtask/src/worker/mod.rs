@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::protocol::{Framework, Memory, Mode, Question, Ready, Request, Times};
 
 mod data;
+pub(crate) mod decoding;
 pub(crate) mod gpu;
 mod inference;
 pub(crate) mod loso;

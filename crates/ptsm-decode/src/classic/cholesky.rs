@@ -5,6 +5,8 @@ use rayon::prelude::*;
 
 /// Rows and columns of a block.
 const BLOCK: usize = 64;
+/// Columns of a right side that are solved together: more make better products, fewer serve more threads.
+const WIDE: usize = 192;
 
 /// `A = L L^T`.
 pub(crate) struct Cholesky {
@@ -66,7 +68,7 @@ impl Cholesky {
     /// `L^-1 B`.
     pub(crate) fn solve_lower(&self, mut right: DMatrix<f64>) -> DMatrix<f64> {
         let size = self.lower.nrows();
-        right.as_mut_slice().par_chunks_mut((BLOCK * size).max(1)).for_each(|columns| {
+        right.as_mut_slice().par_chunks_mut((WIDE * size).max(1)).for_each(|columns| {
             self.forwards(&mut view(columns, size), 0);
         });
         right

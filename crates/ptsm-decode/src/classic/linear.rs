@@ -1,6 +1,7 @@
 //! What the classic methods share: checked symmetric eigenproblems.
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DVector};
+use ptsm_signal::eigen::symmetric as symmetric_eigen;
 
 use crate::error::{Error, Result};
 
@@ -16,21 +17,14 @@ pub(super) fn eigen(matrix: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, 
             "look for missing samples and for overflow in the signal",
         ));
     }
-    if matrix.is_empty() {
-        return Ok((DVector::zeros(0), DMatrix::zeros(0, 0)));
-    }
     let symmetric = (matrix + matrix.transpose()) * 0.5;
-    // A bound on the steps, so that no input can keep it going for ever; 30 per eigenvalue is what LAPACK allows.
-    let found = SymmetricEigen::try_new(symmetric, f64::EPSILON, 30 * matrix.nrows()).ok_or_else(|| {
+    let found = symmetric_eigen(&symmetric).ok_or_else(|| {
         Error::trials(
             format!("the eigenvalues of {what} were not found"),
             "look for channels of very different size",
         )
     })?;
-    let mut order: Vec<usize> = (0..matrix.nrows()).collect();
-    order.sort_by(|&a, &b| found.eigenvalues[a].total_cmp(&found.eigenvalues[b]));
-    let values = DVector::from_iterator(order.len(), order.iter().map(|&i| found.eigenvalues[i]));
-    Ok((values, found.eigenvectors.select_columns(&order)))
+    Ok((found.values, found.vectors))
 }
 
 /// The generalised eigenproblem `A w = e B w` on the directions that B has something in.

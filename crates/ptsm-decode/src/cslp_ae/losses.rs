@@ -34,13 +34,7 @@ fn unit(g: &mut Graph, x: Id) -> Result<Id> {
 ///
 /// # Shapes
 /// first and second `[G, N, F]`, labels `[G * N]` (each row's place in its group), log_scale scalar -> two scalars
-pub fn contrasts(
-    g: &mut Graph,
-    first: Id,
-    second: Id,
-    labels: Id,
-    log_scale: Id,
-) -> Result<[Id; 2]> {
+pub fn contrasts(g: &mut Graph, first: Id, second: Id, labels: Id, log_scale: Id) -> Result<[Id; 2]> {
     let [groups, n, _] = *g.shape(first) else {
         return Err(crate::Error::Configuration(format!(
             "a contrast is of groups [G, N, F], got {:?}",

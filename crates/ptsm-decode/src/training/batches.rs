@@ -29,7 +29,7 @@ impl Draws {
         let pool = || Pool::new(train, subjects, trials);
         match kind {
             Batches::People => Draws::People(pool()),
-            Batches::WithTarget => Draws::WithTarget(pool(), target),
+            Batches::WithTarget | Batches::WithPretended => Draws::WithTarget(pool(), target),
             Batches::Pairs { trials } => Draws::Pairs(Paired::new(train, trials)),
         }
     }

@@ -14,19 +14,19 @@ use crate::error::{Error, Result};
 
 /// Where one job stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     pub(super) learning: bool,
     /// Counted from 1; 0 before the first.
-    pub(super) best_epoch: usize,
-    pub(super) history: Vec<EpochRecord>,
+    pub(crate) best_epoch: usize,
+    pub(crate) history: Vec<EpochRecord>,
 }
 
 impl Standing {
-    pub(super) fn new() -> Standing {
+    pub(crate) fn new() -> Standing {
         Standing { learning: true, best_epoch: 0, history: vec![] }
     }
 
-    pub(super) fn improves(&self, new: &EpochRecord, select: Select) -> bool {
+    pub(crate) fn improves(&self, new: &EpochRecord, select: Select) -> bool {
         let Some(best) = self.best_epoch.checked_sub(1).and_then(|i| self.history.get(i)) else {
             return true;
         };

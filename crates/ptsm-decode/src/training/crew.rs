@@ -18,7 +18,7 @@ use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::deep::Deep;
 use crate::error::{Error, Result};
-use crate::network::Ramp;
+use crate::network::{Part, Ramp};
 
 /// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
@@ -41,6 +41,7 @@ pub(super) struct Crew<'t, 'a> {
     graph: Graph,
     loss_names: Vec<&'static str>,
     ramps: Vec<(&'static str, Ramp)>,
+    measured: Vec<(&'static str, Part)>,
     /// Of every seat: as they are, and the best so far.
     parameters: Parameters<f32>,
     best: Parameters<f32>,
@@ -116,6 +117,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             steps: Steps::new(&network, adam, seats, run.device)?,
             loss_names: std::iter::once("total").chain(network.losses.iter().map(|(n, _)| *n)).collect(),
             ramps: network.ramps,
+            measured: network.measured,
             best: parameters.clone(),
             parameters,
             scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
@@ -173,6 +175,9 @@ impl<'t, 'a> Crew<'t, 'a> {
             let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
             let mut start = Parameters::new(&self.graph, &[job.seed])?;
             standard::set(&mut start, &self.tasks[task].train)?;
+            for (name, part) in &self.measured {
+                start.set(0, name, &self.tasks[task].moments(*part))?;
+            }
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;
             self.steps.reset(r)?;
@@ -260,7 +265,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             }
             let steps = task.draws.steps();
             let made = seat.epoch * steps + seat.step;
-            let (rate, beta) = training.at(made as u64, task.steps() as u64, steps as u64);
+            let (rate, beta) = training.at(made as u64, steps as u64);
             self.steps.set_first_beta(r, beta)?;
             (seat.rate, rates[r]) = (rate, rate);
             done[r] = made as f64 / task.steps() as f64;

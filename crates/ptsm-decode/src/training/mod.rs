@@ -1,6 +1,6 @@
 //! How networks learn: one trainer for all of them.
 //!
-//! Adam with weight decay, a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
+//! Adam with weight decay, a rate that mostly falls as a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
 //! epoch a look at people who are not trained on: the best state is kept, and a job that has not improved
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
@@ -13,6 +13,7 @@ mod library;
 mod scorer;
 mod standard;
 mod steps;
+mod target;
 
 use std::time::Instant;
 
@@ -23,8 +24,9 @@ use serde::{Deserialize, Serialize};
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::{Batches, TrialShape};
+use crate::network::{Batches, Part, TrialShape};
 use batches::Draws;
+pub(crate) use checkpoint::Standing;
 use crew::Crew;
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -41,14 +43,18 @@ pub enum Select {
     Last,
 }
 
-/// How the learning rate goes.
+/// What the learning rate does after it has risen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pace {
-    /// Half a cosine to 0 over all epochs, after the warm-up.
+pub enum Course {
+    /// Falls as half a cosine to 0 over all epochs.
     #[default]
     Cosine,
-    /// The highest rate for half of the steps, then half a cosine to a tenth of it; Adam's first beta falls from 0.95 to 0.85 and rises
+    /// Stays.
+    Constant,
+    /// Falls as `1 / (1 + 10 p)^0.75` with the part p of all epochs that is done.
+    Inverse,
+    /// Stays for half of the steps, then falls as half a cosine to a tenth; Adam's first beta falls from 0.95 to 0.85 meanwhile and rises
     /// again.
     OneCycle,
 }
@@ -65,8 +71,8 @@ pub struct Training {
     pub select: Select,
     /// Highest learning rate.
     pub rate: f64,
-    /// How it falls.
-    pub pace: Pace,
+    /// What the rate does after it has risen.
+    pub course: Course,
     /// Epochs over which the rate rises first.
     pub warm_up: usize,
     /// Weight decay.
@@ -92,7 +98,7 @@ impl Default for Training {
             patience: Some(15),
             select: Select::Accuracy,
             rate: 1e-3,
-            pace: Pace::Cosine,
+            course: Course::Cosine,
             warm_up: 0,
             weight_decay: 1e-4,
             decoupled_decay: false,
@@ -128,8 +134,10 @@ impl Training {
                 "`training.epochs` must be at most {MOST_EPOCHS} and `training.warm_up` no more than that, got {epochs} and {warm_up}"
             ));
         }
-        if self.pace == Pace::OneCycle && self.warm_up > 0 {
-            return wrong("`training.pace = \"one_cycle\"` has no `training.warm_up`; leave it at 0".into());
+        if self.course == Course::OneCycle && self.warm_up > 0 {
+            return wrong(
+                "`training.course = \"one_cycle\"` has no `training.warm_up`; leave it at 0".into(),
+            );
         }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return wrong(format!("`training.rate` must be above 0, got {}", self.rate));
@@ -137,17 +145,18 @@ impl Training {
         Ok(())
     }
 
-    /// The rate and the first beta at one step of so many in all, of which so many make an epoch.
-    fn at(&self, step: u64, steps: u64, epoch: u64) -> (f64, f64) {
-        let rate = self.rate;
-        match self.pace {
-            Pace::Cosine => {
-                let shape = Shape::Cosine { steps, least: 0.0 };
-                let schedule = Schedule { rate, warm_up: self.warm_up as u64 * epoch, shape };
-                (schedule.at(step), self.betas[0])
+    /// The rate and Adam's first beta at a step, where so many make an epoch.
+    fn at(&self, step: u64, epoch: u64) -> (f64, f64) {
+        let (rate, steps) = (self.rate, self.epochs as u64 * epoch);
+        let shape = match self.course {
+            Course::Cosine => Shape::Cosine { steps, least: 0.0 },
+            Course::Constant => Shape::Constant,
+            Course::Inverse => Shape::Inverse { steps },
+            Course::OneCycle => {
+                return OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step);
             }
-            Pace::OneCycle => OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step),
-        }
+        };
+        (Schedule { rate, warm_up: self.warm_up as u64 * epoch, shape }.at(step), self.betas[0])
     }
 
     fn adam(&self) -> Adam {
@@ -214,7 +223,7 @@ struct Task<'a> {
 
 impl<'a> Task<'a> {
     fn new(deep: &Deep, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
-        let (train, validation) = (job.lesson.train(), job.lesson.validation());
+        let validation = job.lesson.validation();
         let training = &deep.training;
         if validation.is_empty() && training.select != Select::Last {
             return Err(Error::trials(
@@ -223,17 +232,15 @@ impl<'a> Task<'a> {
             ));
         }
         let kind = deep.model.batches();
-        let target = match kind {
-            Batches::People | Batches::Pairs { .. } => vec![],
-            Batches::WithTarget => target(job)?,
-        };
+        let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
-                "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0".into(),
+                "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0"
+                    .into(),
             ));
         }
         let together = (training.batch_subjects, training.batch_trials);
-        let draws = Draws::new(kind, train, target.len(), together);
+        let draws = Draws::new(kind, &train, target.len(), together);
         if draws.labelled() < 4 {
             return Err(Error::trials(
                 format!("a batch of {} trials is too small", draws.labelled()),
@@ -242,7 +249,6 @@ impl<'a> Task<'a> {
         }
         let subjects = train.subjects();
         let order: Vec<_> = subjects.iter().copied().collect();
-        let info = train.set().info();
         let shape = shape(train.layout(), order.len());
         let mut identity = serde_json::json!({
             "model": deep.model,
@@ -254,17 +260,19 @@ impl<'a> Task<'a> {
             "validation": (validation.len(), validation.subjects()),
             "data": run.identity,
         });
+        let info = train.set().info().iter();
+        let people = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
         if !target.is_empty() {
-            identity["target"] = serde_json::json!((target.len(), fingerprint(&target)));
+            identity["target"] = serde_json::json!((target.len(), target::fingerprint(&target)));
         }
         Ok(Task {
             job,
-            train: train.clone(),
+            train,
             target,
             shape,
             draws,
             epochs: training.epochs,
-            people: info.iter().map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect(),
+            people,
             identity: identity.to_string(),
         })
     }
@@ -277,25 +285,14 @@ impl<'a> Task<'a> {
     fn steps(&self) -> usize {
         self.epochs * self.draws.steps()
     }
-}
 
-/// The unlabelled trials that a job must have.
-fn target<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
-    let Some(target) = job.lesson.target().filter(|target| !target.is_empty()) else {
-        return Err(Error::trials(
-            "this decoder learns from the unlabelled trials of the people it will decode, and got none",
-            "name these people as the target, or take a decoder that needs nothing of them",
-        ));
-    };
-    job.lesson.train().layout().expect(target.layout())?;
-    Ok(target.signals().collect())
-}
-
-/// A number that differs where trials do: FNV-1a over the first samples of each.
-fn fingerprint(trials: &[&[f32]]) -> u64 {
-    let samples = trials.iter().flat_map(|trial| trial.iter().take(16));
-    samples
-        .fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3))
+    /// Mean and variance of each channel in a part of the trials.
+    fn moments(&self, part: Part) -> Vec<f32> {
+        match part {
+            Part::Labelled => target::moments(&self.train.signals().collect::<Vec<_>>(), self.shape.channels),
+            Part::Target => target::moments(&self.target, self.shape.channels),
+        }
+    }
 }
 
 /// How far all jobs have come.

@@ -26,6 +26,13 @@ pub enum Padding {
     Valid,
     /// As many samples as before: `floor((K - 1) / 2)` zeros on the left, the rest on the right.
     Same,
+    /// So many.
+    Zeros {
+        /// Before the first sample.
+        left: usize,
+        /// After the last.
+        right: usize,
+    },
 }
 
 impl Padding {
@@ -33,6 +40,7 @@ impl Padding {
         match self {
             Padding::Valid => (0, 0),
             Padding::Same => ((taps - 1) / 2, taps / 2),
+            Padding::Zeros { left, right } => (left, right),
         }
     }
 }

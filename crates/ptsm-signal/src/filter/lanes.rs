@@ -6,6 +6,7 @@
 
 use super::sections::{Direction, State};
 use super::{Resampler, Sections, fir};
+use crate::eigen;
 
 /// Channels in a group: one vector of AVX-512, two of AVX2, four of others.
 pub(crate) const LANES: usize = 8;
@@ -100,6 +101,15 @@ versions! {
 
     /// Samples at the new rate, from `first` on.
     fn resample[L](resampler: &Resampler, signal: &[[f64; L]], level: &[f64; L], first: usize, out: &mut [[f64; L]]) = Resampler::fill;
+
+    /// Makes a symmetric matrix tridiagonal.
+    fn reduce(columns: &mut [f64], size: usize, stride: usize, diagonal: &mut [f64], beside: &mut [f64], factors: &mut [f64]) = eigen::reduce;
+
+    /// The turn that made it so.
+    fn unfold(columns: &[f64], size: usize, stride: usize, factors: &[f64], vectors: &mut [f64]) = eigen::unfold;
+
+    /// Rotates columns.
+    fn rotate(columns: &mut [f64], stride: usize, last: usize, turns: &[[f64; 2]]) = eigen::rotate;
 
     /// Divides values.
     fn divide(values: &mut [f32], by: f64) = quotients;

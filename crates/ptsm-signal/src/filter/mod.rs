@@ -9,7 +9,7 @@
 mod butterworth;
 mod causal;
 mod fir;
-mod lanes;
+pub(crate) mod lanes;
 mod notch;
 mod resample;
 mod rows;

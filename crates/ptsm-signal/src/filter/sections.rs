@@ -16,7 +16,7 @@ pub(super) type State<const L: usize> = [[f64; L]; 2];
 
 /// Which way a filter runs over a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     /// In time.
     Forwards,
     /// Against it.

@@ -69,6 +69,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
             model: trained.card.decoder.clone(),
             protocol: "trained on others".into(),
             target_access: trained.card.target_access,
+            shown: TargetAccess::Nothing,
             fold: 0,
             seed: *seed,
             precision: run.precision.clone(),

@@ -1,7 +1,9 @@
 //! `ptsm benchmark`
 
+use std::collections::BTreeSet;
+
 use ptsm_decode::registry::find;
-use ptsm_eval::{Benchmark, Entry, Summary};
+use ptsm_eval::{Benchmark, Entry, Paired, Summary};
 use serde_json::json;
 
 use super::Session;
@@ -57,6 +59,8 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
             subjects,
             validation: [].into(),
             who: input.people.values().flat_map(|person| person.hashes.clone()).collect(),
+            target: BTreeSet::new(),
+            target_who: BTreeSet::new(),
         },
         adapted: None,
         models,
@@ -83,5 +87,15 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     summaries.sort_by_key(|s| args.models.iter().position(|m| *m == s.model));
     let table = words::summaries(&summaries);
     output::write(&folder.join("summary.csv"), table.to_csv().as_bytes())?;
-    session.output.result(table, &json!({ "folder": args.out, "records": records, "summary": summaries }))
+    let [balanced, accuracy, auc] =
+        ["balanced_accuracy", "accuracy", "auc"].map(|metric| Paired::against_first(&summaries, metric));
+    let mut text = table.to_string();
+    if !balanced.is_empty() {
+        text += &format!("\n{}", words::comparisons(&balanced));
+    }
+    let comparisons = [balanced, accuracy, auc].concat();
+    let told = json!({
+        "folder": args.out, "records": records, "summary": summaries, "comparisons": comparisons,
+    });
+    session.output.result(text, &told)
 }

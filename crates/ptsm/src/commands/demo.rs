@@ -169,6 +169,7 @@ fn context(name: &str, seed: u64) -> Context {
         model: name.into(),
         protocol: "trained on others".into(),
         target_access: TargetAccess::Nothing,
+        shown: TargetAccess::Nothing,
         fold: 0,
         seed,
         precision: None,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, calibration};
 use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, masks, score};
 use ptsm_report::{Column, Page, Table};
-use ptsm_signal::{SubjectId, Subset};
+use ptsm_signal::{SubjectId, Subset, TargetAccess};
 use serde_json::json;
 
 use super::{Session, Trained};
@@ -27,18 +28,22 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         Some(adapted) => adapted_to(adapted, &input)?,
     };
     let shots = shots(args, &run, &trained, &people)?;
-    let context = |seed: u64| Context {
+    let shown = find(&trained.card.decoder)?.target_access;
+    let context = |seed: u64, target_access: TargetAccess| Context {
         data: input.name.clone(),
         model: trained.card.decoder.clone(),
         protocol: "trained on others".into(),
-        target_access: trained.card.target_access,
+        target_access,
+        shown,
         fold: 0,
         seed,
         precision: run.precision.clone(),
     };
     let mut records = vec![];
     for (seed, fitted) in &trained.decoders {
-        records.extend(score(&**fitted, &people, &context(*seed))?);
+        for (access, part) in run.access(&trained.card, &input, &people) {
+            records.extend(score(&**fitted, &part, &context(*seed, access))?);
+        }
     }
     let mut curve = vec![];
     if !shots.is_empty() {
@@ -51,7 +56,8 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
                     return Err(ptsm_decode::Error::Stopped.into());
                 }
                 let person = people.only(|t| t.subject == subject);
-                curve.extend(learning_curve(&**fitted, &person, &shots, &how, &context(*seed))?.records);
+                let context = context(*seed, trained.card.target_access);
+                curve.extend(learning_curve(&**fitted, &person, &shots, &how, &context)?.records);
                 bar.inc(1);
             }
         }

@@ -1,5 +1,7 @@
 //! `ptsm predict`
 
+use ptsm_decode::registry::find;
+use ptsm_signal::TargetAccess;
 use serde_json::json;
 
 use super::{Session, Trained};
@@ -15,8 +17,11 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
     let trials = input.trials.all();
     let classes = &trained.card.layout.classes;
     let mut mean = vec![0.0; trials.len() * classes.len()];
+    let shown = find(&trained.card.decoder)?.target_access;
     for (_, fitted) in &trained.decoders {
         let share = 1.0 / trained.decoders.len() as f32;
+        let met = fitted.introduced(&trials, shown)?;
+        let fitted = met.as_ref().unwrap_or(fitted);
         mean.iter_mut().zip(fitted.probabilities(&trials)?).for_each(|(m, p)| *m += share * p);
     }
     let mut csv = format!("subject,session,run,cue_s,predicted,{}\n", quoted(classes).join(","));
@@ -30,10 +35,13 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
             "subject": subject, "session": session, "run": run, "cue_s": cue, "predicted": classes[best], "probabilities": p,
         }));
     }
+    // Of all of them together, the most that was seen of anybody.
+    let access = run.access(&trained.card, &input, &trials);
+    let access = access.iter().map(|(access, _)| *access).reduce(TargetAccess::and);
     let json = json!({
         "model": trained.card.decoder,
         "data": input.name,
-        "target_access": trained.card.target_access,
+        "target_access": access.unwrap_or(trained.card.target_access),
         "classes": classes,
         "seeds": trained.decoders.iter().map(|(seed, _)| seed).collect::<Vec<_>>(),
         "trials": documents,

@@ -1,17 +1,19 @@
 //! `ptsm train`
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhow::Context;
-use ptsm_data::Split;
+use ptsm_data::{Split, SubjectList};
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{EpochRecord, Fit, Job, Lesson, Run};
+use ptsm_decode::{Decoder, EpochRecord, Fit, Job, Lesson, Run};
+use ptsm_signal::SubjectId;
 use serde_json::json;
 
 use super::Session;
-use crate::args::{SettingsArgs, TrainArgs};
+use crate::args::{DataArgs, SettingsArgs, TrainArgs};
 use crate::config::{Changes, without_null};
 use crate::exit::told;
 use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
@@ -31,11 +33,22 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     };
     let method = find(&name)?;
     let seeds = seeds(&args.settings, &changes)?;
-    let input = to_learn(&args.data, args.settings.align.map(Into::into), &changes, session)?;
+    let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
+    let data = DataArgs { subjects: together(&subjects, &args.target)?, ..args.data.clone() };
+    let input = to_learn(&data, args.settings.align.map(Into::into), &changes, session)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
-    let sources = Split::for_training(&input.trials.subjects(), seeds[0])?;
-    let lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    let target = target(args, method, &*decoder, &input)?;
+    let learners = learners(&subjects, &target, &input)?;
+    let sources = Split::for_training(&learners, seeds[0])?;
+    let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    if !target.is_empty() {
+        lesson = lesson.with_target(input.trials.of(&target).unlabelled());
+    }
+    let hashes = |who: &BTreeSet<SubjectId>| {
+        let people = input.people.iter().filter(|(subject, _)| who.contains(subject));
+        people.flat_map(|(_, person)| person.hashes.clone()).collect()
+    };
 
     let file = RunFile {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -50,7 +63,9 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
-            who: input.people.values().flat_map(|person| person.hashes.clone()).collect(),
+            who: hashes(&learners),
+            target_who: hashes(&target),
+            target: target.clone(),
         },
         adapted: None,
         models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
@@ -103,6 +118,58 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         }
     }
     report(args, session, method.name, &lesson, &fits)
+}
+
+/// Those learnt from and the target, where both are named; without names it is everybody.
+fn together(
+    subjects: &Option<SubjectList>,
+    target: &Option<SubjectList>,
+) -> anyhow::Result<Option<SubjectList>> {
+    Ok(match (subjects, target) {
+        (Some(subjects), Some(target)) => Some(format!("{subjects},{target}").parse()?),
+        (subjects, _) => subjects.clone(),
+    })
+}
+
+/// The people whose unlabelled trials are learnt from: none for a decoder that does not look at them, which is said rather than ignored.
+fn target(
+    args: &TrainArgs,
+    method: &Method,
+    decoder: &dyn Decoder,
+    input: &Input,
+) -> anyhow::Result<BTreeSet<SubjectId>> {
+    let name = method.name;
+    match (&args.target, decoder.learns_from_target()) {
+        (Some(target), true) => Ok(target.choose(&input.trials.subjects())?),
+        (None, false) => Ok(BTreeSet::new()),
+        (None, true) => Err(told(
+            format!(
+                "`{name}` learns from unlabelled trials of the people it will decode, and none are named"
+            ),
+            "give `--target LIST`; `ptsm benchmark` takes the people of each fold",
+        )),
+        (Some(_), false) => {
+            Err(told(format!("`{name}` does not look at a target while it learns"), "leave `--target` out"))
+        }
+    }
+}
+
+/// Who is learnt from with labels: those named, or all but the target.
+fn learners(
+    subjects: &Option<SubjectList>,
+    target: &BTreeSet<SubjectId>,
+    input: &Input,
+) -> anyhow::Result<BTreeSet<SubjectId>> {
+    let present = input.trials.subjects();
+    let Some(subjects) = subjects else { return Ok(present.difference(target).copied().collect()) };
+    let learners = subjects.choose(&present)?;
+    if let Some(both) = learners.intersection(target).next() {
+        return Err(told(
+            format!("{both} is both in `--subjects` and in `--target`"),
+            "the target is people whose labels it does not learn from",
+        ));
+    }
+    Ok(learners)
 }
 
 /// What a run made that ended before; none where anything is missing or damaged, which is made again.
@@ -176,6 +243,9 @@ fn report(
     if fits[0].best_epoch.is_some() {
         text += &format!("; {} to stop by", people(lesson.validation().subjects().len()));
     }
+    if let Some(target) = lesson.target() {
+        text += &format!("; {} of those to be decoded, unlabelled", count(target.len(), "trial"));
+    }
     text += "\n";
     let mut documents = vec![];
     for fit in fits {
@@ -208,6 +278,7 @@ fn report(
             "trials": lesson.train().len(),
             "train_subjects": lesson.train().subjects(),
             "validation_subjects": lesson.validation().subjects(),
+            "target_trials": lesson.target().map_or(0, |target| target.len()),
             "fits": documents,
         }),
     )

@@ -53,3 +53,46 @@ fn shuffled_labels_give_chance() {
         assert!(above(&summary), "{} does not find what is there: {}", summary["model"], summary["chance"]);
     }
 }
+
+/// What was seen of whom stands beside every score: a decoder that learnt from some people's unlabelled trials has seen nothing of others.
+#[test]
+fn scores_say_what_was_seen_of_whom() {
+    let place = Place::with_data();
+    let line = |rest: &str| format!("train --data a.npz --set training.epochs=2 {rest}");
+    for (rest, said, hint) in [
+        ("--subjects 1-5 --model dann --out x", "none are named", "--target"),
+        ("--subjects 1-5 --model eegnet --target 6 --out x", "does not look", "leave `--target` out"),
+        ("--subjects 1-5 --model dann --target 5-6 --out x", "S05 is both", "labels"),
+        ("--model dann --target 99 --out x", "99", ""),
+    ] {
+        let refused = place.ptsm(&line(rest)).run();
+        assert_eq!(refused.code, Some(1), "{rest}");
+        assert!(refused.stderr.contains(said) && refused.stderr.contains(hint), "{rest}: {}", refused.stderr);
+    }
+    let trained =
+        place.ptsm(&line("--subjects 1-5 --model dann --target 6-7 --out run --json")).succeed().json();
+    assert_eq!(trained["target_trials"], 32);
+    let scored = place.ptsm("evaluate run --data a.npz --json").succeed().json();
+    let seen = |subject: u64| {
+        let records = scored["records"].as_array().unwrap();
+        records.iter().find(|r| r["subject"] == subject).map(|r| r["target_access"].clone())
+    };
+    let (whole, nothing) =
+        (serde_json::json!({ "unlabelled": { "fraction": 1.0 } }), serde_json::json!("nothing"));
+    assert_eq!(
+        [seen(1), seen(6), seen(7), seen(8)],
+        [None, Some(whole.clone()), Some(whole.clone()), Some(nothing.clone())]
+    );
+    for (who, access) in [("6", &whole), ("8", &nothing), ("6-8", &whole)] {
+        let predicted =
+            place.ptsm(&format!("predict run --data a.npz --subjects {who} --json")).succeed().json();
+        assert_eq!(&predicted["target_access"], access, "{who}");
+    }
+    // A benchmark hands out the people of each fold by itself, without asking.
+    let line = "benchmark --json --protocol kfold:4 --data a.npz --models dann,dann-subject --set training.epochs=2 --out bench";
+    let records = place.ptsm(line).succeed().json()["records"].clone();
+    for record in records.as_array().unwrap() {
+        let access = if record["model"] == "dann" { &whole } else { &nothing };
+        assert_eq!(&record["target_access"], access, "{record}");
+    }
+}

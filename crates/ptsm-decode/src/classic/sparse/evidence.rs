@@ -7,7 +7,7 @@
 //! Where there are more trials than entries h of a vector, nothing per step depends on their number: with `G = H^T H` and
 //! `T = (lambda G^-1 + Q)^-1`, `H^T Sigma^-1 H = T` and `H^T Sigma^-1 y = T G^-1 H^T y`.
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DMatrixViewMut, DVector, Dyn};
 use ptsm_signal::spd::upper;
 use rayon::prelude::*;
 
@@ -22,6 +22,9 @@ const INVERTIBLE: f64 = 1e-4;
 /// Share of the largest eigenvalue of W that a filter must have.
 const KEPT: f64 = 0.05;
 
+/// Trials whose covariances with all others one thread takes at once.
+const BLOCK: usize = 128;
+
 /// What all classes' regressions have in common.
 pub struct Evidence {
     size: usize,
@@ -32,8 +35,8 @@ pub struct Evidence {
 }
 
 enum Form {
-    /// As written in the paper, with a matrix of trials by trials.
-    Trials,
+    /// As written in the paper, with a matrix of trials by trials. Holds `H^T`, a trial a column.
+    Trials { across: DMatrix<f64> },
     /// With `G`, its inverse and the logarithm of its determinant.
     Entries { gram: DMatrix<f64>, inverse: DMatrix<f64>, ln_determinant: f64 },
 }
@@ -95,7 +98,8 @@ impl Evidence {
             ));
         }
         let entries = (trials.nrows() >= trials.ncols()).then(|| Form::entries(&trials)).flatten();
-        Ok(Evidence::of(trials, size, entries.unwrap_or(Form::Trials)))
+        let form = entries.unwrap_or_else(|| Form::trials(&trials));
+        Ok(Evidence::of(trials, size, form))
     }
 
     fn of(trials: DMatrix<f64>, size: usize, form: Form) -> Evidence {
@@ -112,7 +116,7 @@ impl Evidence {
         let y = DVector::from_vec(y);
         let seen = self.trials.tr_mul(&y);
         let solved = match &self.form {
-            Form::Trials => None,
+            Form::Trials { .. } => None,
             Form::Entries { inverse, .. } => Some(inverse * &seen),
         };
         Ok(Target { power: y.norm_squared(), y, seen, solved })
@@ -191,24 +195,35 @@ impl Evidence {
     /// `||y - H w||^2`.
     fn off(&self, w: &DVector<f64>, target: &Target) -> f64 {
         match &self.form {
-            Form::Trials => (&target.y - &self.trials * w).norm_squared(),
+            Form::Trials { .. } => (&target.y - &self.trials * w).norm_squared(),
             Form::Entries { gram, .. } => target.power - 2.0 * w.dot(&target.seen) + w.dot(&(gram * w)),
         }
+    }
+
+    /// `H Q H^T + lambda I`, on and below the diagonal: blocks of columns at once, each from its own trials with the prior laid over them.
+    fn covariance(&self, across: &DMatrix<f64>, psi: &DMatrix<f64>, noise: f64) -> DMatrix<f64> {
+        let (count, entries) = self.trials.shape();
+        let mut sigma = DMatrix::zeros(count, count);
+        sigma.as_mut_slice().par_chunks_mut(BLOCK * count).enumerate().for_each(|(i, columns)| {
+            let (from, width) = (i * BLOCK, columns.len() / count);
+            let mut smooth = DMatrix::zeros(entries, width);
+            for (m, mut column) in smooth.column_iter_mut().enumerate() {
+                let own = across.column(from + m).into_owned();
+                column.copy_from_slice(&upper(&self.smoothed(psi, &own)));
+            }
+            let mut columns = DMatrixViewMut::from_slice_generic(columns, Dyn(count), Dyn(width));
+            let rows = count - from;
+            columns.rows_mut(from, rows).gemm(1.0, &self.trials.rows(from, rows), &smooth, 0.0);
+            (0..width).for_each(|m| columns[(from + m, m)] += noise);
+        });
+        sigma
     }
 
     fn posterior(&self, psi: &DMatrix<f64>, noise: f64, target: &Target) -> Option<Posterior> {
         let size = self.size;
         match &self.form {
-            Form::Trials => {
-                let count = self.trials.nrows();
-                let across = self.trials.transpose();
-                let smooth: Vec<Vec<f64>> = (0..count)
-                    .into_par_iter()
-                    .map(|m| upper(&self.smoothed(psi, &across.column(m).into_owned())))
-                    .collect();
-                let smooth = DMatrix::from_row_iterator(count, across.nrows(), smooth.into_iter().flatten());
-                let sigma = smooth * &across + DMatrix::identity(count, count) * noise;
-                let factors = Cholesky::new(sigma)?;
+            Form::Trials { across } => {
+                let factors = Cholesky::new(self.covariance(across, psi, noise))?;
                 let solved = factors.solve(&target.y);
                 Some(Posterior {
                     loss: target.y.dot(&solved) + factors.ln_determinant(),
@@ -234,6 +249,10 @@ impl Evidence {
 }
 
 impl Form {
+    fn trials(trials: &DMatrix<f64>) -> Form {
+        Form::Trials { across: trials.transpose() }
+    }
+
     fn entries(trials: &DMatrix<f64>) -> Option<Form> {
         let gram = trials.transpose() * trials;
         let factors = Cholesky::new(gram.clone()).filter(|f| f.least_pivot() > INVERTIBLE)?;
@@ -265,7 +284,18 @@ fn shrunk(a: usize, b: usize) -> f64 {
 
 /// The symmetric matrix of a vector.
 fn matrix(vector: &[f64], size: usize) -> DMatrix<f64> {
-    DMatrix::from_fn(size, size, |a, b| shrunk(a, b) * vector[pair(size, a, b)])
+    let mut matrix = DMatrix::zeros(size, size);
+    let mut rest = vector;
+    for a in 0..size {
+        let (row, after) = rest.split_at(size - a);
+        rest = after;
+        // The lower triangle of column a is row a of the upper one.
+        let column = &mut matrix.as_mut_slice()[a * size + a..(a + 1) * size];
+        column.iter_mut().zip(row).for_each(|(to, v)| *to = std::f64::consts::FRAC_1_SQRT_2 * v);
+        column[0] = row[0];
+    }
+    matrix.fill_upper_triangle_with_lower_triangle();
+    matrix
 }
 
 /// The part of an operator on vectors that stays in column j.
@@ -279,8 +309,8 @@ fn block(whole: &DMatrix<f64>, size: usize, j: usize) -> DMatrix<f64> {
 fn blocks(rows: &DMatrix<f64>, size: usize) -> Vec<DMatrix<f64>> {
     let one = |j: usize| {
         let mut column = DMatrix::zeros(rows.nrows(), size);
-        for a in 0..size {
-            column.set_column(a, &(rows.column(pair(size, a, j)) * shrunk(a, j)));
+        for (a, mut to) in column.column_iter_mut().enumerate() {
+            to.axpy(shrunk(a, j), &rows.column(pair(size, a, j)), 0.0);
         }
         column.transpose() * column
     };
@@ -358,7 +388,7 @@ mod tests {
     #[test]
     fn one_tap_is_that_of_the_authors_in_both_forms() {
         let (train, test) = vectors(1, 0);
-        let forms = [Form::Trials, Form::entries(&train).unwrap()];
+        let forms = [Form::trials(&train), Form::entries(&train).unwrap()];
         for evidence in forms.map(|form| Evidence::of(train.clone(), 3, form)) {
             let steps = all_steps(&evidence, labels(12));
             let first = &steps[..3];
@@ -400,7 +430,7 @@ mod tests {
     fn two_taps_are_those_of_the_authors() {
         let (train, test) = vectors(2, 1);
         let evidence = Evidence::new(train, 6).unwrap();
-        assert!(matches!(evidence.form, Form::Trials));
+        assert!(matches!(evidence.form, Form::Trials { .. }));
         let steps = all_steps(&evidence, labels(12));
         // It may rise: the step is not quite that of expectation maximisation.
         let losses: Vec<f64> = steps[..3].iter().map(|s| s.loss).collect();

@@ -1,0 +1,386 @@
+//! ACON: a temporal and a frequency branch that teach each other, and a critic of domains on their outer product.
+//!
+//! Paper: Liu et al., NeurIPS 2024, "Boosting Transferability and Discriminability for Time Series Domain Adaptation"; the authors' code
+//! (`mingyangliu1024/ACON`) is the reference.
+//!
+//! ```text
+//! x [B,C,T] -> z-score of its domain -> three convolutions, mean over time -> h [B,F] -> linear -> logits [B,K]
+//!                      \-> spectra of segments -> mixing of channels per bin -> amplitudes [B,C*m]
+//!                             -> linear -> g -> linear -> logits [B,K]            (training only)
+//! softmax(pooled g) x h -> critic: labelled or target                            (training only)
+//! ```
+//!
+//! In every step the critic learns first, on features as they are; then everything else moves by
+//!
+//! ```text
+//! CE(time) + CE(frequency)                     labelled trials
+//!   + domain * CE(critic, labels exchanged)    both
+//!   + entropy * (H(time) + H(frequency))       target
+//!   + teach_source * KL(frequency || time)     labelled: frequency teaches
+//!   + teach_target * KL(time || frequency)     target: time teaches
+//! ```
+//!
+//! Labelled and target trials go through batch norm in two passes. Only the temporal branch decodes.
+//!
+//! Differs: the first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights
+//! at C=62 (`rank = "none"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is
+//! chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from.
+//! An epoch is one pass over the labelled trials.
+//!
+//! Parameters at C=62, K=2, kernel 25, stride 6, period 128, pooled 16, no rank: 17 078 600 with complex weights counted once (held by
+//! a test); 296 706 decode.
+
+mod frequency;
+mod time;
+
+use ptsm_engine::{Graph, Id, Init, Objective, Pooling};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::network::{Batches, Network, Part, TrialShape, positive, probability, weighted};
+use frequency::Frequency;
+use time::Time;
+
+/// Whose unlabelled trials are learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// Those of the people to be decoded.
+    Given,
+    /// Those of a third of the training subjects: nothing is seen of the people to be decoded.
+    Pretended,
+}
+
+/// Weights of the losses besides those of the classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Weights {
+    /// The classes by the frequency branch.
+    pub frequency: f64,
+    /// Going against the critic.
+    pub domain: f64,
+    /// Entropy of what is said about the target.
+    pub entropy: f64,
+    /// The frequency branch teaching the temporal one.
+    pub teach_source: f64,
+    /// The temporal branch teaching the frequency one.
+    pub teach_target: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights { frequency: 1.0, domain: 1.0, entropy: 0.01, teach_source: 1.0, teach_target: 1.0 }
+    }
+}
+
+/// Configuration of ACON; the default is for imagery at 250 Hz.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Acon {
+    /// Whose unlabelled trials are learnt from.
+    pub target: Target,
+    /// Channels of the first convolution; the second has twice as many.
+    pub width: usize,
+    /// Channels of the third, the temporal features.
+    pub features: usize,
+    /// Kernel of the first convolution.
+    pub kernel: usize,
+    /// Its stride.
+    pub stride: usize,
+    /// Dropout after the first convolution.
+    pub dropout: f64,
+    /// Samples of a segment whose spectrum is taken.
+    pub period: usize,
+    /// Divide each spectrum by its norm.
+    pub fft_normalize: bool,
+    /// Numbers that the first layer of the frequency head goes through; none for a full one.
+    pub rank: Option<usize>,
+    /// Places the critic sees of the frequency features.
+    pub pooled: usize,
+    /// Width of the critic.
+    pub critic: usize,
+    /// Temperature of what the branches teach each other.
+    pub temperature: f64,
+    /// Keep the teacher where it is.
+    pub detach_teacher: bool,
+    /// Weights of the losses.
+    pub weights: Weights,
+}
+
+impl Default for Acon {
+    fn default() -> Acon {
+        Acon {
+            target: Target::Given,
+            width: 64,
+            features: 128,
+            kernel: 15,
+            stride: 3,
+            dropout: 0.5,
+            period: 128,
+            fft_normalize: true,
+            rank: Some(64),
+            pooled: 30,
+            critic: 128,
+            temperature: 1.0,
+            detach_teacher: false,
+            weights: Weights::default(),
+        }
+    }
+}
+
+/// Tensors that the critic's own step moves.
+const CRITIC: &str = "critic.";
+
+/// Statistics of the two domains.
+const SOURCE: &str = "scale.source";
+const TARGET: &str = "scale.target";
+
+impl Acon {
+    /// The form for trials of a sampling rate.
+    pub fn at_rate(rate_hz: f64) -> Acon {
+        let times = rate_hz / 250.0;
+        let scaled = |n: f64| (n * times).round().max(1.0) as usize;
+        Acon { kernel: scaled(15.0), stride: scaled(3.0), ..Acon::default() }
+    }
+
+    pub(crate) fn batches(&self) -> Batches {
+        match self.target {
+            Target::Given => Batches::WithTarget,
+            Target::Pretended => Batches::WithPretended,
+        }
+    }
+
+    fn check(&self, shape: TrialShape) -> Result<()> {
+        let wrong = |message: String| Err(Error::Configuration(message));
+        probability("dropout", self.dropout)?;
+        for (name, n) in [
+            ("width", self.width),
+            ("features", self.features),
+            ("kernel", self.kernel),
+            ("stride", self.stride),
+            ("rank", self.rank.unwrap_or(1)),
+            ("pooled", self.pooled),
+            ("critic", self.critic),
+        ] {
+            positive(name, n)?;
+        }
+        if self.period < 2 {
+            return wrong(format!("`period` must be at least 2 samples, got {}", self.period));
+        }
+        let frequencies = shape.channels.saturating_mul(self.period / 2 + 1);
+        if self.pooled > frequencies {
+            return wrong(format!("{frequencies} frequency features cannot be pooled to {}", self.pooled));
+        }
+        let Weights { frequency, domain, entropy, teach_source, teach_target } = self.weights;
+        let weights = [frequency, domain, entropy, teach_source, teach_target];
+        if let Some(w) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
+            return wrong(format!("`weights` must be numbers not below 0, got {w}"));
+        }
+        if !(self.temperature.is_finite() && self.temperature > 0.0) {
+            return wrong(format!("`temperature` must be above 0, got {}", self.temperature));
+        }
+        Ok(())
+    }
+
+    /// The network for a batch size; without training subjects, the temporal branch alone.
+    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.check(shape)?;
+        let (c, classes) = (shape.channels, shape.classes);
+        let mut g = Graph::new();
+        let x = g.input("x", &[batch, c, shape.time])?;
+        let learns = shape.subjects > 0;
+        let labelled = if learns { batch.div_ceil(2) } else { batch };
+        let task = g.labels("task", &[labelled], classes)?;
+        let time = g.scoped("time", |g| Time::new(g, self, c, classes))?;
+        let target = g.statistic(TARGET, &[2, c], Init::Moments)?;
+        if !learns {
+            let x = scaled(&mut g, x, target)?;
+            let (_, logits) = g.scoped("time", |g| time.apply(g, self, x))?;
+            return Network::classifier(g, logits, task, 0.0);
+        }
+        let source = g.statistic(SOURCE, &[2, c], Init::Moments)?;
+        let frequency = g.scoped("frequency", |g| Frequency::new(g, self, c, classes))?;
+        let critic = g.scoped("critic", |g| Critic::new(g, self))?;
+        // People it is judged by are of the labelled domain.
+        let own = scaled(&mut g, x, source)?;
+        let (_, logits) = g.scoped("time", |g| time.apply(g, self, own))?;
+        if batch < 2 {
+            return Network::classifier(g, logits, task, 0.0);
+        }
+        let domain = g.labels("domain", &[batch], 2)?;
+        let mut branches = vec![];
+        for (start, length, scale) in [(0, labelled, source), (labelled, batch - labelled, target)] {
+            let part = g.slice(x, 0, start, length)?;
+            let part = scaled(&mut g, part, scale)?;
+            let (h, z_t) = g.scoped("time", |g| time.apply(g, self, part))?;
+            let (amplitude, f, z_f) = g.scoped("frequency", |g| frequency.apply(g, self, part))?;
+            branches.push(Branches { h, z_t, amplitude, f, z_f });
+        }
+        self.losses((g, logits), &critic, (task, domain), [branches[0], branches[1]])
+    }
+
+    fn losses(
+        &self,
+        (mut g, logits): (Graph, Id),
+        critic: &Critic,
+        (task, domain): (Id, Id),
+        [source, target]: [Branches; 2],
+    ) -> Result<Network> {
+        let w = self.weights;
+        let (joint, guess) = g.scoped("critic", |g| -> Result<_> {
+            let f = g.concat(source.f, target.f, 0)?;
+            let h = g.concat(source.h, target.h, 0)?;
+            critic.apply(g, self, f, h)
+        })?;
+        let by_time = g.scoped("loss.time", |g| g.cross_entropy(source.z_t, task, 0.0))?;
+        let by_frequency = g.scoped("loss.frequency", |g| g.cross_entropy(source.z_f, task, 0.0))?;
+        // The input says 0 for labelled and 1 for target trials: the exchanged labels. The critic's own are the other way round.
+        let against = g.scoped("loss.domain", |g| g.cross_entropy(guess, domain, 0.0))?;
+        let judged = g.scoped("loss.critic", |g| -> Result<Id> {
+            let (first, second) = (g.slice(guess, 1, 0, 1)?, g.slice(guess, 1, 1, 1)?);
+            let turned = g.concat(second, first, 1)?;
+            Ok(g.cross_entropy(turned, domain, 0.0)?)
+        })?;
+        let (entropy_t, entropy_f) = g.scoped("loss.entropy", |g| -> Result<_> {
+            Ok((entropy(g, target.z_t)?, entropy(g, target.z_f)?))
+        })?;
+        let teach_source = g.scoped("loss.teach_source", |g| self.taught(g, source.z_f, source.z_t, 1e-5))?;
+        let teach_target = g.scoped("loss.teach_target", |g| self.taught(g, target.z_t, target.z_f, 0.0))?;
+        let total = g.scoped("loss", |g| {
+            let parts = [
+                (1.0, by_time),
+                (w.frequency, by_frequency),
+                (w.domain, against),
+                (w.entropy, entropy_t),
+                (w.entropy, entropy_f),
+                (w.teach_source, teach_source),
+                (w.teach_target, teach_target),
+            ];
+            weighted(g, &parts)
+        })?;
+        let Some(total) = total else { unreachable!("the task's loss has weight 1") };
+        let critics = vec![Objective::new(&g, judged, |name| name.starts_with(CRITIC))];
+        let objectives = vec![Objective::new(&g, total, |name| !name.starts_with(CRITIC))];
+        Ok(Network {
+            total,
+            losses: vec![
+                ("task", by_time),
+                ("task_frequency", by_frequency),
+                ("domain", against),
+                ("critic", judged),
+                ("entropy_time", entropy_t),
+                ("entropy_frequency", entropy_f),
+                ("teach_source", teach_source),
+                ("teach_target", teach_target),
+            ],
+            values: vec![
+                ("features", source.h),
+                ("amplitude", source.amplitude),
+                ("joint", joint),
+                ("source_time", source.z_t),
+                ("source_frequency", source.z_f),
+                ("target_time", target.z_t),
+                ("target_frequency", target.z_f),
+                ("critic_logits", guess),
+            ],
+            objectives,
+            critics,
+            measured: vec![(SOURCE, Part::Labelled), (TARGET, Part::Target)],
+            ..Network::new(g, logits, by_time)
+        })
+    }
+
+    /// Mean over trials and classes of `q (ln q - ln p)`, where the teacher's probabilities `q` get `more`.
+    fn taught(&self, g: &mut Graph, teacher: Id, pupil: Id, more: f64) -> Result<Id> {
+        let teacher = if self.detach_teacher { g.stop_gradient(teacher)? } else { teacher };
+        let [q, p] = [teacher, pupil].map(|z| -> Result<Id> {
+            let z = g.scale(z, 1.0 / self.temperature)?;
+            Ok(g.softmax(z)?)
+        });
+        let q = g.affine(q?, 1.0, more)?;
+        let (ln_q, ln_p) = (logarithm(g, q)?, logarithm(g, p?)?);
+        let apart = g.sub(ln_q, ln_p)?;
+        let apart = g.mul(q, apart)?;
+        Ok(g.mean(apart)?)
+    }
+}
+
+/// What comes out of both branches for one domain.
+#[derive(Clone, Copy)]
+struct Branches {
+    h: Id,
+    z_t: Id,
+    amplitude: Id,
+    f: Id,
+    z_f: Id,
+}
+
+/// `(x - mean) / deviation` of each channel, by statistics `[2, C]`.
+fn scaled(g: &mut Graph, x: Id, moments: Id) -> Result<Id> {
+    let c = g.shape(x)[1];
+    let [mean, variance] = [0, 1].map(|row| -> Result<Id> {
+        let row = g.slice(moments, 0, row, 1)?;
+        Ok(g.reshape(row, &[c, 1])?)
+    });
+    // A channel that never changes becomes zeros.
+    let variance = g.affine(variance?, 1.0, 1e-24)?;
+    let deviation = g.sqrt(variance)?;
+    let x = g.sub(x, mean?)?;
+    Ok(g.div(x, deviation)?)
+}
+
+/// Natural logarithm of probabilities, finite at 0.
+fn logarithm(g: &mut Graph, p: Id) -> Result<Id> {
+    let p = g.affine(p, 1.0, 1e-30)?;
+    Ok(g.ln(p)?)
+}
+
+/// Mean entropy of what logits `[B, K]` say.
+fn entropy(g: &mut Graph, logits: Id) -> Result<Id> {
+    let classes = g.shape(logits)[1];
+    let p = g.softmax(logits)?;
+    let ln_p = logarithm(g, p)?;
+    let product = g.mul(p, ln_p)?;
+    let mean = g.mean(product)?;
+    Ok(g.scale(mean, -(classes as f64))?)
+}
+
+/// Tells labelled from target trials.
+struct Critic {
+    layers: Vec<[Id; 2]>,
+}
+
+impl Critic {
+    fn new(g: &mut Graph, acon: &Acon) -> Result<Critic> {
+        let inputs = acon.pooled.saturating_mul(acon.features);
+        let sizes = [(inputs, acon.critic), (acon.critic, acon.critic), (acon.critic, 2)];
+        let layers = sizes.into_iter().enumerate();
+        let layers =
+            layers.map(|(i, (inputs, outputs))| g.scoped(i.to_string(), |g| layer(g, inputs, outputs)));
+        Ok(Critic { layers: layers.collect::<Result<_>>()? })
+    }
+
+    /// Weights of the pooled frequency features, and logits `[B, 2]`.
+    fn apply(&self, g: &mut Graph, acon: &Acon, f: Id, h: Id) -> Result<(Id, Id)> {
+        let [batch, features] = *g.shape(h) else { unreachable!("made with two axes") };
+        let pooled = g.pool(f, Pooling::Adaptive { length: acon.pooled })?;
+        let shares = g.softmax(pooled)?;
+        let (column, row) =
+            (g.reshape(shares, &[batch, acon.pooled, 1])?, g.reshape(h, &[batch, 1, features])?);
+        let product = g.matmul(column, row, false, false)?;
+        let mut y = g.reshape(product, &[batch, acon.pooled * features])?;
+        for (i, &[weight, bias]) in self.layers.iter().enumerate() {
+            y = g.linear(y, weight, Some(bias))?;
+            if i + 1 < self.layers.len() {
+                y = g.relu(y)?;
+            }
+        }
+        Ok((shares, y))
+    }
+}
+
+/// Weight and bias of a linear layer, started as PyTorch does.
+fn layer(g: &mut Graph, inputs: usize, outputs: usize) -> Result<[Id; 2]> {
+    let init = Init::fan_in(inputs);
+    Ok([g.parameter("weight", &[outputs, inputs], init)?, g.parameter("bias", &[outputs], init)?])
+}

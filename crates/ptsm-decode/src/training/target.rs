@@ -1,0 +1,91 @@
+//! The unlabelled trials that some networks learn from.
+
+use std::collections::BTreeSet;
+
+use ptsm_signal::{SubjectId, Subset};
+use rand::seq::SliceRandom;
+
+use crate::decoder::Job;
+use crate::error::{Error, Result};
+use crate::network::Batches;
+use crate::random::{Purpose, stream};
+
+/// What a job learns from with labels, and what without.
+pub(super) fn parts<'a>(kind: Batches, job: &Job<'a>) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
+    let train = job.lesson.train();
+    match kind {
+        Batches::People | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
+        Batches::WithTarget => Ok((train.clone(), given(job)?)),
+        Batches::WithPretended => pretended(train, job.seed),
+    }
+}
+
+/// The target that a job must have.
+fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
+    let Some(target) = job.lesson.target().filter(|target| !target.is_empty()) else {
+        return Err(Error::trials(
+            "this decoder learns from the unlabelled trials of the people it will decode, and got none",
+            "name these people as the target, or take a decoder that needs nothing of them",
+        ));
+    };
+    job.lesson.train().layout().expect(target.layout())?;
+    Ok(target.signals().collect())
+}
+
+/// A third of the people, whose labels are put aside.
+fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
+    let mut people: Vec<SubjectId> = train.subjects().into_iter().collect();
+    if people.len() < 2 {
+        return Err(Error::trials(
+            "one training subject cannot play both sides",
+            "give at least 2, or a decoder that learns from the people it decodes",
+        ));
+    }
+    people.shuffle(&mut stream(seed, Purpose::Pretence, 0, 0));
+    let away: BTreeSet<SubjectId> = people.iter().take((people.len() / 3).max(1)).copied().collect();
+    let labelled = train.only(|t| !away.contains(&t.subject));
+    if let Some(absent) = labelled.class_counts().iter().position(|&n| n == 0) {
+        let class = &train.layout().classes[absent];
+        return Err(Error::trials(
+            format!("with a third of the people put aside, no training trial is of class `{class}`"),
+            "give more people whose trials have all classes",
+        ));
+    }
+    Ok((labelled, train.only(|t| away.contains(&t.subject)).signals().collect()))
+}
+
+/// Mean and variance of each channel over trials and time, `[2, C]`.
+pub(super) fn moments(trials: &[&[f32]], channels: usize) -> Vec<f32> {
+    let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
+        let (mut sums, mut samples) = (vec![0.0; channels], 0);
+        for trial in trials {
+            let time = trial.len() / channels;
+            samples += time;
+            for (c, (sum, row)) in sums.iter_mut().zip(trial.chunks_exact(time)).enumerate() {
+                *sum += row.iter().map(|&x| term(c, f64::from(x))).sum::<f64>();
+            }
+        }
+        sums.into_iter().map(|sum| sum / samples.max(1) as f64).collect::<Vec<f64>>()
+    };
+    let mean = mean_of(&|_, x| x);
+    let variance = mean_of(&|c, x| (x - mean[c]).powi(2));
+    mean.iter().chain(&variance).map(|&x| x as f32).collect()
+}
+
+/// A number that differs where trials do: FNV-1a over the first samples of each.
+pub(super) fn fingerprint(trials: &[&[f32]]) -> u64 {
+    let samples = trials.iter().flat_map(|trial| trial.iter().take(16));
+    let next = |hash: u64, x: &f32| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3);
+    samples.fold(0xcbf2_9ce4_8422_2325, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_are_measured_over_trials_and_time() {
+        let trials: [&[f32]; 2] = [&[1.0, 3.0, 10.0, 10.0], &[5.0, 3.0, 10.0, 10.0]];
+        assert_eq!(moments(&trials, 2), [3.0, 10.0, 2.0, 0.0]);
+    }
+}

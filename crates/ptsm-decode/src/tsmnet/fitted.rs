@@ -1,0 +1,151 @@
+//! TSMNet after its fit, and after it has met somebody.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use nalgebra::DMatrix;
+use ptsm_engine::Device;
+use ptsm_signal::{Layout, Subset, Unlabelled};
+
+use super::batches::{Domain, domains, of_each};
+use super::network::{Network, softmax};
+use super::norm::Statistics;
+use super::weights::{NAMES, Sizes, Weights};
+use super::{Normalised, TsmNet};
+use crate::classic::matrices::{self, Matrices};
+use crate::decoder::Fitted;
+use crate::error::{Error, Result};
+
+/// A trained TSMNet.
+#[derive(Clone)]
+pub(crate) struct FittedTsmNet {
+    pub(super) settings: TsmNet,
+    pub(super) layout: Layout,
+    pub(super) sizes: Sizes,
+    pub(super) weights: Weights,
+    /// What samples are multiplied with.
+    pub(super) gain: f64,
+    pub(super) known: Known,
+    pub(super) device: Device,
+}
+
+/// Statistics to normalise with.
+#[derive(Clone)]
+pub(super) enum Known {
+    /// Of all training trials.
+    Training(Statistics),
+    /// Of the sessions it has met; none in a file.
+    Sessions(BTreeMap<Domain, Statistics>),
+}
+
+impl FittedTsmNet {
+    /// Reads it back from a file whose header has been understood.
+    pub(crate) fn load(
+        path: &Path,
+        settings: TsmNet,
+        normalised: Normalised,
+        layout: &Layout,
+        device: &Device,
+    ) -> Result<FittedTsmNet> {
+        let sizes = settings.sizes(layout)?;
+        let file = Matrices::read(path)?;
+        let mut weights = Weights::zeros(&sizes);
+        for ((weights, name), (rows, columns)) in weights.0.iter_mut().zip(NAMES).zip(sizes.shapes()) {
+            *weights = file.sized(name, rows, columns)?;
+        }
+        let known = match normalised {
+            Normalised::ByDomain => Known::Sessions(BTreeMap::new()),
+            Normalised::Globally => Known::Training(Statistics {
+                mean: file.sized("norm.mean", sizes.subspace, sizes.subspace)?,
+                variance: file.sized("norm.variance", 1, 1)?[0],
+            }),
+        };
+        let gain = file.sized("gain", 1, 1)?[0];
+        let (layout, device) = (layout.clone(), device.clone());
+        Ok(FittedTsmNet { settings, layout, sizes, weights, gain, known, device })
+    }
+
+    fn network(&self) -> Network<'_, f32> {
+        let least = self.settings.network.least_eigenvalue;
+        Network::new(&self.sizes, &self.weights, self.gain, least, &self.device)
+    }
+
+    /// What trials are normalised with.
+    fn statistics(&self, domain: Domain) -> Result<&Statistics> {
+        match &self.known {
+            Known::Training(statistics) => Ok(statistics),
+            Known::Sessions(met) => met.get(&domain).ok_or_else(|| {
+                let (subject, session) = domain;
+                Error::trials(
+                    format!("`tsmnet` has not met {subject} in session {session}"),
+                    "let it meet the unlabelled trials of a session before it decodes any of them; `tsmnet-spdmbn` needs none",
+                )
+            }),
+        }
+    }
+}
+
+/// The fewest trials that have a mean and a variance.
+pub(super) const LEAST_TRIALS: usize = 2;
+
+impl Fitted for FittedTsmNet {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
+        self.layout.expect(trials.layout())?;
+        let network = self.network();
+        let signals: Vec<&[f32]> = trials.signals().collect();
+        let mut all = vec![0.0; trials.len() * self.sizes.classes];
+        let mut normalisers = vec![];
+        for (domain, places) in domains(of_each(trials)) {
+            normalisers.push((self.statistics(domain)?.normaliser(self.weights.scale())?, places));
+        }
+        let matrices = self.device.enter(|| network.matrices(&signals))?;
+        for (normaliser, places) in &normalisers {
+            for &place in places {
+                let p = softmax(&network.logits(&matrices[place], normaliser)?);
+                let own = &mut all[place * p.len()..(place + 1) * p.len()];
+                own.iter_mut().zip(p).for_each(|(to, p)| *to = p as f32);
+            }
+        }
+        Ok(all)
+    }
+
+    fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
+        let Known::Sessions(met) = &self.known else { return Ok(None) };
+        self.layout.expect(people.layout())?;
+        let network = self.network();
+        let signals: Vec<&[f32]> = people.signals().collect();
+        let matrices = self.device.enter(|| network.matrices(&signals))?;
+        let mut met = met.clone();
+        for (domain, places) in domains(people.sessions()) {
+            if places.len() < LEAST_TRIALS {
+                let (subject, session) = domain;
+                return Err(Error::trials(
+                    format!("1 trial of {subject} in session {session} is too few to meet somebody by"),
+                    "give at least 2 of each session",
+                ));
+            }
+            let own: Vec<DMatrix<f64>> = places.iter().map(|&place| matrices[place].clone()).collect();
+            met.insert(domain, self.device.enter(|| Statistics::of(&own))?);
+        }
+        Ok(Some(Box::new(FittedTsmNet { known: Known::Sessions(met), ..self.clone() })))
+    }
+
+    fn parameters(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// What it has seen of people it met stays out of the file.
+    fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
+        let mut tensors: Vec<_> = NAMES.into_iter().zip(self.weights.0.iter().cloned()).collect();
+        tensors.push(("gain", DMatrix::from_element(1, 1, self.gain)));
+        if let Known::Training(statistics) = &self.known {
+            tensors.push(("norm.mean", statistics.mean.clone()));
+            tensors.push(("norm.variance", DMatrix::from_element(1, 1, statistics.variance)));
+        }
+        matrices::write(path, header, &tensors)
+    }
+}

@@ -1,0 +1,220 @@
+//! TSMNet: a network whose last layers work on covariances, normalised for every session of every person.
+//!
+//! Paper: Kobler et al. 2022, doi:10.48550/arXiv.2206.01323
+//!
+//! ```text
+//! [C,T] -> temporal conv 4 x 0.1 s, ends reflected -> spatial conv 40 -> covariance over time [40,40]
+//!       -> bilinear map W'SW, W orthonormal [20,20] -> eigenvalues at least 1e-4 -> SPD batch norm of the domain
+//!       -> matrix logarithm, as a vector [210] -> linear -> [K]
+//! ```
+//!
+//! `tsmnet` has statistics for every domain, a session of a person. A person is decoded after their own statistics were found from
+//! their trials without labels ([`Fitted::meet`](crate::Fitted::meet)); nothing is learnt from them but a mean and a
+//! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a person.
+//!
+//! Differs: validation is whole people, whose statistics are found as at test time, in place of a fifth of each person's trials. Trials of any
+//! unit are multiplied with one number, learnt from the training trials, that gives the middle one the size of EEG in microvolts: the
+//! bound on eigenvalues means nothing otherwise. Weights are kept in double precision; the convolutions work in single precision.
+//!
+//! Parameters at C=62, K=2, kernel 25: 11287.
+
+mod batches;
+mod checkpoint;
+mod convolution;
+mod eigen;
+mod fitted;
+#[cfg(test)]
+mod golden;
+mod momentum;
+mod network;
+mod norm;
+mod optimizer;
+mod spectral;
+mod train;
+mod weights;
+
+use ptsm_signal::Layout;
+use serde::{Deserialize, Serialize};
+
+use crate::decoder::{Decoder, Done, Job, Run, Watch};
+use crate::error::{Error, Result};
+use crate::training::Select;
+pub(crate) use fitted::FittedTsmNet;
+pub use momentum::Momentum;
+use weights::Sizes;
+
+/// Whose statistics trials are normalised with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Normalised {
+    /// Those of their own session.
+    ByDomain,
+    /// Those of all training trials.
+    Globally,
+}
+
+/// Settings of TSMNet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TsmNet {
+    /// How large it is.
+    pub network: Structure,
+    /// How it is trained.
+    pub training: Learning,
+}
+
+/// How large the network is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Structure {
+    /// Temporal filters.
+    pub filters: usize,
+    /// Their taps.
+    pub kernel: usize,
+    /// Spatial filters.
+    pub outputs: usize,
+    /// Side of the matrices that are normalised.
+    pub subspace: usize,
+    /// The least their eigenvalues may be.
+    pub least_eigenvalue: f64,
+    /// What the middle training trial is brought to, by one number for all trials: root mean square over channels and time.
+    pub amplitude_uv: f64,
+}
+
+impl Default for Structure {
+    fn default() -> Structure {
+        Structure {
+            filters: 4,
+            kernel: 25,
+            outputs: 40,
+            subspace: 20,
+            least_eigenvalue: 1e-4,
+            amplitude_uv: 10.0,
+        }
+    }
+}
+
+/// How the network is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Learning {
+    /// Epochs, all of which are done.
+    pub epochs: usize,
+    /// Which epoch is kept.
+    pub select: Select,
+    /// Learning rate, constant.
+    pub rate: f64,
+    /// Weight decay, of all but the orthonormal matrix.
+    pub weight_decay: f64,
+    /// Domains (sessions of people) in a batch.
+    pub batch_domains: usize,
+    /// Trials of each of them. Where there is one set of statistics, a batch has as many trials of anybody.
+    pub batch_trials: usize,
+    /// How fast statistics follow the batches.
+    pub momentum: Momentum,
+}
+
+impl Default for Learning {
+    fn default() -> Learning {
+        Learning {
+            epochs: 50,
+            select: Select::Loss,
+            rate: 1e-3,
+            weight_decay: 1e-4,
+            batch_domains: 5,
+            batch_trials: 10,
+            momentum: Momentum::Scheduled,
+        }
+    }
+}
+
+/// More than anybody wants: a slip of the keyboard.
+const MOST_EPOCHS: usize = 1 << 20;
+const MOST_BATCH: usize = 1 << 12;
+const MOST_FILTERS: usize = 512;
+
+/// Below this the rate is not one of EEG.
+const LEAST_RATE_HZ: f64 = 32.0;
+
+impl TsmNet {
+    /// The settings for trials when nobody changes them: a temporal kernel of a tenth of a second.
+    pub(crate) fn defaults(layout: &Layout) -> TsmNet {
+        let mut settings = TsmNet::default();
+        if layout.rate_hz >= LEAST_RATE_HZ {
+            settings.network.kernel = (0.1 * layout.rate_hz).round() as usize;
+        }
+        // Trials that are shorter than that cannot be reflected.
+        settings.network.kernel = settings.network.kernel.min(layout.samples).max(1);
+        settings
+    }
+
+    /// Refuses settings that no trials can make good.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::Configuration(message));
+        let (n, t) = (&self.network, &self.training);
+        for (name, value, least, most) in [
+            ("network.filters", n.filters, 1, MOST_FILTERS),
+            ("network.kernel", n.kernel, 1, 1 << 16),
+            ("network.outputs", n.outputs, 1, MOST_FILTERS),
+            ("network.subspace", n.subspace, 1, n.outputs),
+            ("training.epochs", t.epochs, 1, MOST_EPOCHS),
+            ("training.batch_domains", t.batch_domains, 1, MOST_BATCH),
+            ("training.batch_trials", t.batch_trials, 2, MOST_BATCH),
+        ] {
+            if !(least..=most).contains(&value) {
+                return wrong(format!("`{name}` must be between {least} and {most}, got {value}"));
+            }
+        }
+        for (name, value) in [
+            ("network.least_eigenvalue", n.least_eigenvalue),
+            ("network.amplitude_uv", n.amplitude_uv),
+            ("training.rate", t.rate),
+        ] {
+            if !(value.is_finite() && value > 0.0) {
+                return wrong(format!("`{name}` must be above 0, got {value}"));
+            }
+        }
+        if !(t.weight_decay.is_finite() && t.weight_decay >= 0.0) {
+            return wrong(format!("`training.weight_decay` must be 0 or more, got {}", t.weight_decay));
+        }
+        match t.momentum {
+            Momentum::Constant(share) if !(share > 0.0 && share <= 1.0) => {
+                wrong(format!("`training.momentum` must be above 0 and at most 1, got {share}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How large everything is for some trials.
+    fn sizes(&self, layout: &Layout) -> Result<Sizes> {
+        let n = &self.network;
+        // A reflected end is as long as what is behind the kernel's middle.
+        if n.kernel / 2 >= layout.samples {
+            return Err(Error::Configuration(format!(
+                "`network.kernel` of {} taps is too long for trials of {} samples",
+                n.kernel, layout.samples
+            )));
+        }
+        Ok(Sizes {
+            channels: layout.channels.len(),
+            samples: layout.samples,
+            classes: layout.classes.len(),
+            filters: n.filters,
+            kernel: n.kernel,
+            outputs: n.outputs,
+            subspace: n.subspace,
+        })
+    }
+}
+
+/// TSMNet of one kind, ready to learn.
+pub(crate) struct Untrained {
+    pub(crate) settings: TsmNet,
+    pub(crate) normalised: Normalised,
+}
+
+impl Decoder for Untrained {
+    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+        train::train(self, jobs, run, watch, done)
+    }
+}

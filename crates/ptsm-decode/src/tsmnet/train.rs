@@ -1,0 +1,406 @@
+//! How the network learns.
+//!
+//! There are as many seats as there are threads. A job sits down, takes one step with everybody else at a time, and leaves its seat to the next
+//! one when all its epochs are done. What a job leads to depends on its seed and its lesson alone.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use nalgebra::DMatrix;
+use ptsm_engine::Device;
+use ptsm_signal::Subset;
+
+use super::batches::{Plan, Pool, domains, of_each};
+use super::checkpoint;
+use super::convolution::Traces;
+use super::fitted::{FittedTsmNet, Known, LEAST_TRIALS};
+use super::momentum::Schedule;
+use super::network::{Hand, Network, each, softmax};
+use super::norm::Statistics;
+use super::optimizer::Adam;
+use super::weights::{Sizes, Weights};
+use super::{Normalised, TsmNet, Untrained};
+use crate::decoder::{Done, EpochRecord, Fit, Job, Progress, Run, Watch};
+use crate::error::{Error, Result};
+use crate::random::{Purpose, stream};
+use crate::training::{Select, Standing};
+
+/// Checkpoints are written at most this often, and at the end.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+
+/// Trains once per job.
+pub(super) fn train(
+    untrained: &Untrained,
+    jobs: &[Job<'_>],
+    run: &Run<'_>,
+    watch: &mut dyn Watch,
+    done: &mut Done<'_>,
+) -> Result<()> {
+    let tasks = jobs.iter().map(|job| Task::new(untrained, job, run)).collect::<Result<Vec<_>>>()?;
+    let mut waiting: VecDeque<usize> = (0..tasks.len()).collect();
+    let mut seats: Vec<Seat<'_, '_>> = vec![];
+    let epochs = untrained.settings.training.epochs;
+    let mut meter = Meter {
+        start: Instant::now(),
+        steps: tasks.iter().map(|task| task.pool.steps * epochs).sum(),
+        jobs: tasks.len(),
+        ended: (0, 0),
+        trials: 0,
+    };
+    loop {
+        while seats.len() < run.device.threads()
+            && let Some(task) = waiting.pop_front()
+        {
+            seats.push(Seat::new(task, &tasks[task])?);
+        }
+        let (over, going): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.epoch() == epochs);
+        seats = going;
+        let any = !over.is_empty();
+        for seat in over {
+            meter.ended = (meter.ended.0 + 1, meter.ended.1 + seat.task.pool.steps * epochs);
+            done(seat.number, seat.leave()?)?;
+        }
+        if any {
+            continue;
+        }
+        if seats.is_empty() {
+            return Ok(());
+        }
+        if watch.stop() {
+            // What this epoch has done is done again; the last checkpoint stands.
+            return Err(Error::Stopped);
+        }
+        let ended = run.device.enter(|| each(run.device, &mut seats, |_, seat| seat.advance()))?;
+        meter.trials += seats.iter().map(|seat| seat.last).sum::<usize>();
+        let ended: Vec<EpochRecord> = ended.into_iter().flatten().collect();
+        watch.progress(&meter.progress(&seats, epochs, &ended));
+        for seat in &mut seats {
+            seat.write(epochs, watch.stop())?;
+        }
+    }
+}
+
+/// A job with all that follows from it.
+struct Task<'a> {
+    job: &'a Job<'a>,
+    settings: &'a TsmNet,
+    normalised: Normalised,
+    device: &'a Device,
+    sizes: Sizes,
+    pool: Pool,
+    schedule: Schedule,
+    signals: Vec<&'a [f32]>,
+    labels: Vec<u32>,
+    gain: f64,
+    /// All that a checkpoint must agree with.
+    identity: String,
+}
+
+impl<'a> Task<'a> {
+    fn new(untrained: &'a Untrained, job: &'a Job<'a>, run: &'a Run<'_>) -> Result<Task<'a>> {
+        let Untrained { settings, normalised } = untrained;
+        let (train, validation) = (job.lesson.train(), job.lesson.validation());
+        let training = &settings.training;
+        if validation.is_empty() && training.select != Select::Last {
+            return Err(Error::trials(
+                "there is no validation subject to stop by",
+                "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
+            ));
+        }
+        let (pool, share, kept) = match normalised {
+            Normalised::ByDomain => {
+                let domains = domains(of_each(train)).into_iter().map(|(_, places)| places).collect();
+                let pool = Pool::new(domains, training.batch_domains, training.batch_trials);
+                let share = 1.0 / pool.together.max(1) as f64;
+                (pool, share, 0.85)
+            }
+            Normalised::Globally => {
+                let batch = (training.batch_domains * training.batch_trials).min(train.len());
+                (Pool::new(vec![(0..train.len()).collect()], 1, batch), 0.1, 0.35)
+            }
+        };
+        if pool.together == 0 {
+            return Err(Error::trials(
+                "no session has 2 trials to learn from",
+                "give sessions with more trials each, or use `tsmnet-spdmbn`",
+            ));
+        }
+        let identity = serde_json::json!({
+            "settings": settings,
+            "normalised": normalised,
+            "seed": job.seed,
+            "train": (train.len(), train.subjects()),
+            "validation": (validation.len(), validation.subjects()),
+            "data": run.identity,
+        });
+        Ok(Task {
+            job,
+            settings,
+            normalised: *normalised,
+            device: run.device,
+            sizes: settings.sizes(train.layout())?,
+            pool,
+            schedule: Schedule { momentum: training.momentum, share, kept, epochs: training.epochs },
+            gain: settings.network.amplitude_uv / middle_amplitude(train)?,
+            signals: train.signals().collect(),
+            labels: train.labels(),
+            identity: identity.to_string(),
+        })
+    }
+
+    fn network<'w>(&'w self, weights: &'w Weights) -> Network<'w, f32> {
+        let least = self.settings.network.least_eigenvalue;
+        Network::new(&self.sizes, weights, self.gain, least, self.device)
+    }
+}
+
+/// The median over trials of their root mean square over channels and time, each channel centred.
+fn middle_amplitude(trials: &Subset<'_>) -> Result<f64> {
+    let samples = trials.layout().samples;
+    let square = |channel: &[f32]| {
+        let mean = channel.iter().map(|&v| f64::from(v)).sum::<f64>() / samples as f64;
+        channel.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>()
+    };
+    let of_one =
+        |signal: &[f32]| (signal.chunks(samples).map(square).sum::<f64>() / signal.len() as f64).sqrt();
+    let mut all: Vec<f64> = trials.signals().map(of_one).collect();
+    all.sort_by(f64::total_cmp);
+    let middle = all.get(all.len() / 2).copied().unwrap_or(0.0);
+    if middle > 0.0 && middle.is_finite() {
+        return Ok(middle);
+    }
+    Err(Error::trials(
+        "half of the training trials are flat",
+        "look at the recordings; a flat trial says nothing",
+    ))
+}
+
+/// What a job has learnt so far.
+pub(super) struct State {
+    pub(super) weights: Weights,
+    pub(super) best: Weights,
+    pub(super) adam: Adam,
+    /// Of every domain; where statistics are global, besides those for training the ones for decoding.
+    pub(super) statistics: Vec<Statistics>,
+    pub(super) standing: Standing,
+}
+
+/// A job that is being done.
+struct Seat<'t, 'a> {
+    number: usize,
+    task: &'t Task<'a>,
+    state: State,
+    /// Batches of the present epoch, and how many of them are done.
+    plan: Vec<Plan>,
+    step: usize,
+    loss: f64,
+    /// Trials of the last step.
+    last: usize,
+    traces: Vec<Traces<f32>>,
+    /// The epoch that was written last, and when.
+    written: (usize, Instant),
+}
+
+impl<'t, 'a> Seat<'t, 'a> {
+    fn new(number: usize, task: &'t Task<'a>) -> Result<Seat<'t, 'a>> {
+        let seed = task.job.seed;
+        let weights = Weights::start(&task.sizes, &mut stream(seed, Purpose::Start, 0, 0))?;
+        let sets = task.pool.domains() + usize::from(task.normalised == Normalised::Globally);
+        let mut state = State {
+            best: weights.clone(),
+            weights,
+            adam: Adam::new(&task.sizes),
+            statistics: vec![Statistics::new(task.sizes.subspace); sets],
+            standing: Standing::new(),
+        };
+        if let Some(path) = task.job.checkpoint.as_deref().filter(|path| path.exists()) {
+            checkpoint::read(path, &task.identity, &task.sizes, &mut state)?;
+        }
+        let epoch = state.standing.history.len();
+        Ok(Seat {
+            number,
+            task,
+            plan: task.pool.epoch(seed, epoch),
+            state,
+            step: 0,
+            loss: 0.0,
+            last: 0,
+            traces: vec![],
+            written: (epoch, Instant::now()),
+        })
+    }
+
+    /// Epochs finished.
+    fn epoch(&self) -> usize {
+        self.state.standing.history.len()
+    }
+
+    /// One step, and the end of the epoch where it was the last.
+    fn advance(&mut self) -> Result<Option<EpochRecord>> {
+        let (task, state) = (self.task, &mut self.state);
+        let training = &task.settings.training;
+        let momenta = task.schedule.at(state.standing.history.len() + 1);
+        let global = task.normalised == Normalised::Globally;
+        let plan = &self.plan[self.step];
+        let mut hands: Vec<Hand<'_>> = plan
+            .iter()
+            .map(|(domain, places)| Hand {
+                signals: places.iter().map(|&place| task.signals[place]).collect(),
+                labels: places.iter().map(|&place| task.labels[place]).collect(),
+                statistics: state.statistics[*domain].clone(),
+                later: global.then(|| state.statistics[1].clone()),
+            })
+            .collect();
+        let network = task.network(&state.weights);
+        let (loss, gradient) = network.learn(&mut hands, momenta, &mut self.traces)?;
+        if !(loss.is_finite() && gradient.0.iter().flat_map(|m| m.iter()).all(|g| g.is_finite())) {
+            return Err(Error::Configuration(format!(
+                "seed {} cannot go on: its gradient is not finite in epoch {}; a smaller `training.rate` may help",
+                task.job.seed,
+                state.standing.history.len() + 1
+            )));
+        }
+        for ((domain, _), hand) in plan.iter().zip(hands) {
+            state.statistics[*domain] = hand.statistics;
+            if let Some(later) = hand.later {
+                state.statistics[1] = later;
+            }
+        }
+        state.adam.step(&mut state.weights, &gradient, training.rate, training.weight_decay);
+        self.loss += loss;
+        self.step += 1;
+        self.last = plan.iter().map(|(_, places)| places.len()).sum();
+        if self.step < self.plan.len() { Ok(None) } else { self.judge().map(Some) }
+    }
+
+    /// Scores an epoch on the validation subjects and keeps what is best.
+    fn judge(&mut self) -> Result<EpochRecord> {
+        let (task, state) = (self.task, &mut self.state);
+        let score = score(task, state)?;
+        let record = EpochRecord {
+            epoch: state.standing.history.len() + 1,
+            seed: task.job.seed,
+            losses: vec![("total".into(), self.loss / self.plan.len() as f64)],
+            validation_accuracy: score.map(|s| s.0),
+            validation_loss: score.map(|s| s.1),
+            rate: task.settings.training.rate,
+        };
+        if state.standing.improves(&record, task.settings.training.select) {
+            state.standing.best_epoch = record.epoch;
+            state.best = state.weights.clone();
+        }
+        state.standing.history.push(record.clone());
+        (self.step, self.loss) = (0, 0.0);
+        self.plan = task.pool.epoch(task.job.seed, record.epoch);
+        Ok(record)
+    }
+
+    /// Writes where the job stands, where an epoch has ended and it is time.
+    fn write(&mut self, epochs: usize, at_once: bool) -> Result<()> {
+        let (Some(path), epoch) = (&self.task.job.checkpoint, self.epoch()) else { return Ok(()) };
+        let (written, when) = self.written;
+        let due = at_once || when.elapsed() > BETWEEN_CHECKPOINTS || epoch == epochs;
+        if self.step == 0 && epoch > written && due {
+            checkpoint::write(path, &self.task.identity, &self.state)?;
+            self.written = (epoch, Instant::now());
+        }
+        Ok(())
+    }
+
+    /// The decoder that was best.
+    fn leave(self) -> Result<Fit> {
+        let (task, state) = (self.task, self.state);
+        let known = match task.normalised {
+            Normalised::ByDomain => Known::Sessions(BTreeMap::new()),
+            Normalised::Globally => {
+                let network = task.network(&state.best);
+                let found = task.device.enter(|| Statistics::of(&network.matrices(&task.signals)?));
+                Known::Training(found?)
+            }
+        };
+        let fitted = FittedTsmNet {
+            settings: task.settings.clone(),
+            layout: task.job.lesson.train().layout().clone(),
+            sizes: task.sizes,
+            weights: state.best,
+            gain: task.gain,
+            known,
+            device: task.device.clone(),
+        };
+        let Standing { best_epoch, history, .. } = state.standing;
+        Ok(Fit { fitted: Box::new(fitted), seed: task.job.seed, history, best_epoch: Some(best_epoch) })
+    }
+}
+
+/// Balanced accuracy and cross-entropy on the validation subjects, whose statistics are found as at test time; none without such.
+fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
+    let validation = task.job.lesson.validation();
+    let network = task.network(&state.weights);
+    let signals: Vec<&[f32]> = validation.signals().collect();
+    let labels = validation.labels();
+    let matrices = network.matrices(&signals)?;
+    let mut sets = match task.normalised {
+        Normalised::ByDomain => domains(of_each(validation)).into_iter().map(|(_, places)| places).collect(),
+        Normalised::Globally => vec![(0..labels.len()).collect::<Vec<_>>()],
+    };
+    sets.retain(|places| places.len() >= LEAST_TRIALS);
+    let classes = task.sizes.classes;
+    let counted = each(task.device, &mut sets, |_, places| {
+        let statistics = match task.normalised {
+            Normalised::Globally => state.statistics[1].clone(),
+            Normalised::ByDomain => Statistics::of(
+                &places.iter().map(|&place| matrices[place].clone()).collect::<Vec<DMatrix<f64>>>(),
+            )?,
+        };
+        let normaliser = statistics.normaliser(state.weights.scale())?;
+        let (mut loss, mut right, mut all) = (0.0, vec![0usize; classes], vec![0usize; classes]);
+        for &mut place in places {
+            let p = softmax(&network.logits(&matrices[place], &normaliser)?);
+            let label = labels[place] as usize;
+            let best = (1..classes).fold(0, |best, i| if p[i] > p[best] { i } else { best });
+            loss -= p[label].max(f64::MIN_POSITIVE).ln();
+            right[label] += usize::from(best == label);
+            all[label] += 1;
+        }
+        Ok((loss, right, all))
+    })?;
+    let (mut loss, mut right, mut all) = (0.0, vec![0; classes], vec![0; classes]);
+    for (own_loss, own_right, own_all) in counted {
+        loss += own_loss;
+        right.iter_mut().zip(own_right).for_each(|(sum, n)| *sum += n);
+        all.iter_mut().zip(own_all).for_each(|(sum, n)| *sum += n);
+    }
+    let recalls: Vec<f64> =
+        right.iter().zip(&all).filter(|(_, n)| **n > 0).map(|(right, n)| *right as f64 / *n as f64).collect();
+    let n: usize = all.iter().sum();
+    Ok((n > 0).then(|| (recalls.iter().sum::<f64>() / recalls.len() as f64, loss / n as f64)))
+}
+
+/// How far all jobs have come.
+struct Meter {
+    start: Instant,
+    steps: usize,
+    jobs: usize,
+    /// Of jobs that have ended: how many, and their steps.
+    ended: (usize, usize),
+    trials: usize,
+}
+
+impl Meter {
+    fn progress<'p>(&self, seats: &[Seat<'_, '_>], epochs: usize, ended: &'p [EpochRecord]) -> Progress<'p> {
+        // An epoch may have fewer steps than all trials would make.
+        let done = |seat: &Seat<'_, '_>| {
+            let steps = seat.task.pool.steps;
+            seat.epoch() * steps + seat.step.min(steps)
+        };
+        Progress {
+            step: self.ended.1 + seats.iter().map(done).sum::<usize>(),
+            steps: self.steps,
+            epoch: seats.iter().map(Seat::epoch).min().unwrap_or(0),
+            epochs,
+            jobs: (self.ended.0, self.jobs),
+            trials_per_second: self.trials as f64 / self.start.elapsed().as_secs_f64().max(1e-9),
+            ended,
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The table, and its place in the documentation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+use ptsm_signal::Layout;
+use serde::Serialize;
+
+use super::super::machine;
+use super::super::page;
+use super::super::table::Table;
+use super::{Options, Ready, Request, Turn};
+use crate::python::Python;
+
+/// Where the table goes in the documentation.
+const MARKS: [&str; 2] = ["<!-- decoders -->", "<!-- end of decoders -->"];
+/// How many times as fast a fit is to be: of networks, and of classic decoders.
+const GOALS: [f64; 2] = [3.0, 10.0];
+
+#[derive(Serialize)]
+pub(crate) struct Report {
+    cpu: String,
+    versions: BTreeMap<String, String>,
+    about: String,
+    /// Share of the machine's processor time that went to other programs.
+    pub(crate) others: Option<f64>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One decoder.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) decoder: String,
+    pub(crate) deep: bool,
+    /// Why there is no peer.
+    pub(crate) why: Option<String>,
+    pub(crate) ours: Side,
+    pub(crate) theirs: Option<Side>,
+}
+
+/// What one side took.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Side {
+    pub(crate) ready: Ready,
+    fit_ms: Vec<f64>,
+    predict_ms: Vec<f64>,
+}
+
+impl Side {
+    pub(crate) fn new(ready: Ready) -> Side {
+        Side { ready, fit_ms: vec![], predict_ms: vec![] }
+    }
+
+    pub(crate) fn add(&mut self, turn: Turn) {
+        self.fit_ms.extend(turn.fit_ms);
+        self.predict_ms.extend(turn.predict_ms);
+    }
+}
+
+fn best(ms: &[f64]) -> f64 {
+    ms.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn median(ms: &[f64]) -> f64 {
+    let mut ms = ms.to_vec();
+    ms.sort_by(f64::total_cmp);
+    if ms.is_empty() { f64::NAN } else { (ms[(ms.len() - 1) / 2] + ms[ms.len() / 2]) / 2.0 }
+}
+
+/// The best time, with the median in brackets.
+fn told(ms: &[f64]) -> String {
+    format!("{:.1} [{:.1}]", best(ms), median(ms))
+}
+
+impl Row {
+    /// How many times as long the peer takes to learn and to decode, at its best against ours.
+    fn ratios(&self) -> Option<[f64; 2]> {
+        let theirs = self.theirs.as_ref()?;
+        Some([
+            best(&theirs.fit_ms) / best(&self.ours.fit_ms),
+            best(&theirs.predict_ms) / best(&self.ours.predict_ms),
+        ])
+    }
+}
+
+impl Report {
+    pub(crate) fn new(
+        classic: &Python,
+        networks: Option<&Python>,
+        layout: &Layout,
+        request: &Request,
+        options: &Options,
+    ) -> Result<Report> {
+        let mut versions = classic.versions()?;
+        if let Some(networks) = networks {
+            versions.extend(networks.versions()?);
+        }
+        versions.retain(|name, _| {
+            ["python", "numpy", "scipy", "scikit-learn", "pyriemann", "torch"].contains(&&**name)
+        });
+        versions.insert("rustc".into(), machine::rustc()?);
+        let people = request.train.len() + request.validation.len() + request.test.len();
+        let about = format!(
+            "{} threads on each side; {people} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
+            request.threads,
+            super::TRIALS,
+            layout.channels.len(),
+            layout.samples,
+            request.train.len(),
+            request.validation.len(),
+            options.epochs,
+            options.rounds,
+        );
+        Ok(Report { cpu: machine::cpu(), versions, about, others: None, rows: vec![] })
+    }
+
+    fn table(&self) -> Table {
+        let header = [
+            "decoder",
+            "peer",
+            "fit: ours",
+            "peer's",
+            "times",
+            "decode: ours",
+            "peer's",
+            "times",
+            "accuracy",
+            "peer's",
+        ];
+        let mut table = Table::new(2, &header);
+        for row in &self.rows {
+            let percent =
+                |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
+            let none = || "-".to_string();
+            let (theirs, ratios) = (row.theirs.as_ref(), row.ratios());
+            let times = |i: usize| ratios.map_or_else(none, |r| format!("{:.1}", r[i]));
+            table.row(vec![
+                row.decoder.clone(),
+                theirs.and_then(|t| t.ready.peer.clone()).unwrap_or_else(|| "none".into()),
+                told(&row.ours.fit_ms),
+                theirs.map_or_else(none, |t| told(&t.fit_ms)),
+                times(0),
+                told(&row.ours.predict_ms),
+                theirs.map_or_else(none, |t| told(&t.predict_ms)),
+                times(1),
+                percent(&row.ours),
+                theirs.map_or_else(none, percent),
+            ]);
+        }
+        table
+    }
+
+    /// Each goal and what was measured of it.
+    fn goals(&self) -> Vec<String> {
+        let mut all = vec![];
+        for (kind, deep, goal) in [("networks", true, GOALS[0]), ("classic decoders", false, GOALS[1])] {
+            let of: Vec<(&str, [f64; 2])> = self
+                .rows
+                .iter()
+                .filter(|row| row.deep == deep)
+                .filter_map(|row| Some((&*row.decoder, row.ratios()?)))
+                .collect();
+            let Some(least) = of.iter().min_by(|a, b| a.1[0].total_cmp(&b.1[0])) else { continue };
+            let reached = of.iter().filter(|(_, ratios)| ratios[0] >= goal).count();
+            let met = if reached == of.len() { "met" } else { "**missed**" };
+            all.push(format!(
+                "{kind} learn at least {goal} times as fast as their peers: {reached} of {} do, the least is {} with {:.1} times, {met}",
+                of.len(),
+                least.0,
+                least.1[0],
+            ));
+        }
+        let slower = self.rows.iter().filter(|row| row.ratios().is_some_and(|r| r.iter().any(|&r| r < 1.0)));
+        let slower: Vec<&str> = slower.map(|row| &*row.decoder).collect();
+        let met =
+            if slower.is_empty() { "met".into() } else { format!("**missed** by {}", slower.join(", ")) };
+        all.push(format!("nothing is slower than its peer: {met}"));
+        all
+    }
+
+    /// Puts the table between the page's marks; what stands around them is written by hand.
+    pub(crate) fn write(&self) -> Result<()> {
+        page::put(MARKS, &self.to_string())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions: Vec<String> = self.versions.iter().map(|(name, v)| format!("{name} {v}")).collect();
+        writeln!(f, "Machine: {}; {}.", self.cpu, versions.join(", "))?;
+        writeln!(f, "{}", self.about)?;
+        if let Some(others) = self.others {
+            writeln!(
+                f,
+                "The processors were busy for {:.0} % of the time, this benchmark's share of it included.",
+                100.0 * others
+            )?;
+        }
+        writeln!(f, "\n```text\n{}```\n", self.table())?;
+        for row in &self.rows {
+            if let Some(why) = &row.why {
+                writeln!(f, "- {}: {why}", row.decoder)?;
+            }
+        }
+        for goal in self.goals() {
+            writeln!(f, "- {goal}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(fit: &[f64], predict: &[f64]) -> Side {
+        let ready = Ready { peer: Some("a".into()), why: None, accuracy: Some(0.5) };
+        Side { ready, fit_ms: fit.to_vec(), predict_ms: predict.to_vec() }
+    }
+
+    fn row(decoder: &str, deep: bool, theirs: Option<Side>) -> Row {
+        Row { decoder: decoder.into(), deep, why: None, ours: side(&[2.0, 1.0, 4.0], &[1.0]), theirs }
+    }
+
+    #[test]
+    fn ratios_are_of_the_best_times_and_goals_of_the_least_ratio() {
+        let rows = vec![
+            row("fast", false, Some(side(&[30.0, 20.0], &[5.0]))),
+            row("slow", false, Some(side(&[9.0], &[0.5]))),
+            row("alone", false, None),
+            row("deep", true, Some(side(&[3.5], &[1.5]))),
+        ];
+        assert_eq!(rows[0].ratios(), Some([20.0, 5.0]));
+        let report =
+            Report { cpu: "c".into(), versions: BTreeMap::new(), about: "a".into(), others: None, rows };
+        let goals = report.goals();
+        assert!(
+            goals[0].starts_with("networks") && goals[0].contains("1 of 1") && goals[0].ends_with("met"),
+            "{goals:?}"
+        );
+        assert!(goals[1].contains("1 of 2 do, the least is slow with 9.0 times, **missed**"), "{goals:?}");
+        assert!(goals[2].ends_with("**missed** by slow"), "{goals:?}");
+        assert!(report.to_string().contains("alone") && told(&[3.0, 1.0, 2.0]) == "1.0 [2.0]");
+    }
+}
