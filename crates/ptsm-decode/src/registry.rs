@@ -343,6 +343,11 @@ impl Method {
         merge(&self.defaults(layout)?, changes)
     }
 
+    /// Whether it can render trials of one person as another's.
+    pub fn converts(&self) -> bool {
+        matches!(self.kind, Kind::Deep { network: "cslpae", .. })
+    }
+
     /// A decoder from settings that have all keys.
     pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
         let decoder: Box<dyn Decoder> = match &self.kind {

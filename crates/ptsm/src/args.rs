@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Compare decoders across people: models x folds x seeds
     #[command(after_help = BENCHMARK)]
     Benchmark(BenchmarkArgs),
+    /// Render trials of some people as another person's, with a trained `cslp-ae`
+    #[command(after_help = CONVERT)]
+    Convert(ConvertArgs),
     /// Write completions for a shell
     #[command(
         after_help = "Example:\n  ptsm completions bash > ~/.local/share/bash-completion/completions/ptsm"
@@ -131,6 +134,19 @@ const BENCHMARK: &str = "Examples:
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
 `results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
 continues.";
+
+const CONVERT: &str = "Examples:
+  ptsm train --data trials.npz --subjects 1-20 --model cslp-ae --out run
+  ptsm convert run --data trials.npz --subjects 21 --as 22 --out 21-as-22.npz
+  ptsm convert run --data trials.npz --as 22 --trials 20 --out all-as-22.npz
+  ptsm data show 21-as-22.npz
+
+Each trial keeps its task, its session, run and cue; the person is taken from the mean over the other's trials (all of them, or the first
+in time with `--trials`), whose labels are not looked at. Neither person need be one the model has learnt from. Without `--subjects`,
+everybody else is converted. The file has the trials under the number of the person they are rendered as, prepared as the model was
+trained: filtered, cut, resampled and aligned. They are made, not recorded: scores on them say nothing about people.
+
+Only `cslp-ae` converts. With several seeds in the run, the first one does.";
 
 const GET: &str = "Examples:
   ptsm data get physionet-mi --to eegmmidb --subjects 1-10
@@ -328,6 +344,23 @@ pub(crate) struct AdaptArgs {
     pub(crate) tuning: TuningArgs,
     /// The folder of the adapted run
     #[arg(long, value_name = "RUN2")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ConvertArgs {
+    /// A run's folder, made by `train --model cslp-ae`
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The person whose trials they are rendered as
+    #[arg(long = "as", value_name = "N")]
+    pub(crate) like: u32,
+    /// Know that person by so many trials, the first in time; by all without it
+    #[arg(long, value_name = "N")]
+    pub(crate) trials: Option<usize>,
+    /// The `.npz` file to write
+    #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 

@@ -2,6 +2,7 @@
 
 mod adapt;
 mod benchmark;
+mod convert;
 mod data;
 mod demo;
 mod evaluate;
@@ -74,6 +75,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Evaluate(args) => evaluate::run(&args, &session),
         Command::Adapt(args) => adapt::run(&args, &session),
         Command::Benchmark(args) => benchmark::run(&args, &session),
+        Command::Convert(args) => convert::run(&args, &session),
         Command::Completions { shell } => {
             let mut script = vec![];
             clap_complete::generate(shell, &mut Line::command(), "ptsm", &mut script);

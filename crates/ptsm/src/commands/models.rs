@@ -41,6 +41,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "doi": method.doi,
             "target_access": method.target_access,
             "adapts": method.adapts,
+            "converts": method.converts(),
             "defaults": defaults,
         }));
     }

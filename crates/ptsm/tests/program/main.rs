@@ -6,6 +6,7 @@ mod bad_data;
 mod bad_places;
 mod bad_runs;
 mod common;
+mod converting;
 mod disk_full;
 mod downloading;
 mod honest;

@@ -17,6 +17,7 @@ fn help_teaches_with_examples() {
         "evaluate",
         "adapt",
         "benchmark",
+        "convert",
         "completions",
     ] {
         let help = place.ptsm(command).args(["--help"]).succeed();
