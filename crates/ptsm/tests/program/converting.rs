@@ -27,7 +27,10 @@ fn converted_trials_are_data_again() {
     let (from, other) = ([SubjectId(7)].into(), [SubjectId(8)].into());
     let (from, other) = (given.of(&from), given.of(&other));
     for (own, made) in from.info().zip(made.info()) {
-        assert_eq!((own.label, own.session, own.run, own.cue_s), (made.label, made.session, made.run, made.cue_s));
+        assert_eq!(
+            (own.label, own.session, own.run, own.cue_s),
+            (made.label, made.session, made.run, made.cue_s)
+        );
         assert_eq!(made.subject, SubjectId(8));
     }
     // New samples, of the size of recorded ones.
@@ -55,8 +58,7 @@ fn converted_trials_are_data_again() {
 #[test]
 fn everybody_else_is_converted_and_a_person_is_known_by_some_trials() {
     let place = trained();
-    let said =
-        place.ptsm("convert run --data a.npz --as 8 --trials 5 --out all.npz --json").succeed().json();
+    let said = place.ptsm("convert run --data a.npz --as 8 --trials 5 --out all.npz --json").succeed().json();
     assert_eq!(said["subjects"].as_array().unwrap().len(), 7);
     assert_eq!((&said["trials"], &said["person_trials"], &said["as"]), (&112.into(), &5.into(), &8.into()));
     assert_eq!(said["class_counts"], serde_json::json!([56, 56]));
@@ -80,7 +82,11 @@ fn what_cannot_be_converted_is_told() {
             ),
             Case::new("convert run --data a.npz --as 9 --out b.npz", &["S09"], &["S08"]),
             Case::new("convert run --data a.npz --subjects 12 --as 8 --out b.npz", &["S12"], &["S08"]),
-            Case::new("convert run --data a.npz --as 8 --trials 0 --out b.npz", &["`--trials 0`"], &["at least 1"]),
+            Case::new(
+                "convert run --data a.npz --as 8 --trials 0 --out b.npz",
+                &["`--trials 0`"],
+                &["at least 1"],
+            ),
             Case::new("convert run --data a.npz --as 8 --out none/b.npz", &["none"], &[]),
             Case::new("convert nowhere --data a.npz --as 8 --out b.npz", &["nowhere"], &["ptsm train --out"]),
             Case::line("convert run --data a.npz --out b.npz", &["--as"]),
