@@ -87,7 +87,9 @@ impl dyn Fitted + '_ {
     /// look. Of a part, each session gives its first trials.
     pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
         match access {
-            TargetAccess::Unlabelled { fraction } => self.meet(&people.first_of_sessions(fraction).unlabelled()),
+            TargetAccess::Unlabelled { fraction } => {
+                self.meet(&people.first_of_sessions(fraction).unlabelled())
+            }
             _ => Ok(None),
         }
     }

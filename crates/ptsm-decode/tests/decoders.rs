@@ -6,7 +6,9 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
-use ptsm_decode::{Adaptation, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch, calibration};
+use ptsm_decode::{
+    Adaptation, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
+};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
 use rand::RngExt;
@@ -241,7 +243,12 @@ fn a_method_sees_what_it_declares() {
                 let met = met.unwrap();
                 assert_eq!(met.probabilities(&stranger).unwrap(), p[..2 * stranger.len()]);
                 let other = fitted.meet(&noise.of(&set([10])).unlabelled()).unwrap().unwrap();
-                assert_ne!(other.probabilities(&stranger).unwrap(), p[..2 * stranger.len()], "{}", method.name);
+                assert_ne!(
+                    other.probabilities(&stranger).unwrap(),
+                    p[..2 * stranger.len()],
+                    "{}",
+                    method.name
+                );
                 let half = fitted.introduced(&stranger, TargetAccess::Unlabelled { fraction: 0.5 }).unwrap();
                 let first = stranger.in_time().at(&(0..6).collect::<Vec<_>>()).unlabelled();
                 let first = fitted.meet(&first).unwrap().unwrap();

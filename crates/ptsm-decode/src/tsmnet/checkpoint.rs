@@ -29,12 +29,10 @@ struct Mark {
 
 /// Writes where a job stands at the end of an epoch.
 pub(super) fn write(path: &Path, identity: &str, state: &State) -> Result<()> {
-    let mark = Mark {
-        identity: identity.to_string(),
-        steps: state.adam.steps,
-        standing: state.standing.clone(),
-    };
-    let mark = serde_json::to_string(&mark).map_err(|e| Error::file(path, format!("cannot be written: {e}")))?;
+    let mark =
+        Mark { identity: identity.to_string(), steps: state.adam.steps, standing: state.standing.clone() };
+    let mark =
+        serde_json::to_string(&mark).map_err(|e| Error::file(path, format!("cannot be written: {e}")))?;
     let variances = state.statistics.iter().map(|s| s.variance);
     let tensors = vec![
         ("now", state.weights.flat()),
@@ -49,9 +47,8 @@ pub(super) fn write(path: &Path, identity: &str, state: &State) -> Result<()> {
 
 /// Brings a job to where its file says it stood.
 pub(super) fn read(path: &Path, identity: &str, sizes: &Sizes, state: &mut State) -> Result<()> {
-    let damaged = |error: String| {
-        Error::file_with_hint(path, format!("cannot be continued from: {error}"), BEGIN_ANEW)
-    };
+    let damaged =
+        |error: String| Error::file_with_hint(path, format!("cannot be continued from: {error}"), BEGIN_ANEW);
     let header = metadata(path).map_err(|e| damaged(e.to_string()))?;
     let mark = header.get(MARK).ok_or_else(|| damaged(format!("it lacks `{MARK}`")))?;
     let mark: Mark = serde_json::from_str(mark).map_err(|e| damaged(e.to_string()))?;

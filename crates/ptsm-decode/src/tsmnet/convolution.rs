@@ -106,8 +106,11 @@ impl<T: Number> Filters<T> {
         traces.mixed.gemm(T::ONE, &traces.padded, &self.spatial, T::ZERO);
         let rows = traces.mixed.nrows();
         let mut output = vec![T::ZERO; whole(samples)];
-        for (mixed, centred) in
-            traces.mixed.as_slice().chunks(rows * filters).zip(traces.centred.as_mut_slice().chunks_mut(samples))
+        for (mixed, centred) in traces
+            .mixed
+            .as_slice()
+            .chunks(rows * filters)
+            .zip(traces.centred.as_mut_slice().chunks_mut(samples))
         {
             output.fill(T::ZERO);
             self.device.vectorised(|| {
@@ -245,7 +248,8 @@ mod tests {
 
     #[test]
     fn ends_are_reflected() {
-        let sizes = Sizes { channels: 1, samples: 6, classes: 2, filters: 1, kernel: 5, outputs: 1, subspace: 1 };
+        let sizes =
+            Sizes { channels: 1, samples: 6, classes: 2, filters: 1, kernel: 5, outputs: 1, subspace: 1 };
         let mut weights = Weights::zeros(&sizes);
         weights.0[TEMPORAL] = DMatrix::from_row_slice(1, 5, &[1.0, 2.0, 3.0, 4.0, 5.0]);
         weights.0[SPATIAL] = DMatrix::from_element(1, 1, 1.0);
@@ -263,7 +267,13 @@ mod tests {
         let Sizes { channels, samples, filters, kernel, outputs, .. } = *sizes;
         let at = |c: usize, t: isize| {
             let last = samples as isize - 1;
-            let t = if t < 0 { -t } else if t > last { 2 * last - t } else { t };
+            let t = if t < 0 {
+                -t
+            } else if t > last {
+                2 * last - t
+            } else {
+                t
+            };
             gain * f64::from(signal[c * samples + t as usize])
         };
         let z = DMatrix::from_fn(outputs, samples, |o, t| {

@@ -36,6 +36,9 @@ pub(super) fn orthonormal(matrix: &DMatrix<f64>) -> DMatrix<f64> {
 pub(super) fn close(got: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(got.len(), expected.len());
     for (got, expected) in got.iter().zip(expected) {
-        assert!((got - expected).abs() <= tolerance * expected.abs().max(1.0), "got {got:.12}, expected {expected:.12}");
+        assert!(
+            (got - expected).abs() <= tolerance * expected.abs().max(1.0),
+            "got {got:.12}, expected {expected:.12}"
+        );
     }
 }

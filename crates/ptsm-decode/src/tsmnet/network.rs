@@ -105,11 +105,14 @@ impl<'a, T: Number> Network<'a, T> {
         }
         let traces = &mut traces[..signals.len()];
         let mapped = each(self.device, traces, |i, traces| self.mapped(signals[i], traces))?;
-        let firsts: Vec<usize> = hands.iter().scan(0, |first, hand| {
-            let own = *first;
-            *first += hand.signals.len();
-            Some(own)
-        }).collect();
+        let firsts: Vec<usize> = hands
+            .iter()
+            .scan(0, |first, hand| {
+                let own = *first;
+                *first += hand.signals.len();
+                Some(own)
+            })
+            .collect();
         let share = 1.0 / signals.len() as f64;
         let heads = each(self.device, hands, |i, hand| {
             let own = &mapped[firsts[i]..][..hand.signals.len()];

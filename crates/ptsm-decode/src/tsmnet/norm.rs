@@ -52,7 +52,8 @@ impl Statistics {
             None => batch.mean.clone(),
             Some(path) => path.at(momentum),
         };
-        let from_start = Spectrum::positive(&congruence(&batch.whiten, &mean)).map(|s| (s.map(Function::Log), s));
+        let from_start =
+            Spectrum::positive(&congruence(&batch.whiten, &mean)).map(|s| (s.map(Function::Log), s));
         let (offset, from_start) = from_start?;
         let each = batch.logs.iter().map(|log| (log - &offset).norm_squared());
         let spread = each.sum::<f64>() / batch.logs.len() as f64;
@@ -190,7 +191,16 @@ impl Batch {
         let spectra = trials.iter().map(|trial| Spectrum::positive(&congruence(&whiten, trial)));
         let spectra = spectra.collect::<Result<Vec<_>>>()?;
         let variance = statistics.variance + SMALL;
-        Ok(Batch { moments, moved, momentum, centre, whiten, variance, power: scale / variance.sqrt(), spectra })
+        Ok(Batch {
+            moments,
+            moved,
+            momentum,
+            centre,
+            whiten,
+            variance,
+            power: scale / variance.sqrt(),
+            spectra,
+        })
     }
 
     /// The logarithms of the normalised trials.
@@ -258,7 +268,11 @@ mod tests {
     }
 
     /// The first output, as a matrix and not as its logarithm.
-    fn batch(statistics: &mut Statistics, momentum: f64, later: Option<(&mut Statistics, f64)>) -> DMatrix<f64> {
+    fn batch(
+        statistics: &mut Statistics,
+        momentum: f64,
+        later: Option<(&mut Statistics, f64)>,
+    ) -> DMatrix<f64> {
         let trials = three();
         let batch = Batch::new(&trials.each_ref(), statistics, momentum, 1.0, later).unwrap();
         exp(&batch.logs().next().unwrap())
@@ -334,7 +348,8 @@ mod tests {
             let start = Statistics { mean: two(1.5, -0.2, 0.8), variance: 0.6 };
             let loss = |trials: &[DMatrix<f64>; 3], scale: f64| {
                 let mut own = start.clone();
-                let batch = Batch::from(&middle, &trials.each_ref(), &mut own, momentum, scale, None).unwrap();
+                let batch =
+                    Batch::from(&middle, &trials.each_ref(), &mut own, momentum, scale, None).unwrap();
                 batch.logs().zip(&weights).map(|(log, w)| log.dot(w)).sum::<f64>()
             };
             let (trials, scale, step) = (three(), 0.9, 1e-6);

@@ -30,7 +30,8 @@ impl Adam {
                 turn(&mut weights.0[i], &gradient.0[i], m, q, rate, [first, second]);
                 continue;
             }
-            let entries = weights.0[i].iter_mut().zip(gradient.0[i].iter()).zip(m.iter_mut().zip(q.iter_mut()));
+            let entries =
+                weights.0[i].iter_mut().zip(gradient.0[i].iter()).zip(m.iter_mut().zip(q.iter_mut()));
             for ((w, g), (m, q)) in entries {
                 let g = g + decay * *w;
                 *m = BETAS[0] * *m + (1.0 - BETAS[0]) * g;
@@ -98,7 +99,8 @@ mod tests {
 
     #[test]
     fn the_rest_is_adam_with_decay() {
-        let sizes = Sizes { channels: 2, samples: 9, classes: 2, filters: 1, kernel: 3, outputs: 3, subspace: 2 };
+        let sizes =
+            Sizes { channels: 2, samples: 9, classes: 2, filters: 1, kernel: 3, outputs: 3, subspace: 2 };
         let mut weights = Weights::zeros(&sizes);
         weights.0[BIMAP] = DMatrix::identity(3, 2);
         weights.0[0].fill(2.0);

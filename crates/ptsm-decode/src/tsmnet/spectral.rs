@@ -44,13 +44,31 @@ impl Function {
 
     fn slope(self, x: f64) -> f64 {
         match self {
-            Function::Log => if x > LEAST { 1.0 / x } else { 0.0 },
+            Function::Log => {
+                if x > LEAST {
+                    1.0 / x
+                } else {
+                    0.0
+                }
+            }
             Function::Exp => x.exp(),
             Function::Root => 0.5 / x.sqrt(),
             Function::InverseRoot => -0.5 / (x * x.sqrt()),
             Function::Power(p) => p * x.powf(p - 1.0),
-            Function::LogPower(p) => if p * x.ln() > LEAST.ln() { p / x } else { 0.0 },
-            Function::Floor(least) => if x > least { 1.0 } else { 0.0 },
+            Function::LogPower(p) => {
+                if p * x.ln() > LEAST.ln() {
+                    p / x
+                } else {
+                    0.0
+                }
+            }
+            Function::Floor(least) => {
+                if x > least {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
         }
     }
 }

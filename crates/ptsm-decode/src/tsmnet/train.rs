@@ -161,14 +161,18 @@ fn middle_amplitude(trials: &Subset<'_>) -> Result<f64> {
         let mean = channel.iter().map(|&v| f64::from(v)).sum::<f64>() / samples as f64;
         channel.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>()
     };
-    let of_one = |signal: &[f32]| (signal.chunks(samples).map(square).sum::<f64>() / signal.len() as f64).sqrt();
+    let of_one =
+        |signal: &[f32]| (signal.chunks(samples).map(square).sum::<f64>() / signal.len() as f64).sqrt();
     let mut all: Vec<f64> = trials.signals().map(of_one).collect();
     all.sort_by(f64::total_cmp);
     let middle = all.get(all.len() / 2).copied().unwrap_or(0.0);
     if middle > 0.0 && middle.is_finite() {
         return Ok(middle);
     }
-    Err(Error::trials("half of the training trials are flat", "look at the recordings; a flat trial says nothing"))
+    Err(Error::trials(
+        "half of the training trials are flat",
+        "look at the recordings; a flat trial says nothing",
+    ))
 }
 
 /// What a job has learnt so far.
@@ -344,9 +348,9 @@ fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
     let counted = each(task.device, &mut sets, |_, places| {
         let statistics = match task.normalised {
             Normalised::Globally => state.statistics[1].clone(),
-            Normalised::ByDomain => {
-                Statistics::of(&places.iter().map(|&place| matrices[place].clone()).collect::<Vec<DMatrix<f64>>>())?
-            }
+            Normalised::ByDomain => Statistics::of(
+                &places.iter().map(|&place| matrices[place].clone()).collect::<Vec<DMatrix<f64>>>(),
+            )?,
         };
         let normaliser = statistics.normaliser(state.weights.scale())?;
         let (mut loss, mut right, mut all) = (0.0, vec![0usize; classes], vec![0usize; classes]);

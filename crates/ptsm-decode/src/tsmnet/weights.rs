@@ -69,7 +69,8 @@ pub(super) struct Weights(pub(super) [DMatrix<f64>; 8]);
 impl Weights {
     /// Where learning starts: PyTorch's uniform bounds for convolutions and the linear layer, orthonormal columns for the bilinear map.
     pub(super) fn start(sizes: &Sizes, rng: &mut ChaCha8Rng) -> Result<Weights> {
-        let fans = [sizes.kernel, sizes.kernel, sizes.filters * sizes.channels, sizes.filters * sizes.channels];
+        let fans =
+            [sizes.kernel, sizes.kernel, sizes.filters * sizes.channels, sizes.filters * sizes.channels];
         let mut all = sizes.shapes().map(|(rows, columns)| DMatrix::zeros(rows, columns));
         for (i, matrix) in all.iter_mut().enumerate() {
             let bound = match i {
@@ -106,7 +107,9 @@ impl Weights {
     /// From [`Weights::flat`].
     pub(super) fn from_flat(sizes: &Sizes, flat: &DMatrix<f64>) -> Weights {
         let mut values = flat.iter().copied();
-        Weights(sizes.shapes().map(|(rows, columns)| DMatrix::from_iterator(rows, columns, values.by_ref().take(rows * columns))))
+        Weights(sizes.shapes().map(|(rows, columns)| {
+            DMatrix::from_iterator(rows, columns, values.by_ref().take(rows * columns))
+        }))
     }
 }
 
