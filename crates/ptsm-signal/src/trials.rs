@@ -486,6 +486,27 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_the_first_trials_of_every_session() {
+        let trial =
+            |subject, session, cue_s| Trial { label: 0, subject: SubjectId(subject), session, run: 1, cue_s };
+        // Out of order, and one session of a single trial.
+        let info = vec![
+            trial(2, 1, 5.0),
+            trial(1, 1, 3.0),
+            trial(1, 2, 0.0),
+            trial(1, 1, 1.0),
+            trial(2, 1, 4.0),
+            trial(1, 1, 2.0),
+            trial(1, 1, 4.0),
+        ];
+        let trials = Trials::new(layout(100.0, 0.0), vec![0.0; 14], info).unwrap();
+        assert_eq!(trials.all().first_of_sessions(0.5).rows(), [3, 5, 2, 4]);
+        assert_eq!(trials.all().first_of_sessions(1.0).len(), 7);
+        let sessions: Vec<_> = trials.all().unlabelled().sessions().collect();
+        assert_eq!(sessions[..3], [(SubjectId(2), 1), (SubjectId(1), 1), (SubjectId(1), 2)]);
+    }
+
+    #[test]
     fn every_trial_gets_one_new_label() {
         let trial = Trial { label: 0, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
         let trials = Trials::new(layout(100.0, 0.0), vec![0.0; 4], vec![trial; 2]).unwrap();

@@ -202,24 +202,31 @@ fn correlate<T: Real>(from: &[T], kernel: &[T], to: &mut [T]) {
 /// `taps[k] += sum over t < n of a[t] b[t + k]`; `a` is zero from `n` to the next whole sums.
 #[inline(always)]
 fn correlations<T: Real>(a: &[T], b: &[T], n: usize, taps: &mut [T]) {
-    let n = n.next_multiple_of(SUMS);
-    let mut first = 0;
-    while first < taps.len() {
-        let here = TAPS.min(taps.len() - first);
-        let mut sums = [[T::ZERO; SUMS]; TAPS];
-        for (i, a) in a[..n].as_chunks::<SUMS>().0.iter().enumerate() {
-            let b = &b[i * SUMS + first..];
-            // Taps past the last are summed for nothing; their samples may not exist.
-            for (k, sums) in sums.iter_mut().enumerate().take(here) {
-                for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(&b[k..k + SUMS]) {
-                    *sum += a * b;
-                }
+    let a = a[..n.next_multiple_of(SUMS)].as_chunks().0;
+    let (groups, rest) = taps.as_chunks_mut::<TAPS>();
+    let first = TAPS * groups.len();
+    for (i, group) in groups.iter_mut().enumerate() {
+        add_dots(a, &b[TAPS * i..], group);
+    }
+    for (i, tap) in rest.iter_mut().enumerate() {
+        add_dots(a, &b[first + i..], std::array::from_mut(tap));
+    }
+}
+
+/// The same for taps whose sums fit into registers.
+#[inline(always)]
+fn add_dots<T: Real, const K: usize>(a: &[[T; SUMS]], b: &[T], taps: &mut [T; K]) {
+    let mut sums = [[T::ZERO; SUMS]; K];
+    for (i, a) in a.iter().enumerate() {
+        let b = &b[i * SUMS..][..SUMS + K - 1];
+        for (k, sums) in sums.iter_mut().enumerate() {
+            for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(&b[k..k + SUMS]) {
+                *sum += a * b;
             }
         }
-        for (tap, sums) in taps[first..].iter_mut().zip(sums) {
-            *tap += sums.into_iter().fold(T::ZERO, |sum, v| sum + v);
-        }
-        first += TAPS;
+    }
+    for (tap, sums) in taps.iter_mut().zip(sums) {
+        *tap += sums.into_iter().fold(T::ZERO, |sum, v| sum + v);
     }
 }
 
