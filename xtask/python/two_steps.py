@@ -209,7 +209,7 @@ def conformer_case() -> dict:
 
 
 def dann_case() -> dict:
-    optimizer = Optimizer(clip_norm=None)
+    optimizer = Optimizer(lr=1e-3, clip_norm=None)
     model = Dann(4, 128, 2, hidden=5, dropout=0.0).double()
     fill_parameters(weights_and_biases(model), 0.1)
     x, y = fill_input(6, 4, 128), torch.tensor([0, 1, 0])

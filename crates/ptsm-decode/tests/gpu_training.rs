@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use ptsm_decode::acon::Acon;
+use ptsm_decode::dann::Dann;
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
@@ -25,7 +27,7 @@ fn asked() -> Option<Cuda> {
     Some(Cuda::new(Some(&std::env::temp_dir().join("ptsm-test-kernels"))).unwrap())
 }
 
-fn models() -> [(&'static str, Model); 7] {
+fn models() -> [(&'static str, Model); 9] {
     // Every window of a trial is much to compute in double precision: few maps.
     let maps = vec![8, 8, 16, 16];
     let cropped = DeepConvNet { maps, kernel: 5, pool: 2, crop: Some(250), ..DeepConvNet::default() };
@@ -37,6 +39,8 @@ fn models() -> [(&'static str, Model); 7] {
         ("deepconvnet cropped", Model::DeepConvNet(cropped)),
         ("shallowconvnet", Model::ShallowConvNet(ShallowConvNet::default())),
         ("eegconformer", Model::EegConformer(EegConformer { depth: 2, ..EegConformer::default() })),
+        ("dann", Model::Dann(Dann::default())),
+        ("acon", Model::Acon(Acon { width: 16, features: 32, ..Acon::default() })),
     ]
 }
 
@@ -50,7 +54,10 @@ fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> 
     let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
     let network = model.build(shape, BATCH).unwrap();
     let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
-    let mut step = Step::<T>::new(&network.graph, &network.step(adam), 2, device).unwrap();
+    // Critics first: several programs over the same parameters.
+    let specs = network.critic_steps(adam).into_iter().chain([network.step(adam)]);
+    let made = specs.map(|spec| Step::<T>::new(&network.graph, &spec, 2, device).unwrap());
+    let mut all: Vec<Step<T>> = made.collect();
     let mut parameters = Parameters::<T>::new(&network.graph, &[1, 2]).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let trials = 3 * BATCH;
@@ -62,17 +69,26 @@ fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> 
     let label = |i: usize, classes: usize| (i * 7 % 13 % classes) as u32;
     let task: Vec<u32> = (0..trials).map(|i| label(i, 2)).collect();
     let subject: Vec<u32> = (0..trials).map(|i| label(i, SUBJECTS)).collect();
+    let domain: Vec<u32> = (0..2 * BATCH).map(|i| u32::from(i % BATCH >= BATCH / 2)).collect();
+    let input = |name: &str| network.graph.inputs().iter().find(|input| input.name == name);
+    let labelled = input("task").unwrap().shape[0];
     let mut told = vec![];
     for _ in 0..steps {
         let rows: Vec<u32> = (0..2 * BATCH).map(|_| rng.random_range(0..trials as u32)).collect();
-        let mut feeds = vec![
+        let of_labelled: Vec<u32> = rows.chunks(BATCH).flat_map(|rows| rows[..labelled].to_vec()).collect();
+        let lambda = [T::of(0.3), T::of(0.8)];
+        let known = [
             ("x", Feed::Rows { data: &x, rows: &rows }),
-            ("task", Feed::LabelRows { data: &task, rows: &rows }),
+            ("task", Feed::LabelRows { data: &task, rows: &of_labelled }),
+            ("subject", Feed::LabelRows { data: &subject, rows: &rows }),
+            ("domain", Feed::Labels(&domain)),
+            ("lambda", Feed::Each(&lambda)),
         ];
-        if network.value("subject").is_some() {
-            feeds.push(("subject", Feed::LabelRows { data: &subject, rows: &rows }));
+        let feeds: Vec<_> = known.into_iter().filter(|(name, _)| input(name).is_some()).collect();
+        for step in &mut all {
+            step.run(&mut parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
         }
-        step.run(&mut parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
+        let step = &all[all.len() - 1];
         told.extend([0, 1].map(|r| step.output(&parameters, r, 0)[0].wide()));
     }
     told
@@ -158,7 +174,7 @@ fn folds_are_learnt_at_once() {
     let (trials, device) = (people(), Device::from(&gpu));
     let run = Run { device: &device, identity: "" };
     let set = |ids: &[u32]| ids.iter().map(|i| SubjectId(*i)).collect::<BTreeSet<_>>();
-    for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0)] {
+    for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0), ("dann", 0.0), ("acon", 0.5)] {
         let method = find(name).unwrap();
         let changes = json!({
             "training": { "epochs": 30, "patience": 8, "rate": 3e-3 },
@@ -168,7 +184,8 @@ fn folds_are_learnt_at_once() {
         let lessons: Vec<Lesson<'_>> = (1..=4)
             .map(|out| {
                 let train: Vec<u32> = (1..=7).filter(|s| *s != out).collect();
-                Lesson::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap()
+                let lesson = Lesson::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap();
+                lesson.with_target(trials.of(&set(&[10])).unlabelled())
             })
             .collect();
         let jobs: Vec<Job<'_>> = lessons
