@@ -1,4 +1,4 @@
-"""PyTorch peers of the networks in this repository: PTSM, EEGNet, DeepConvNet, ShallowConvNet and EEGConformer.
+"""PyTorch peers of the networks in this repository: PTSM, EEGNet, DANN, ACON, DeepConvNet, ShallowConvNet, EEGConformer.
 
 Plain modules with PyTorch's natural parameter layout. They are the reference for golden numbers (`check_peers.py`,
 `two_steps.py`) and the opponent in the speed comparison (`bench_worker.py`). All of them take trials `[B, C, T]`.
@@ -335,11 +335,14 @@ class EegNet(nn.Module):
         self.classifier = nn.Linear(f2 * (time // pools[0] // pools[1]), classes)
         glorot_(self)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def features(self, x: Tensor) -> Tensor:
         x = self.temporal_norm(self.temporal(F.pad(x.unsqueeze(1), self.pad1)))
         x = self.dropout(self.pool1(F.elu(self.spatial_norm(self.spatial(x)))))
         x = self.separable_norm(self.pointwise(self.depthwise(F.pad(x, self.pad2))))
-        return self.classifier(self.dropout(self.pool2(F.elu(x))).flatten(1))
+        return self.dropout(self.pool2(F.elu(x))).flatten(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classifier(self.features(x))
 
     def loss(self, x: Tensor, y: Tensor, _subject: Tensor | None = None) -> Tensor:
         return F.cross_entropy(self(x), y)
@@ -348,6 +351,127 @@ class EegNet(nn.Module):
         """Max-norm; call after every optimizer step."""
         max_norm_(self.spatial.weight, 1.0)
         max_norm_(self.classifier.weight, 0.25)
+
+
+# ---------------------------------------------------------------------------------------------------------------- DANN
+
+
+class Reversal(torch.autograd.Function):
+    """Passes values on and multiplies gradients by `-factor`."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:
+        return -ctx.factor * grad, None
+
+
+class Dann(EegNet):
+    """EEGNet with a domain head behind a reversal."""
+
+    def __init__(self, *args, hidden: int, domains: int = 2, **kwargs):
+        super().__init__(*args, **kwargs)
+        width = self.classifier.in_features
+        self.domain_head = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, domains))
+
+    def losses(self, x: Tensor, y: Tensor, domain: Tensor, factor: float) -> dict[str, Tensor]:
+        """The first trials are those with labels `y`."""
+        features = self.features(x)
+        task = F.cross_entropy(self.classifier(features)[: len(y)], y)
+        return {"task": task, "domain": F.cross_entropy(self.domain_head(Reversal.apply(features, factor)), domain)}
+
+
+# ---------------------------------------------------------------------------------------------------------------- ACON
+
+
+class Mixing(nn.Module):
+    """Complex weights `[C, C, m]` as two real tensors."""
+
+    def __init__(self, channels: int, bins: int):
+        super().__init__()
+        self.real = nn.Parameter(torch.rand(channels, channels, bins) / channels**2)
+        self.imaginary = nn.Parameter(torch.rand(channels, channels, bins) / channels**2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.einsum("bijw,iow->bojw", x, torch.complex(self.real, self.imaginary))
+
+
+class Acon(nn.Module):
+    """ACON, dropout left out: a temporal branch, a frequency branch and a critic."""
+
+    def __init__(
+        self, channels: int, classes: int, width: int, features: int, kernel: int, stride: int, period: int, pooled: int,
+        critic: int, fft_normalize: bool,
+    ):  # fmt: skip
+        super().__init__()
+        self.period, self.pooled, self.fft_normalize = period, pooled, fft_normalize
+        sizes = [(channels, width, kernel, stride), (width, 2 * width, 8, 1), (2 * width, features, 8, 1)]
+        blocks = {
+            str(i): nn.ModuleDict(
+                {"conv": nn.Conv1d(a, b, k, s, k // 2, bias=False), "norm": nn.BatchNorm1d(b)}
+            )
+            for i, (a, b, k, s) in enumerate(sizes)
+        }
+        self.time = nn.ModuleDict(blocks | {"head": nn.Linear(features, classes)})
+        n = channels * (period // 2 + 1)
+        self.frequency = nn.ModuleDict(
+            {"0": nn.Linear(n, n), "1": nn.Linear(n, classes), "mix": Mixing(channels, period // 2 + 1)}
+        )
+        layers = [nn.Linear(pooled * features, critic), nn.Linear(critic, critic), nn.Linear(critic, 2)]
+        self.critic = nn.ModuleDict({str(i): layer for i, layer in enumerate(layers)})
+
+    def temporal(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        for i in "012":
+            x = F.relu(self.time[i]["norm"](self.time[i]["conv"](x)))
+            x = F.max_pool1d(x, 2, 2, 1)
+        h = x.mean(2)
+        return h, self.time["head"](h)
+
+    def spectral(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = F.pad(x, (0, -x.shape[2] % self.period)).unflatten(2, (-1, self.period))
+        x = torch.fft.rfft(x, norm="ortho")
+        if self.fft_normalize:
+            x = x / torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        amplitude = self.frequency["mix"](x).abs().mean(2).flatten(1)
+        g = self.frequency["0"](amplitude)
+        return g, self.frequency["1"](g)
+
+    def judge(self, g: Tensor, h: Tensor) -> Tensor:
+        a = F.adaptive_avg_pool1d(g.unsqueeze(1), self.pooled).squeeze(1).softmax(1)
+        y = torch.einsum("ba,bf->baf", a, h).flatten(1)
+        y = F.relu(self.critic["1"](F.relu(self.critic["0"](y))))
+        return self.critic["2"](y)
+
+    def losses(self, source: Tensor, target: Tensor, y: Tensor, critic: torch.optim.Optimizer) -> dict[str, Tensor]:
+        """The critic learns from features as they are; then everything but the critic has these losses."""
+        (h_s, t_s), (g_s, f_s) = self.temporal(source), self.spectral(source)
+        (h_t, t_t), (g_t, f_t) = self.temporal(target), self.spectral(target)
+        g, h = torch.cat([g_s, g_t]), torch.cat([h_s, h_t])
+        domain = torch.cat([torch.ones(len(source)), torch.zeros(len(target))]).long()
+        critic.zero_grad()
+        F.cross_entropy(self.judge(g.detach(), h.detach()), domain).backward()
+        critic.step()
+        guess = self.judge(g, h)
+
+        def entropy(z: Tensor) -> Tensor:
+            return -(z.softmax(1) * z.log_softmax(1)).sum(1).mean()
+
+        def taught(q: Tensor, pupil: Tensor) -> Tensor:
+            return (q * (q.log() - pupil.log_softmax(1))).mean()
+
+        return {
+            "task": F.cross_entropy(t_s, y),
+            "task_frequency": F.cross_entropy(f_s, y),
+            "domain": F.cross_entropy(guess, 1 - domain),
+            "critic": F.cross_entropy(guess, domain),
+            "entropy_time": entropy(t_t),
+            "entropy_frequency": entropy(f_t),
+            "teach_source": taught(f_s.softmax(1) + 1e-5, t_s),
+            "teach_target": taught(t_t.softmax(1), f_t),
+        }
 
 
 # --------------------------------------------------------------------------------------------------------- DeepConvNet

@@ -1,6 +1,6 @@
 """Recipe of the golden file `crates/ptsm-decode/tests/golden/two_steps.json`.
 
-Two optimizer steps of PTSM, EEGNet, cropped DeepConvNet and EEGConformer in float64 from deterministic weights, dropout 0, train mode, one thread. Every
+Two optimizer steps of PTSM, EEGNet, DANN, ACON, cropped DeepConvNet and EEGConformer in float64 from deterministic weights, dropout 0, train mode, one thread. Every
 loss value, gradient norm, final parameter and running statistic is written, so that a second implementation can be
 compared from the first forward pass to the last update.
 
@@ -20,8 +20,10 @@ from torch import Tensor, nn
 
 from check_peers import golden_eegnet, golden_ptsm
 from peers import (
+    Acon,
     ConformerConfig,
     CroppedDeepConvNet,
+    Dann,
     EegConformer,
     EegNet,
     Weights,
@@ -45,8 +47,11 @@ class Optimizer:
     betas: tuple[float, float] = (0.9, 0.999)
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        return self.over(model.parameters())
+
+    def over(self, parameters) -> torch.optim.Optimizer:
         kind = getattr(torch.optim, self.name)
-        return kind(model.parameters(), lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
+        return kind(parameters, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
 
     def describe(self) -> dict:
         decay = "decoupled" if self.name == "AdamW" else "l2"
@@ -94,19 +99,21 @@ def conformer_name(key: str) -> str:
 
 def weights_and_biases(model: nn.Module) -> list[Tensor]:
     """Everything but norms, in the order of the network."""
-    layers = (nn.Linear, nn.Conv2d)
+    layers = (nn.Linear, nn.Conv1d, nn.Conv2d)
     return [p for m in model.modules() if isinstance(m, layers) for p in (m.weight, m.bias) if p is not None]
 
 
-def train(model: nn.Module, losses, optimizer: Optimizer, after=lambda: None) -> dict:
-    """Two steps; `losses` returns (total, named losses), `after` runs after each update."""
-    opt = optimizer.build(model.train())
+def train(model: nn.Module, losses, optimizer: Optimizer, after=lambda: None, moved=None) -> dict:
+    """Two steps; `losses` returns (total, named losses), `after` runs after each update, `moved` are the parameters (all without)."""
+    moved = list(model.parameters()) if moved is None else moved
+    opt = optimizer.over(moved)
+    model.train()
     steps = []
     for _ in range(2):
         opt.zero_grad()
         total, named = losses()
         total.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), optimizer.clip_norm or float("inf"))
+        norm = nn.utils.clip_grad_norm_(moved, optimizer.clip_norm or float("inf"))
         opt.step()
         after()
         named = {name: digits(value) for name, value in named.items()}
@@ -201,6 +208,51 @@ def conformer_case() -> dict:
     return {"hyper": hyper, **trained, "eval": [digits(v) for v in model.eval()(x).flatten()]}
 
 
+def dann_case() -> dict:
+    optimizer = Optimizer(lr=1e-3, clip_norm=None)
+    model = Dann(4, 128, 2, hidden=5, dropout=0.0).double()
+    fill_parameters(weights_and_biases(model), 0.1)
+    x, y = fill_input(6, 4, 128), torch.tensor([0, 1, 0])
+    domain, factor = torch.tensor([0, 0, 0, 1, 1, 1]), 0.7
+
+    def losses():
+        named = model.losses(x, y, domain, factor)
+        return named["task"] + 1.3 * named["domain"], named
+
+    hyper = {
+        "model": {"hidden": 5, "weight": 1.3, "domains": "uda", "dropout": 0.0},
+        "data": {"input": [6, 4, 128], "labels": y.tolist(), "domains": domain.tolist(), "lambda": factor},
+        "fill": {"scale": 0.1},
+        "optimizer": optimizer.describe(),
+    }
+    return {"hyper": hyper, **train(model, losses, optimizer, model.constrain_)}
+
+
+def acon_case() -> dict:
+    optimizer = Optimizer(clip_norm=None)
+    size = {"width": 4, "features": 5, "kernel": 5, "stride": 2, "period": 16, "pooled": 4, "critic": 6}
+    model = Acon(3, 2, **size, fft_normalize=True).double()
+    fill_parameters([*weights_and_biases(model), *model.frequency["mix"].parameters()], 0.3)
+    x, y = fill_input(8, 3, 60), torch.tensor([0, 1, 0, 1])
+    critic = optimizer.over(model.critic.parameters())
+    weights = {"domain": 1.0, "entropy_time": 0.01, "entropy_frequency": 0.01, "teach_source": 1.0, "teach_target": 1.0}
+    weights |= {"task": 1.0, "task_frequency": 1.0, "critic": 0.0}
+
+    def losses():
+        named = model.losses(x[:4], x[4:], y, critic)
+        return sum(weights[name] * value for name, value in named.items()), named
+
+    moved = [p for name, p in model.named_parameters() if not name.startswith("critic.")]
+    hyper = {
+        "model": size | {"fft_normalize": True, "dropout": 0.0, "weights": weights},
+        "data": {"input": [8, 3, 60], "labels": y.tolist(), "domains": [0] * 4 + [1] * 4},
+        "fill": {"scale": 0.3},
+        "optimizer": optimizer.describe(),
+    }
+    trained = train(model, losses, optimizer, moved=moved)
+    return {"hyper": hyper, **trained, "eval": [digits(v) for v in model.eval().temporal(x)[1].flatten()]}
+
+
 def build() -> dict:
     literal = Weights(
         sparse=0.01 / (3 * 32),
@@ -216,6 +268,8 @@ def build() -> dict:
             "ptsm_each": ptsm_case("each", Optimizer("AdamW", weight_decay=1e-2, clip_norm=0.05), Weights()),
             "ptsm_literal": ptsm_case("last", Optimizer(), literal),
             "eegnet": eegnet_case(),
+            "dann": dann_case(),
+            "acon": acon_case(),
             "deepconvnet_cropped": cropped_case(),
             "eegconformer": conformer_case(),
         },

@@ -258,7 +258,7 @@ fn the_temporal_branch_alone_is_plain_training() {
     let mut alone = Parameters::<f64>::new(&plain.graph, &[0]).unwrap();
     let names: Vec<String> = plain.graph.tensors().iter().map(|t| t.name.clone()).collect();
     for name in &names {
-        alone.set(0, name, &both.get(0, name).unwrap().to_vec()).unwrap();
+        alone.set(0, name, both.get(0, name).unwrap()).unwrap();
     }
     let cpu = Cpu::new().unwrap();
     let critic = &whole.critic_steps(Adam::default())[0];

@@ -456,18 +456,28 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
     let trials = people(10, 12, 0.4, 9);
     let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
     let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
+    let others = people(1, 10, 0.4, 19);
     let run = Run { device: &device, identity: "toy" };
-    for name in ["eegnet", "ptsm", "csp-lda", "tsmnet", "tsmnet-spdmbn"] {
+    for name in ["eegnet", "ptsm", "csp-lda", "tsmnet", "tsmnet-spdmbn", "dann", "acon", "acon-pseudo"] {
         let method = find(name).unwrap();
         let mut changes = changes(method, 6);
-        if ["eegnet", "ptsm"].contains(&name) {
+        if name != "csp-lda" && !name.starts_with("tsmnet") {
             // They leave their seats at different times.
             changes["training"]["patience"] = json!(2);
             changes["augment"] = json!({ "mirror": 0.5 });
         }
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
         let people = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
-        let lessons = people.map(|people| Lesson::new(trials.of(&people), validation.clone()).unwrap());
+        let lessons = people.map(|people| {
+            let lesson = Lesson::new(trials.of(&people), validation.clone()).unwrap();
+            // Targets differ: whoever is not learnt from, and somebody of another set.
+            let target = trials.all().only(|t| !people.contains(&t.subject) && t.subject.0 < 8);
+            lesson.with_target(if target.is_empty() {
+                others.all().unlabelled()
+            } else {
+                target.unlabelled()
+            })
+        });
         let seeds = [1, 2, 3, 4, 1];
         let job = |(lesson, &seed)| Job { lesson, seed, checkpoint: None };
         let jobs: Vec<Job<'_>> = lessons.iter().zip(&seeds).map(job).collect();
@@ -664,9 +674,18 @@ impl Watch for Impatient {
 
 #[test]
 fn a_stopped_run_continues_to_the_same_end() {
-    let method = find("ptsm").unwrap();
+    // Batches of people, a ramp and a target, two optimizers.
+    for name in ["ptsm", "dann", "acon"] {
+        continues(name);
+    }
+}
+
+fn continues(name: &str) {
+    let method = find(name).unwrap();
     let mut changes = changes(method, 8);
     changes["training"]["patience"] = json!(3);
+    // Four steps make an epoch.
+    changes["training"]["batch_trials"] = json!(8);
     changes["augment"] = json!({ "noise": 0.1, "time_shift": 0.05 });
     stops_and_continues(method, changes);
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use ptsm_decode::acon::Acon;
+use ptsm_decode::dann::Dann;
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
@@ -25,7 +27,7 @@ fn asked() -> Option<Cuda> {
     Some(Cuda::new(Some(&std::env::temp_dir().join("ptsm-test-kernels"))).unwrap())
 }
 
-fn models() -> [(&'static str, Model); 7] {
+fn models() -> [(&'static str, Model); 9] {
     // Every window of a trial is much to compute in double precision: few maps.
     let maps = vec![8, 8, 16, 16];
     let cropped = DeepConvNet { maps, kernel: 5, pool: 2, crop: Some(250), ..DeepConvNet::default() };
@@ -37,6 +39,8 @@ fn models() -> [(&'static str, Model); 7] {
         ("deepconvnet cropped", Model::DeepConvNet(cropped)),
         ("shallowconvnet", Model::ShallowConvNet(ShallowConvNet::default())),
         ("eegconformer", Model::EegConformer(EegConformer { depth: 2, ..EegConformer::default() })),
+        ("dann", Model::Dann(Dann::default())),
+        ("acon", Model::Acon(Acon { width: 16, features: 32, ..Acon::default() })),
     ]
 }
 
@@ -47,8 +51,11 @@ const SUBJECTS: usize = 6;
 
 /// Two replicas of a network that train on the same noise wherever they are.
 struct Course<T> {
-    asks_who: bool,
-    step: Step<T>,
+    /// What a step is fed, and how many trials of a batch have labels.
+    inputs: Vec<String>,
+    labelled: usize,
+    /// Critics first, the network last: several programs over the same parameters.
+    steps: Vec<Step<T>>,
     parameters: Parameters<T>,
     names: Vec<String>,
     x: Vec<T>,
@@ -61,7 +68,7 @@ struct Course<T> {
 /// One replica between two steps.
 struct Standing {
     tensors: Vec<Vec<f64>>,
-    optimizer: Checkpoint<f64>,
+    optimizers: Vec<Checkpoint<f64>>,
 }
 
 /// Every number as another type.
@@ -80,7 +87,8 @@ impl<T: Real> Course<T> {
         let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
         let network = model.build(shape, BATCH).unwrap();
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
-        let step = Step::new(&network.graph, &network.step(adam), 2, device).unwrap();
+        let specs = network.critic_steps(adam).into_iter().chain([network.step(adam)]);
+        let made = specs.map(|spec| Step::new(&network.graph, &spec, 2, device).unwrap());
         let parameters = Parameters::new(&network.graph, &[1, 2]).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let trials = 3 * BATCH;
@@ -92,13 +100,14 @@ impl<T: Real> Course<T> {
         let label = |classes: usize| move |i: usize| (i * 7 % 13 % classes) as u32;
         let rows = (0..steps).map(|_| (0..2 * BATCH).map(|_| rng.random_range(0..trials as u32)).collect());
         Course {
-            asks_who: network.value("subject").is_some(),
+            steps: made.collect(),
+            inputs: network.graph.inputs().iter().map(|input| input.name.clone()).collect(),
+            labelled: network.graph.inputs().iter().find(|input| input.name == "task").unwrap().shape[0],
             names: parameters.tensors().iter().map(|t| t.name.clone()).collect(),
             rows: rows.collect(),
             task: (0..trials).map(label(2)).collect(),
             subject: (0..trials).map(label(SUBJECTS)).collect(),
             x,
-            step,
             parameters,
         }
     }
@@ -106,27 +115,38 @@ impl<T: Real> Course<T> {
     /// One step: both total losses.
     fn go(&mut self, step: usize) -> [f64; 2] {
         let rows = &self.rows[step];
+        let labelled: Vec<u32> =
+            rows.chunks(BATCH).flat_map(|rows| &rows[..self.labelled]).copied().collect();
+        let domain: Vec<u32> = (0..2 * BATCH).map(|i| u32::from(i % BATCH >= BATCH / 2)).collect();
+        let lambda = [T::of(0.3), T::of(0.8)];
         let mut feeds = vec![
             ("x", Feed::Rows { data: &self.x, rows }),
-            ("task", Feed::LabelRows { data: &self.task, rows }),
+            ("task", Feed::LabelRows { data: &self.task, rows: &labelled }),
+            ("subject", Feed::LabelRows { data: &self.subject, rows }),
+            ("domain", Feed::Labels(&domain)),
+            ("lambda", Feed::Each(&lambda)),
         ];
-        if self.asks_who {
-            feeds.push(("subject", Feed::LabelRows { data: &self.subject, rows }));
+        feeds.retain(|(name, _)| self.inputs.iter().any(|input| input == name));
+        for step in &mut self.steps {
+            step.run(&mut self.parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
         }
-        self.step.run(&mut self.parameters, &feeds, &[1e-3; 2], &[true; 2]).unwrap();
-        [0, 1].map(|r| self.step.output(&self.parameters, r, 0)[0].wide())
+        let network = &self.steps[self.steps.len() - 1];
+        [0, 1].map(|r| network.output(&self.parameters, r, 0)[0].wide())
     }
 
     /// The whole gradient of a replica at the last step.
     fn gradient(&self, replica: usize) -> Vec<f64> {
-        let of = |name: &String| self.step.gradient(&self.parameters, replica, name);
-        self.names.iter().filter_map(of).flatten().map(|g| g.wide()).collect()
+        let of = |step: &Step<T>| -> Vec<f64> {
+            let of = |name: &String| step.gradient(&self.parameters, replica, name);
+            self.names.iter().filter_map(of).flatten().map(|g| g.wide()).collect()
+        };
+        self.steps.iter().flat_map(of).collect()
     }
 
     fn standing(&self) -> [Standing; 2] {
         [0, 1].map(|r| Standing {
             tensors: self.names.iter().map(|n| cast(self.parameters.get(r, n).unwrap())).collect(),
-            optimizer: moments(&self.step.checkpoint(r).unwrap()),
+            optimizers: self.steps.iter().map(|step| moments(&step.checkpoint(r).unwrap())).collect(),
         })
     }
 
@@ -135,7 +155,9 @@ impl<T: Real> Course<T> {
             for (name, values) in self.names.iter().zip(&at.tensors) {
                 self.parameters.set(r, name, &cast(values)).unwrap();
             }
-            self.step.restore(r, &moments(&at.optimizer)).unwrap();
+            for (step, optimizer) in self.steps.iter_mut().zip(&at.optimizers) {
+                step.restore(r, &moments(optimizer)).unwrap();
+            }
         }
     }
 }
@@ -302,7 +324,7 @@ fn folds_are_learnt_at_once() {
     let (trials, device) = (people(), Device::from(&gpu));
     let run = Run { device: &device, identity: "" };
     let set = |ids: &[u32]| ids.iter().map(|i| SubjectId(*i)).collect::<BTreeSet<_>>();
-    for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0)] {
+    for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0), ("dann", 0.0), ("acon", 0.5)] {
         let method = find(name).unwrap();
         let changes = json!({
             "training": { "epochs": 30, "patience": 8, "rate": 3e-3 },
@@ -312,7 +334,8 @@ fn folds_are_learnt_at_once() {
         let lessons: Vec<Lesson<'_>> = (1..=4)
             .map(|out| {
                 let train: Vec<u32> = (1..=7).filter(|s| *s != out).collect();
-                Lesson::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap()
+                let lesson = Lesson::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap();
+                lesson.with_target(trials.of(&set(&[10])).unlabelled())
             })
             .collect();
         let jobs: Vec<Job<'_>> = lessons

@@ -6,6 +6,8 @@
 mod common;
 
 use common::{all_close, close, fill, golden_ptsm, input, narrow, ptsm_parameters, set_all};
+use ptsm_decode::acon::Acon;
+use ptsm_decode::dann::{Dann, Domains};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
@@ -45,21 +47,35 @@ fn check(
     let network = model.build(shape, batch).unwrap();
     let mut parameters = fill(&network);
     let (adam, rate) = optimizer(&case);
-    let mut step = Step::new(&network.graph, &network.step(adam), 1, &Cpu::new().unwrap()).unwrap();
+    let cpu = Cpu::new().unwrap();
+    let mut step = Step::new(&network.graph, &network.step(adam), 1, &cpu).unwrap();
+    let critics = network.critic_steps(adam);
+    let critics = critics.iter().map(|spec| Step::new(&network.graph, spec, 1, &cpu).unwrap());
+    let mut critics: Vec<Step<f64>> = critics.collect();
     let labels = |key: &str| -> Vec<u32> {
         case["hyper"]["data"][key]
             .as_array()
             .map_or(vec![], |l| l.iter().map(|v| v.as_u64().unwrap() as u32).collect())
     };
-    let (y, who) = (labels("labels"), labels("subjects"));
+    let (y, who, domains) = (labels("labels"), labels("subjects"), labels("domains"));
+    let lambda = case["hyper"]["data"]["lambda"].as_f64().map(|lambda| [lambda]);
     let x = input(batch, shape.channels, shape.time);
     let mut feeds = vec![("x", Feed::Each(&x[..])), ("task", Feed::Labels(&y))];
     if !who.is_empty() {
         feeds.push(("subject", Feed::Labels(&who)));
     }
+    if !domains.is_empty() {
+        feeds.push(("domain", Feed::Labels(&domains)));
+    }
+    if let Some(lambda) = &lambda {
+        feeds.push(("lambda", Feed::Each(lambda)));
+    }
     let steps = case["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
     for (i, expected) in steps.iter().enumerate() {
+        for critic in &mut critics {
+            critic.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
+        }
         step.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
         close(
             &format!("{name} step {i} total"),
@@ -80,7 +96,8 @@ fn check(
         assert_eq!(expected["losses"].as_object().unwrap().len(), network.losses.len());
     }
     let state = case["state"].as_object().unwrap();
-    assert_eq!(state.len(), network.graph.tensors().len());
+    let tensors = network.graph.tensors().iter().filter(|t| !FIXED.contains(&t.name.as_str()));
+    assert_eq!(state.len(), tensors.count());
     for (tensor, expected) in state {
         let expected = expected["values"].as_array().unwrap();
         let got = parameters.get(0, tensor).unwrap();
@@ -91,6 +108,9 @@ fn check(
         }
     }
 }
+
+/// Tensors that no training moves and PyTorch does not have.
+const FIXED: [&str; 3] = ["scale.source", "scale.target", "frequency.transform"];
 
 /// The trained network, applied: its logits in f64 to 1e-8, in f32 to 1e-4 on every path.
 fn check_eval(name: &str, model: &Model, shape: TrialShape, batch: usize) {
@@ -152,6 +172,42 @@ fn eegnet_with_a_max_norm_that_bites() {
         });
         parameters
     });
+}
+
+#[test]
+fn dann_with_a_reversed_gradient() {
+    let encoder = EegNet { dropout: 0.0, ..EegNet::default() };
+    let model = Dann { hidden: Some(5), weight: 1.3, ..Dann::on(encoder, Domains::Uda) };
+    let shape = TrialShape { channels: 4, time: 128, classes: 2, subjects: 3 };
+    check("dann", &Model::Dann(model), shape, 6, |network| filled(network, 0.1));
+}
+
+#[test]
+fn acon_whose_critic_learns_first() {
+    let config = Acon {
+        width: 4,
+        features: 5,
+        kernel: 5,
+        stride: 2,
+        dropout: 0.0,
+        period: 16,
+        rank: None,
+        pooled: 4,
+        critic: 6,
+        ..Acon::default()
+    };
+    let shape = TrialShape { channels: 3, time: 60, classes: 2, subjects: 3 };
+    let model = Model::Acon(config);
+    check("acon", &model, shape, 8, |network| {
+        let mut parameters = filled(network, 0.3);
+        let parts = ["real", "imaginary"].map(|part| format!("frequency.mix.{part}"));
+        for (k, name) in parts.iter().enumerate() {
+            let n = parameters.get(0, name).unwrap().len();
+            parameters.set(0, name, &fill(n, 16 + k, 0.3)).unwrap();
+        }
+        parameters
+    });
+    check_eval("acon", &model, shape, 8);
 }
 
 /// Everything but norms, in the network's order.
