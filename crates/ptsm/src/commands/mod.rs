@@ -58,9 +58,11 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         // The others end at once when told to.
         stop: match &line.command {
             Command::Data(DataCommand::Get(_)) => Stop::listen()?,
-            Command::Models | Command::Data(_) | Command::Predict(_) | Command::Completions { .. } => {
-                Stop::never()
-            }
+            Command::Models
+            | Command::Data(_)
+            | Command::Predict(_)
+            | Command::Convert(_)
+            | Command::Completions { .. } => Stop::never(),
             _ => Stop::listen()?,
         },
         threads: general.threads,
