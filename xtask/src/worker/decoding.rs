@@ -41,7 +41,10 @@ pub(crate) fn run() -> Result<()> {
             break;
         }
         let all = trials.all();
-        let turn = Turn { fit_ms: repeated(|| learn().map(drop))?, predict_ms: repeated(|| Ok(drop(fitted.probabilities(&all)?)))? };
+        let turn = Turn {
+            fit_ms: repeated(|| learn().map(drop))?,
+            predict_ms: repeated(|| Ok(drop(fitted.probabilities(&all)?)))?,
+        };
         answer(&mut out, &turn)?;
     }
     Ok(())
@@ -53,7 +56,8 @@ fn accuracy(fitted: &dyn Fitted, test: &Subset<'_>) -> Result<f64> {
     let classes = test.layout().classes.len();
     let likeliest = |p: &[f32]| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b]));
     let labels = test.labels();
-    let right = probabilities.chunks(classes).zip(&labels).filter(|(p, l)| likeliest(p) == Some(**l as usize));
+    let right =
+        probabilities.chunks(classes).zip(&labels).filter(|(p, l)| likeliest(p) == Some(**l as usize));
     Ok(right.count() as f64 / labels.len().max(1) as f64)
 }
 

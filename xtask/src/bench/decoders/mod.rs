@@ -139,7 +139,14 @@ fn changes(deep: bool, epochs: usize) -> Value {
 
 /// Simulated people in a file, and who of them is for what.
 fn people(file: &Path, threads: usize) -> Result<(Layout, Request)> {
-    let cohort = Cohort { subjects: PEOPLE, sessions: 1, runs: 1, trials: TRIALS, rate_hz: 250.0, ..Cohort::of(Task::Imagery) };
+    let cohort = Cohort {
+        subjects: PEOPLE,
+        sessions: 1,
+        runs: 1,
+        trials: TRIALS,
+        rate_hz: 250.0,
+        ..Cohort::of(Task::Imagery)
+    };
     // Broadband: classic decoders filter by themselves.
     let pipeline = Pipeline { band: None, window_s: [0.0, 2.0], ..cohort.pipeline() };
     let source = Source::Simulated { cohort: Box::new(cohort), note: None };
@@ -172,7 +179,8 @@ fn compare(request: &Request, deep: bool, ours: Command, mut theirs: Command, ro
     let mut ours = Side::new(own.ask(request)?);
     let mut peer = Worker::spawn(theirs, format!("peer ({name})"))?;
     let ready: Ready = peer.ask(request)?;
-    let mut row = Row { decoder: name.clone(), deep, why: ready.why.clone(), ours: ours.clone(), theirs: None };
+    let mut row =
+        Row { decoder: name.clone(), deep, why: ready.why.clone(), ours: ours.clone(), theirs: None };
     let mut theirs = ready.peer.is_some().then(|| Side::new(ready));
     for _ in 0..rounds {
         ours.add(own.ask(&"turn")?);

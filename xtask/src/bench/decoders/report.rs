@@ -77,7 +77,10 @@ impl Row {
     /// How many times as long the peer takes to learn and to decode, at its best against ours.
     fn ratios(&self) -> Option<[f64; 2]> {
         let theirs = self.theirs.as_ref()?;
-        Some([best(&theirs.fit_ms) / best(&self.ours.fit_ms), best(&theirs.predict_ms) / best(&self.ours.predict_ms)])
+        Some([
+            best(&theirs.fit_ms) / best(&self.ours.fit_ms),
+            best(&theirs.predict_ms) / best(&self.ours.predict_ms),
+        ])
     }
 }
 
@@ -93,7 +96,9 @@ impl Report {
         if let Some(networks) = networks {
             versions.extend(networks.versions()?);
         }
-        versions.retain(|name, _| ["python", "numpy", "scipy", "scikit-learn", "pyriemann", "torch"].contains(&&**name));
+        versions.retain(|name, _| {
+            ["python", "numpy", "scipy", "scikit-learn", "pyriemann", "torch"].contains(&&**name)
+        });
         versions.insert("rustc".into(), machine::rustc()?);
         let people = request.train.len() + request.validation.len() + request.test.len();
         let about = format!(
@@ -111,10 +116,22 @@ impl Report {
     }
 
     fn table(&self) -> Table {
-        let header = ["decoder", "peer", "fit: ours", "peer's", "times", "decode: ours", "peer's", "times", "accuracy", "peer's"];
+        let header = [
+            "decoder",
+            "peer",
+            "fit: ours",
+            "peer's",
+            "times",
+            "decode: ours",
+            "peer's",
+            "times",
+            "accuracy",
+            "peer's",
+        ];
         let mut table = Table::new(2, &header);
         for row in &self.rows {
-            let percent = |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
+            let percent =
+                |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
             let none = || "-".to_string();
             let (theirs, ratios) = (row.theirs.as_ref(), row.ratios());
             let times = |i: usize| ratios.map_or_else(none, |r| format!("{:.1}", r[i]));
@@ -156,7 +173,8 @@ impl Report {
         }
         let slower = self.rows.iter().filter(|row| row.ratios().is_some_and(|r| r.iter().any(|&r| r < 1.0)));
         let slower: Vec<&str> = slower.map(|row| &*row.decoder).collect();
-        let met = if slower.is_empty() { "met".into() } else { format!("**missed** by {}", slower.join(", ")) };
+        let met =
+            if slower.is_empty() { "met".into() } else { format!("**missed** by {}", slower.join(", ")) };
         all.push(format!("nothing is slower than its peer: {met}"));
         all
     }
@@ -173,7 +191,11 @@ impl fmt::Display for Report {
         writeln!(f, "Machine: {}; {}.", self.cpu, versions.join(", "))?;
         writeln!(f, "{}", self.about)?;
         if let Some(others) = self.others {
-            writeln!(f, "The processors were busy for {:.0} % of the time, this benchmark's share of it included.", 100.0 * others)?;
+            writeln!(
+                f,
+                "The processors were busy for {:.0} % of the time, this benchmark's share of it included.",
+                100.0 * others
+            )?;
         }
         writeln!(f, "\n```text\n{}```\n", self.table())?;
         for row in &self.rows {
@@ -210,9 +232,13 @@ mod tests {
             row("deep", true, Some(side(&[3.5], &[1.5]))),
         ];
         assert_eq!(rows[0].ratios(), Some([20.0, 5.0]));
-        let report = Report { cpu: "c".into(), versions: BTreeMap::new(), about: "a".into(), others: None, rows };
+        let report =
+            Report { cpu: "c".into(), versions: BTreeMap::new(), about: "a".into(), others: None, rows };
         let goals = report.goals();
-        assert!(goals[0].starts_with("networks") && goals[0].contains("1 of 1") && goals[0].ends_with("met"), "{goals:?}");
+        assert!(
+            goals[0].starts_with("networks") && goals[0].contains("1 of 1") && goals[0].ends_with("met"),
+            "{goals:?}"
+        );
         assert!(goals[1].contains("1 of 2 do, the least is slow with 9.0 times, **missed**"), "{goals:?}");
         assert!(goals[2].ends_with("**missed** by slow"), "{goals:?}");
         assert!(report.to_string().contains("alone") && told(&[3.0, 1.0, 2.0]) == "1.0 [2.0]");
