@@ -83,17 +83,17 @@ impl Told {
 impl Beside {
     /// Finds the rows of the next step of every matrix; false where all are diagonal, nothing where one takes too many.
     fn next(&mut self, steps: &mut [usize; LANES], size: usize) -> Option<bool> {
-        for l in 0..LANES {
+        for (l, steps) in steps.iter_mut().enumerate() {
             while self.first[l] < size {
                 let first = self.first[l];
                 let end = (first..size - 1).find(|&m| self.splits(m, l)).unwrap_or(size - 1);
                 if end > first {
                     self.last[l] = end;
-                    steps[l] += 1;
+                    *steps += 1;
                     break;
                 }
                 self.first[l] += 1;
-                steps[l] = 0;
+                *steps = 0;
             }
             if self.first[l] >= size {
                 self.last[l] = size;
