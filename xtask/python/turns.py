@@ -72,7 +72,7 @@ def serve(build: Callable[[dict, Trials], Peer | None]) -> None:
         accuracy = float((peer.predict(learnt, test.x).argmax(1) == test.y).mean())
         write({"peer": peer.name, "why": None, "accuracy": accuracy})
     for line in sys.stdin:
-        if "quit" in line:
+        if "quit" in line or peer is None:
             break
         fit = repeated(peer.fit)
         write({"fit_ms": fit, "predict_ms": repeated(lambda: peer.predict(learnt, trials.x))})

@@ -121,8 +121,8 @@ fn mean_log(
     let size = matrices[0].nrows();
     let piece = |matrices: &[DMatrix<f64>]| -> Result<DMatrix<f64>> {
         let mut sum = DMatrix::zeros(size, size);
-        for matrix in matrices {
-            let eigen = decompose(&prepare(matrix))?;
+        let prepared: Vec<_> = matrices.iter().map(&prepare).collect();
+        for eigen in decompose_each(&prepared)? {
             floor(&eigen.values, Need::FullRank)?;
             add_recomposed(&mut sum, &eigen, f64::ln);
         }
@@ -173,6 +173,11 @@ fn floor(eigenvalues: &DVector<f64>, need: Need) -> Result<f64> {
 fn decompose(matrix: &DMatrix<f64>) -> Result<Eigen> {
     check(matrix)?;
     eigen::symmetric(matrix).ok_or_else(not_found)
+}
+
+fn decompose_each(matrices: &[DMatrix<f64>]) -> Result<Vec<Eigen>> {
+    matrices.iter().try_for_each(check)?;
+    eigen::symmetric_each(matrices).ok_or_else(not_found)
 }
 
 fn not_found() -> Error {

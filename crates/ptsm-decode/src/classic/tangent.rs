@@ -9,6 +9,9 @@ use super::logistic::{Logistic, Regularised};
 use super::matrices::{Matrices, Named};
 use crate::error::Result;
 
+/// Covariances that one thread takes at once.
+const TOGETHER: usize = 8;
+
 /// A classifier of covariances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tangent {
@@ -27,8 +30,8 @@ impl Tangent {
         how: Regularised,
     ) -> Result<Tangent> {
         let space = TangentSpace::at(karcher_mean(covariances)?)?;
-        let vectors: Vec<_> =
-            covariances.par_iter().map(|c| space.vector(c)).collect::<ptsm_signal::Result<_>>()?;
+        let some = covariances.par_chunks(TOGETHER).map(|some| space.vectors(some));
+        let vectors = some.collect::<ptsm_signal::Result<Vec<_>>>()?.concat();
         let logistic = Logistic::fit(&rows(&vectors), labels, classes, how)?;
         Ok(Tangent { space, logistic })
     }

@@ -5,11 +5,13 @@
 //! written once. Columns are kept at a multiple of eight numbers, the rest being zero, so that every loop is of whole vectors.
 
 mod reflect;
+mod several;
 mod turn;
 
 use nalgebra::{DMatrix, DVector};
 
 pub(crate) use reflect::{reduce, unfold};
+pub(crate) use several::{Beside, sweep};
 pub(crate) use turn::rotate;
 
 use crate::filter::lanes::{self, Isa, LANES};
@@ -34,12 +36,23 @@ pub fn symmetric(matrix: &DMatrix<f64>) -> Option<Eigen> {
     let mut vectors = work.unfold();
     let (isa, stride) = (work.isa, work.stride);
     work.diagonalise(|last, turns| lanes::rotate(isa, &mut vectors, stride, last, turns))?;
-    let size = work.size;
-    let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|&a, &b| work.diagonal[a].total_cmp(&work.diagonal[b]));
-    let values = DVector::from_iterator(size, order.iter().map(|&i| work.diagonal[i] * work.scale));
-    let columns = order.iter().flat_map(|&i| &vectors[i * stride..i * stride + size]);
-    Some(Eigen { values, vectors: DMatrix::from_iterator(size, size, columns.copied()) })
+    Some(work.sorted(&vectors))
+}
+
+/// The same of several matrices, which is less work where they are of one size.
+pub fn symmetric_each(matrices: &[DMatrix<f64>]) -> Option<Vec<Eigen>> {
+    let mut all = Vec::with_capacity(matrices.len());
+    for some in matrices.chunks(LANES) {
+        match several::several(some, Isa::best()) {
+            Some(found) => all.extend(found),
+            None => {
+                for matrix in some {
+                    all.push(symmetric(matrix)?);
+                }
+            }
+        }
+    }
+    Some(all)
 }
 
 /// The eigenvalues alone, in ascending order, which is a third of the work.
@@ -105,6 +118,17 @@ impl Work {
             lanes::unfold(self.isa, &self.columns, self.size, self.stride, &self.factors, &mut vectors);
         }
         vectors
+    }
+
+    /// What was found, in ascending order and at its true size.
+    fn sorted(&self, vectors: &[f64]) -> Eigen {
+        let (size, stride) = (self.size, self.stride);
+        let mut order: Vec<usize> = (0..size).collect();
+        order.sort_by(|&a, &b| self.diagonal[a].total_cmp(&self.diagonal[b]));
+        let values = DVector::from_iterator(size, order.iter().map(|&i| self.diagonal[i] * self.scale));
+        let mut columns = Vec::with_capacity(size * size);
+        order.iter().for_each(|&i| columns.extend_from_slice(&vectors[i * stride..i * stride + size]));
+        Eigen { values, vectors: DMatrix::from_vec(size, size, columns) }
     }
 
     /// Whether what is beside the diagonal after entry `m` is as good as nothing: beside its neighbours, or beside the largest entry, which is 1.
@@ -220,6 +244,30 @@ mod tests {
             let values = symmetric_values(&matrix).unwrap();
             assert!((values - &found.values).amax() <= 1e-13 * (1.0 + size as f64) * matrix.amax());
         }
+    }
+
+    /// Together or alone, of few matrices or many, of matrices that fall apart too.
+    #[test]
+    fn several_at_once_are_each_as_alone() {
+        for size in [1, 2, 3, 8, 17, 33, 62] {
+            let mut all: Vec<_> = (0..19).map(|i| odd(size).map(|v| (v * (1.0 + i as f64)).cos())).collect();
+            all.iter_mut().for_each(|m| *m = (&*m + m.transpose()) * 0.5);
+            all[3] = DMatrix::identity(size, size);
+            all[4] = DMatrix::zeros(size, size);
+            all[5] = DMatrix::from_element(size, size, 2.0);
+            let found = symmetric_each(&all).unwrap();
+            assert_eq!(found.len(), 19);
+            for (matrix, found) in all.iter().zip(&found) {
+                holds(matrix, found);
+                let alone = symmetric(matrix).unwrap();
+                assert!(
+                    (&alone.values - &found.values).amax() <= 1e-13 * (1.0 + size as f64) * matrix.amax()
+                );
+            }
+        }
+        assert!(symmetric_each(&[]).unwrap().is_empty());
+        assert!(symmetric_each(&[odd(3), odd(4)]).is_some());
+        assert!(symmetric_each(&[odd(3), DMatrix::from_element(3, 3, f64::NAN)]).is_none());
     }
 
     #[test]

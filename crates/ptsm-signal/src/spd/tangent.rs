@@ -2,7 +2,8 @@
 
 use nalgebra::DMatrix;
 
-use super::{apply_values, congruence, inverse_sqrt, log, same_size};
+use super::{Need, apply_values, congruence, decompose_each, floor, inverse_sqrt, log, recompose, same_size};
+use crate::eigen::Eigen;
 use crate::error::Result;
 
 /// The flat space that touches the curved one at a reference. A matrix X becomes `log(G^-1/2 X G^-1/2)`, G being the reference.
@@ -34,6 +35,17 @@ impl TangentSpace {
     pub fn vector(&self, matrix: &DMatrix<f64>) -> Result<Vec<f64>> {
         same_size(&self.reference, matrix)?;
         Ok(upper(&log(&congruence(&self.whitening, matrix))?))
+    }
+
+    /// The vectors of several matrices, which is less work than one by one.
+    pub fn vectors(&self, matrices: &[DMatrix<f64>]) -> Result<Vec<Vec<f64>>> {
+        matrices.iter().try_for_each(|matrix| same_size(&self.reference, matrix))?;
+        let white: Vec<_> = matrices.iter().map(|matrix| congruence(&self.whitening, matrix)).collect();
+        let one = |eigen: Eigen| {
+            floor(&eigen.values, Need::FullRank)?;
+            Ok(upper(&recompose(&eigen, f64::ln)))
+        };
+        decompose_each(&white)?.into_iter().map(one).collect()
     }
 
     /// Affine-invariant distance from the reference, `||log(G^-1/2 X G^-1/2)||`.
@@ -91,6 +103,10 @@ mod tests {
             let length = space.vector(matrix).unwrap().iter().map(|v| v * v).sum::<f64>().sqrt();
             close(&[space.distance(matrix).unwrap(), length], &[far; 2], 1e-12);
         }
+        let together = space.vectors(&other).unwrap();
+        let alone: Vec<Vec<f64>> = other.iter().map(|matrix| space.vector(matrix).unwrap()).collect();
+        close(&together.concat(), &alone.concat(), 1e-12);
+        assert!(space.vectors(&[DMatrix::identity(2, 2)]).is_err());
     }
 
     /// A mixing that is the same for everybody changes nothing.
