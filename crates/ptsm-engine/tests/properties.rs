@@ -83,6 +83,7 @@ impl Conv {
         let (left, right) = match self.padding {
             Padding::Valid => (0, 0),
             Padding::Same => ((self.taps - 1) / 2, self.taps / 2),
+            Padding::Zeros { left, right } => (left, right),
         };
         let per_group = self.channels / self.groups;
         let mut out = vec![];

@@ -2,7 +2,7 @@
 
 use ptsm_engine::{Graph, Id, Init};
 
-use super::{Acon, layer, time::padded};
+use super::{Acon, layer};
 use crate::error::Result;
 
 /// Its tensors: both domains go through them.
@@ -47,7 +47,7 @@ impl Frequency {
         let [batch, channels, time] = *g.shape(x) else { unreachable!("made with three axes") };
         let (period, bins) = (acon.period, acon.period / 2 + 1);
         let segments = time.div_ceil(period);
-        let x = padded(g, x, 0, segments * period - time)?;
+        let x = g.pad(x, 2, 0, segments * period - time)?;
         let x = g.reshape(x, &[batch * channels * segments, period])?;
         let mut spectra = g.matmul(x, self.transform, false, false)?;
         if acon.fft_normalize {

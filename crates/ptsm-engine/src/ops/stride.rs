@@ -22,8 +22,7 @@ impl Graph {
         self.apply(Unslice { axis, start: before, total }, &[x])
     }
 
-    /// Convolution along time at every `stride`-th place, with `padding` zeros on both sides and without bias. Taps are a multiple of
-    /// the stride.
+    /// Convolution along time at every `stride`-th place, with `padding` zeros on both sides and without bias.
     ///
     /// # Shapes
     /// x `[B, C, T]`, weight `[O, C, K]` -> `[B, O, (T + 2 * padding - K) / stride + 1]`
@@ -32,20 +31,24 @@ impl Graph {
             return Err(self.unfit_stride("strided_conv", x, weight, stride));
         };
         let padded = t.saturating_add(padding.saturating_mul(2));
-        if stride == 0 || !k.is_multiple_of(stride) || rows != c || padded < k {
+        if stride == 0 || rows != c || padded < k {
             return Err(self.unfit_stride("strided_conv", x, weight, stride));
         }
-        // What no place reaches is left out.
-        let places = (padded - k) / stride + 1;
-        let needed = (places - 1) * stride + k;
-        let x = self.pad(x, 2, padding, padding)?;
+        if stride == 1 {
+            return self.conv1d(x, weight, None, 1, Padding::Zeros { left: padding, right: padding });
+        }
+        // Zeros after the last tap make whole strides of them. What no place reaches is left out.
+        let taps = k.next_multiple_of(stride);
+        let weight = self.pad(weight, 2, 0, taps - k)?;
+        let needed = (padded - k) / stride * stride + taps;
+        let x = self.pad(x, 2, padding, padding + needed.saturating_sub(padded))?;
         let x = if needed < padded { self.slice(x, 2, 0, needed)? } else { x };
         let x = self.reshape(x, &[b, c, needed / stride, stride])?;
         let x = self.transpose(x, &[0, 1, 3, 2])?;
         let x = self.reshape(x, &[b, c * stride, needed / stride])?;
-        let weight = self.reshape(weight, &[o, c, k / stride, stride])?;
+        let weight = self.reshape(weight, &[o, c, taps / stride, stride])?;
         let weight = self.transpose(weight, &[0, 1, 3, 2])?;
-        let weight = self.reshape(weight, &[o, c * stride, k / stride])?;
+        let weight = self.reshape(weight, &[o, c * stride, taps / stride])?;
         self.conv1d(x, weight, None, 1, Padding::Valid)
     }
 

@@ -108,7 +108,7 @@ impl Beside {
     /// As [`Work::splits`].
     fn splits(&self, m: usize, l: usize) -> bool {
         let (size, next, beside) = (self.diagonal[m][l], self.diagonal[m + 1][l], self.beside[m][l]);
-        beside * beside <= f64::EPSILON * f64::EPSILON * (size * next).abs() + f64::MIN_POSITIVE
+        beside.abs() <= f64::EPSILON * (size * next).abs().sqrt().max(0.5)
     }
 }
 
