@@ -98,3 +98,82 @@ pub fn learning_curve(
     }
     Ok(curve)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials, Unlabelled};
+
+    use super::*;
+
+    /// Says the first class of everything, and the second once it has met somebody: one person's first trials, so many of them.
+    struct Curious {
+        layout: Layout,
+        met: bool,
+        wants: usize,
+    }
+
+    impl Fitted for Curious {
+        fn layout(&self) -> &Layout {
+            &self.layout
+        }
+
+        fn probabilities(&self, trials: &Subset<'_>) -> ptsm_decode::Result<Vec<f32>> {
+            let one = if self.met { [0.0, 1.0] } else { [1.0, 0.0] };
+            Ok(one.repeat(trials.len()))
+        }
+
+        fn meet(&self, people: &Unlabelled<'_>) -> ptsm_decode::Result<Option<Box<dyn Fitted>>> {
+            let who: Vec<_> = people.sessions().collect();
+            assert_eq!(who, vec![who[0]; self.wants]);
+            Ok(Some(Box::new(Curious { met: true, layout: self.layout.clone(), wants: self.wants })))
+        }
+
+        fn parameters(&self) -> usize {
+            0
+        }
+
+        fn save(&self, _: &Path, _: HashMap<String, String>) -> ptsm_decode::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_decoder_is_shown_what_the_context_says() {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 1,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+        };
+        let trial = |i: u32| Trial {
+            label: u32::from(i % 4 == 0),
+            subject: SubjectId(i / 8),
+            session: 1,
+            run: 1,
+            cue_s: f64::from(i),
+        };
+        let trials = Trials::new(layout.clone(), vec![0.0; 16], (0..16).map(trial).collect()).unwrap();
+        let accuracy = |shown: TargetAccess, wants: usize| {
+            let context = Context {
+                data: "toy".into(),
+                model: "curious".into(),
+                protocol: "none".into(),
+                target_access: shown,
+                shown,
+                fold: 0,
+                seed: 1,
+                precision: None,
+            };
+            let fitted = Curious { layout: layout.clone(), met: false, wants };
+            let records = score(&fitted, &trials.all(), &context).unwrap();
+            records.iter().map(|r| r.scores.accuracy).collect::<Vec<_>>()
+        };
+        assert_eq!(accuracy(TargetAccess::Nothing, 0), [0.75; 2]);
+        assert_eq!(accuracy(TargetAccess::WHOLE, 8), [0.25; 2]);
+        assert_eq!(accuracy(TargetAccess::Unlabelled { fraction: 0.5 }, 4), [0.25; 2]);
+    }
+}
