@@ -508,8 +508,10 @@ fn cslp_ae(layout: &Layout) -> Deep {
         config.levels -= 1;
     }
     let training = Training {
-        epochs: 60,
+        // The authors take 200 and the last state. The head that learns along says too little about the latents to choose by.
+        epochs: 100,
         patience: None,
+        select: Select::Last,
         rate: 1e-4,
         course: Course::OneCycle,
         weight_decay: 0.0,

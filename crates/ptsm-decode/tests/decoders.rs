@@ -368,6 +368,11 @@ fn settings_that_cannot_work_are_refused() {
         ("sblest", json!({ "delays_samples": [128] }), "128"),
         ("sblest", json!({ "delays_samples": [0, 1], "folds": 1 }), "folds"),
         ("sblest", json!({ "steps": 0 }), "steps"),
+        ("cslp-ae", json!({ "augment": { "mirror": 0.5 } }), "augment.mirror"),
+        ("cslp-ae", json!({ "network": { "levels": 7 } }), "at least 129 samples, got 128"),
+        ("cslp-ae", json!({ "network": { "pair_trials": 0 } }), "pair_trials"),
+        ("cslp-ae", json!({ "network": { "readout": "nearest" } }), "nearest"),
+        ("cslp-ae", json!({ "training": { "warm_up": 1 } }), "warm_up"),
         ("tsmnet", json!({ "network": { "subspace": 41 } }), "between 1 and 40"),
         ("tsmnet", json!({ "network": { "kernel": 256 } }), "128 samples"),
         ("tsmnet", json!({ "network": { "least_eigenvalue": 0.0 } }), "least_eigenvalue"),
@@ -803,6 +808,72 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     // Others have nothing to adapt.
     let eegnet = fit(find("eegnet").unwrap(), &trials, set(1..=7), &[1], 1);
     assert!(eegnet[0].fitted.adapt(&shots, &how).is_err());
+}
+
+/// Trials are standardised by the people it learns from, and the file has nothing for each of them.
+#[test]
+fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
+    let trials = people(10, 24, 0.6, 16);
+    let (method, folder) = (find("cslp-ae").unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("model");
+    for readout in ["logistic", "joint"] {
+        let mut changes = changes(method, 30);
+        changes["network"]["readout"] = json!(readout);
+        let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
+        assert!(accuracy(&fits[0], &trials.of(&set([10]))) >= 0.9, "{readout}");
+        let settings = method.settings(trials.layout(), &changes).unwrap();
+        file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 30) }).unwrap();
+        let tensors = tensors(&path);
+        for (name, (shape, _)) in &tensors {
+            assert!(
+                !shape.contains(&7) || name.starts_with("input.") || shape[..2] == [8, 7],
+                "{name} {shape:?}"
+            );
+            assert!(!name.contains("subject_head") && !name.contains("contrast"), "{name}");
+        }
+        let train = trials.of(&set(1..=7));
+        let sample = |x: &[f32]| f64::from(x[3 * 128 + 50]);
+        let mean = train.signals().map(sample).sum::<f64>() / train.len() as f64;
+        let square = train.signals().map(|x| (sample(x) - mean).powi(2)).sum::<f64>() / train.len() as f64;
+        for (name, expected) in [("input.mean", mean), ("input.deviation", square.sqrt())] {
+            let (shape, bytes) = &tensors[name];
+            assert_eq!(shape, &[7, 128]);
+            let kept = f32::from_le_bytes(bytes[4 * (3 * 128 + 50)..][..4].try_into().unwrap());
+            assert!((f64::from(kept) - expected).abs() < 1e-5, "{name}: {kept}, not {expected}");
+        }
+        // Losses of every kind fall.
+        let mean = |epoch: usize, name: &str| {
+            let losses = &fits[0].history[epoch].losses;
+            losses.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
+        };
+        for name in ["subject_permutation", "task_permutation", "task_contrast", "task"] {
+            assert!(mean(29, name) < mean(0, name), "{readout} {name}");
+        }
+    }
+}
+
+#[test]
+fn trials_are_converted_by_cslp_ae_alone() {
+    let trials = people(10, 24, 0.6, 17);
+    let method = find("cslp-ae").unwrap();
+    let fits = fit(method, &trials, set(1..=7), &[1], 30);
+    let fitted = &fits[0].fitted;
+    let (from, other) = (trials.of(&set([9])), trials.of(&set([10])));
+    let made = fitted.convert(&from, &other).unwrap();
+    assert_eq!(made.len(), 24 * 7 * 128);
+    assert!(made.iter().all(|v| v.is_finite()));
+    // Each by itself, whoever stands beside it; by another person it is another.
+    assert_eq!(fitted.convert(&from.at(&[5]), &other).unwrap(), made[5 * 7 * 128..][..7 * 128]);
+    assert_ne!(fitted.convert(&from, &trials.of(&set([8]))).unwrap(), made);
+    assert!(fitted.convert(&from.at(&[]), &other).unwrap().is_empty());
+    let nobody = fitted.convert(&from, &other.at(&[])).unwrap_err().to_string();
+    assert!(nobody.contains("no trial of the person"), "{nobody}");
+    for other_method in [find("eegnet").unwrap(), find("csp-lda").unwrap()] {
+        assert!(method.converts() && !other_method.converts());
+        let fits = fit(other_method, &trials, set(1..=7), &[1], 1);
+        let refused = fits[0].fitted.convert(&from, &other).unwrap_err().to_string();
+        assert!(refused.contains("`cslp-ae` can"), "{refused}");
+    }
 }
 
 #[test]
