@@ -43,7 +43,7 @@ pub(crate) fn run() -> Result<()> {
         let all = trials.all();
         let turn = Turn {
             fit_ms: repeated(|| learn().map(drop))?,
-            predict_ms: repeated(|| Ok(fitted.probabilities(&all).map(drop)?))?,
+            predict_ms: repeated(|| fitted.probabilities(&all).map(drop).map_err(Into::into))?,
         };
         answer(&mut out, &turn)?;
     }
