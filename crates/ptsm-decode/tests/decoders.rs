@@ -87,7 +87,9 @@ fn changes(method: &Method, epochs: usize) -> Value {
         changes["network"] = json!({ "maps": [8, 8, 16, 16] });
     }
     if method.name == "cslp-ae" {
-        changes["network"] = json!({ "width": 8, "latent": 4, "levels": 3, "pair_trials": 32 });
+        // With more levels this toy leaves some seeds where they began.
+        changes["training"]["rate"] = json!(1e-3);
+        changes["network"] = json!({ "width": 8, "latent": 4, "levels": 2, "pair_trials": 32 });
     }
     if method.name.starts_with("acon") {
         changes["network"] = json!({ "width": 8, "features": 16, "period": 32, "rank": 8, "critic": 16 });
@@ -826,7 +828,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
         let tensors = tensors(&path);
         for (name, (shape, _)) in &tensors {
             assert!(
-                !shape.contains(&7) || name.starts_with("input.") || shape[..2] == [8, 7],
+                !shape.contains(&7) || name.starts_with("input.") || shape.starts_with(&[8, 7]),
                 "{name} {shape:?}"
             );
             assert!(!name.contains("subject_head") && !name.contains("contrast"), "{name}");
