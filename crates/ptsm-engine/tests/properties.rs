@@ -54,9 +54,10 @@ struct Conv {
 impl Conv {
     fn random(random: &mut Random) -> Conv {
         let groups = random.pick(&[1, 1, 2, 3, 5]);
-        let padding = random.pick(&[Padding::Same, Padding::Valid]);
         let taps = random.within(1, 20);
-        let least = if padding == Padding::Valid { taps } else { 1 };
+        let zeros = Padding::Zeros { left: random.within(0, taps - 1), right: random.within(0, taps - 1) };
+        let padding = random.pick(&[Padding::Same, Padding::Valid, zeros]);
+        let least = if padding == Padding::Same { 1 } else { taps };
         Conv {
             batch: random.within(1, 4),
             channels: groups * random.within(1, 4),

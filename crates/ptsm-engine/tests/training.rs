@@ -258,6 +258,7 @@ fn several_steps_over_one_network_move_what_they_name() {
         (spec(Mode::Train, net.loss, "encoder"), "encoder", true),
         (spec(Mode::Train, net.loss, "head"), "head", true),
         (spec(Mode::Train, adversary, "encoder"), "encoder", true),
+        (spec(Mode::Still, net.loss, "head"), "head", false),
         (spec(Mode::Infer, net.loss, "head"), "head", false),
         (spec(Mode::Infer, adversary, "subject"), "subject", false),
     ];
