@@ -792,7 +792,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
         let mut changes = changes(method, 30);
         changes["network"]["readout"] = json!(readout);
         let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut Unwatched).unwrap();
-        assert!(accuracy(&fits[0], &trials.of(&set([10]))) >= 0.9, "{readout}");
+        assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.9, "{readout}");
         let settings = method.settings(trials.layout(), &changes).unwrap();
         file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 30) }).unwrap();
         let tensors = tensors(&path);
