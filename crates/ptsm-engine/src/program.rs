@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::cost::{Cost, Spent};
 use crate::cpu::{Buffer, Cpu, buffer};
-use crate::cuda::{Engine, Fed, Moved, Precision, Wanted};
+use crate::cuda::{Engine, Fed, MOST_NUMBERS, Moved, Precision, Wanted};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
@@ -820,8 +820,9 @@ fn finite<T: Real>(input: &Input, values: &[T], replica: usize) -> Result<()> {
 }
 
 /// On a GPU, operations after which a buffer that nobody needs any more is given to another value. What shares memory cannot run at the same
-/// time: PTSM takes nearly twice the memory and an eighth less time for one network, a twentieth less for twenty.
-const REST: usize = 250;
+/// time: PTSM takes nearly twice the memory and an eighth less time for one network, a twentieth less for twenty. Less where a network would
+/// not fit otherwise.
+const REST: [usize; 3] = [250, 24, 0];
 
 /// Which buffer each value lives in. A buffer is reused as soon as its last reader has run.
 struct Plan {
@@ -835,6 +836,15 @@ struct Plan {
 impl Plan {
     /// With `hold`, values that follow from parameters alone keep their buffers.
     fn new(graph: &Graph, kept: &[Id], hold: bool, on_gpu: Option<Precision>) -> Plan {
+        let Some(precision) = on_gpu else { return Plan::resting(graph, kept, hold, None, 0) };
+        let with = |rest| Plan::resting(graph, kept, hold, Some(precision), rest);
+        let fits = |plan: &Plan| plan.sizes.iter().sum::<usize>() <= MOST_NUMBERS;
+        let [most @ .., least] = REST;
+        most.into_iter().map(with).find(fits).unwrap_or_else(|| with(least))
+    }
+
+    /// Buffers are given to others so many operations after their last reader.
+    fn resting(graph: &Graph, kept: &[Id], hold: bool, on_gpu: Option<Precision>, rest: usize) -> Plan {
         let n = graph.nodes.len();
         let mut live = vec![false; n];
         let mut last = vec![0usize; n];
@@ -859,7 +869,6 @@ impl Plan {
         let mut free: Vec<usize> = vec![];
         // Buffers that nobody needs any more and that are not yet given to others.
         let mut resting: VecDeque<(usize, usize)> = VecDeque::new();
-        let rest = if on_gpu.is_none() { 0 } else { REST };
         // Inputs are there before the first operation runs.
         for (i, node) in graph.nodes.iter().enumerate() {
             if plan.live[i] && matches!(node.op, Op::Input(_)) {
@@ -966,4 +975,29 @@ fn owner(graph: &Graph, mut id: Id) -> Id {
         id = graph.node(id).inputs[0];
     }
     id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is allocated: only where values would lie is decided.
+    #[test]
+    fn buffers_rest_less_where_a_network_would_not_fit() {
+        let numbers = |operations: usize, size: usize| {
+            let mut graph = Graph::new();
+            let mut x = graph.input("x", &[size]).unwrap();
+            for _ in 0..operations {
+                x = graph.relu(x).unwrap();
+            }
+            let plan = Plan::new(&graph, &[x], false, Some(Precision::F32));
+            plan.sizes.iter().sum::<usize>() / size
+        };
+        // A fortieth of what can be counted: all rest, or some.
+        assert_eq!(numbers(30, MOST_NUMBERS / 40), 31);
+        let some = numbers(60, MOST_NUMBERS / 40);
+        assert!((20..=30).contains(&some), "{some}");
+        // A fifth: none does.
+        assert!(numbers(60, MOST_NUMBERS / 5) <= 3);
+    }
 }

@@ -485,10 +485,13 @@ impl Engine {
     }
 }
 
+/// Numbers of a replica that the kernels can count.
+pub(crate) const MOST_NUMBERS: usize = i32::MAX as usize / 2;
+
 /// What the kernels cannot count.
 fn check(wanted: &Wanted<'_>) -> Result<()> {
     let total: usize = wanted.sizes.iter().sum();
-    if total > i32::MAX as usize / 2 {
+    if total > MOST_NUMBERS {
         return Err(Error::Device(format!(
             "a replica of {total} numbers is too large; take a smaller batch"
         )));

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub(crate) use emit::{Emit, Source, index, number};
 #[cfg(test)]
 pub(crate) use emit::{Uses, Work};
-pub(crate) use engine::{Engine, Fed, Moved, Wanted};
+pub(crate) use engine::{Engine, Fed, MOST_NUMBERS, Moved, Wanted};
 pub(crate) use precision::Operand;
 pub use precision::Precision;
 pub(crate) use remote::{Remote, Resident};
