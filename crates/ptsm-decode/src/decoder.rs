@@ -19,6 +19,12 @@ pub trait Decoder: Send + Sync {
     fn learns_from_target(&self) -> bool {
         false
     }
+
+    /// Numbers it learns from trials of a layout and keeps; none where the trials decide how many.
+    fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
+        let _ = layout;
+        Ok(None)
+    }
 }
 
 /// Takes what a job has led to. An error ends the other jobs.

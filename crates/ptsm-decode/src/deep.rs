@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program};
+use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program, Tensor};
 use ptsm_signal::{Layout, Subset};
 use serde_json::{Value, json};
 
@@ -96,6 +96,16 @@ impl Decoder for Deep {
     fn learns_from_target(&self) -> bool {
         self.model.batches() == Batches::WithTarget
     }
+
+    fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
+        let network = self.model.build(shape(layout, 0), 2)?;
+        Ok(Some(learnt(network.graph.tensors())))
+    }
+}
+
+/// Numbers that training moves.
+fn learnt(tensors: &[Tensor]) -> usize {
+    tensors.iter().filter(|t| t.trainable).map(|t| t.shape.iter().product::<usize>()).sum()
 }
 
 pub(crate) fn shape(layout: &Layout, subjects: usize) -> TrialShape {
@@ -245,12 +255,7 @@ impl Fitted for FittedNetwork {
     }
 
     fn parameters(&self) -> usize {
-        self.parameters
-            .tensors()
-            .iter()
-            .filter(|t| t.trainable)
-            .map(|t| t.shape.iter().product::<usize>())
-            .sum()
+        learnt(self.parameters.tensors())
     }
 
     fn known_subjects(&self) -> usize {

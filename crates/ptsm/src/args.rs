@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Simulated people, three trained decoders, unseen people decoded, one adapted, a page: no data needed
     #[command(after_help = "Example:\n  ptsm demo --to my-demo --seed 7")]
     Demo(DemoArgs),
-    /// List the decoders: paper, what they see of a new person, whether they adapt
+    /// List the decoders: paper, parameters, what they see of a new person, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
     /// List, show, download, add, check or simulate data

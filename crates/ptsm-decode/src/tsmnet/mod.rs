@@ -217,4 +217,8 @@ impl Decoder for Untrained {
     fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
         train::train(self, jobs, run, watch, done)
     }
+
+    fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
+        Ok(Some(self.settings.sizes(layout)?.shapes().iter().map(|(rows, columns)| rows * columns).sum()))
+    }
 }

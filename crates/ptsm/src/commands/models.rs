@@ -27,10 +27,12 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
     let mut documents = vec![];
     for method in METHODS {
         let defaults = method.defaults(&layout)?;
+        let parameters = method.build(defaults.clone())?.parameters(&layout)?;
         rows.push(vec![
             method.name.to_string(),
             method.about.to_string(),
             method.paper.to_string(),
+            parameters.map_or("by the data".into(), |n| n.to_string()),
             method.target_access.to_string(),
             if method.adapts { "yes" } else { "no" }.to_string(),
         ]);
@@ -40,15 +42,22 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "paper": method.paper,
             "doi": method.doi,
             "target_access": method.target_access,
+            "parameters": parameters,
             "adapts": method.adapts,
             "converts": method.converts(),
             "defaults": defaults,
         }));
     }
-    let columns =
-        ["model", "what it is", "paper", "seen of a new person", "adapts"].map(Column::text).to_vec();
-    let note =
-        "All settings and their defaults (for 62 channels, 4 s at 250 Hz): `ptsm models --json`".to_string();
+    let columns = vec![
+        Column::text("model"),
+        Column::text("what it is"),
+        Column::text("paper"),
+        Column::number("parameters"),
+        Column::text("seen of a new person"),
+        Column::text("adapts"),
+    ];
+    let note = "Parameters, and all settings and their defaults in `ptsm models --json`, are for 62 channels, 4 s at 250 Hz, 2 classes"
+        .to_string();
     let models = Table { columns, rows, note };
     let augmentations = Table {
         columns: ["augmentation", "what its strength means (0 is off)"]
