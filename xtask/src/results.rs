@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use ptsm_decode::registry::METHODS;
+use ptsm_eval::{Paired, Records, Summary};
 use serde_json::Value;
 
 use crate::shell::{cargo, relative, root, stream, target, unpacked};
@@ -25,6 +26,9 @@ pub(crate) struct Options {
     /// Every decoder there is, compared with `ptsm`, instead of two of them under several conditions.
     #[arg(long)]
     decoders: bool,
+    /// Nothing is trained: the page is made of what is there.
+    #[arg(long)]
+    collect: bool,
 }
 
 /// One run of `ptsm benchmark`.
@@ -62,13 +66,13 @@ const TARGETS: &[(&str, &str)] = &[("auc", "AUC %"), ("balanced_accuracy", "bala
 fn decoders(seeds: usize) -> Vec<Section> {
     let names: Vec<&str> = METHODS.iter().map(|m| m.name).collect();
     let names = names.join(",");
-    let imagery = [("none", "no", "0.0"), ("euclidean", "yes", "0.5")].map(|(align, mirror, share)| Row {
+    let imagery = Row {
         group: "decoders-",
-        cells: vec![align, mirror],
+        cells: vec!["none", "no"],
         arguments: format!(
-            "--data physionet-mi --root DATA --with pipeline=broadband --align {align} --set augment.mirror={share} --models {names} --protocol kfold:5 --seeds {seeds}"
+            "--data physionet-mi --root DATA --with pipeline=broadband --align none --set augment.mirror=0.0 --models {names} --protocol kfold:5 --seeds {seeds}"
         ),
-    });
+    };
     let speller = Row {
         group: "decoders-",
         cells: vec!["none"],
@@ -91,7 +95,7 @@ fn decoders(seeds: usize) -> Vec<Section> {
             true,
             "accuracy",
             &["alignment", "mirror"],
-            imagery.into(),
+            vec![imagery],
         ),
         of("Every decoder, P300 speller", TARGETS, false, "auc", &["alignment"], vec![speller]),
     ]
@@ -148,28 +152,17 @@ fn sections(seeds: usize) -> Vec<Section> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let data = match &options.data {
-        Some(data) => data.clone(),
-        None => {
-            let data = unpacked()?.context(
-                "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat",
-            )?;
-            fs::copy(root().join("docs/p300-8ch.toml"), data.join("p300-8ch/p300-8ch.toml"))
-                .context("docs/p300-8ch.toml cannot be copied beside the recordings")?;
-            data
-        }
-    };
-    if !data.join("p300-8ch/p300-8ch.toml").is_file() {
-        bail!("{}: copy docs/p300-8ch.toml there", data.join("p300-8ch").display());
+    let data = if options.collect { PathBuf::new() } else { recordings(options)? };
+    if !options.collect {
+        stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     }
-    stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     let mut page = String::new();
     let sections = if options.decoders { decoders(options.seeds) } else { sections(options.seeds) };
     for section in sections {
         let results: Vec<(&Row, Value)> = section
             .rows
             .iter()
-            .map(|row| Ok((row, measured(row, &data, options.seeds)?)))
+            .map(|row| Ok((row, measured(row, &data, options)?)))
             .collect::<Result<_>>()?;
         page += &format!("\n## {}\n\n", section.title);
         if let Some((_, json)) = results.first() {
@@ -202,6 +195,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     write(&page, MARKS[usize::from(options.decoders)])
 }
 
+/// Where the recordings are, with the manifest that their publishers do not have.
+fn recordings(options: &Options) -> Result<PathBuf> {
+    let data = match &options.data {
+        Some(data) => data.clone(),
+        None => {
+            let data = unpacked()?.context(
+                "the recordings are not here; `--data DIR` says where they are: DIR/physionet-mi/S001/S001R04.edf, DIR/p300-8ch/*.mat",
+            )?;
+            fs::copy(root().join("docs/p300-8ch.toml"), data.join("p300-8ch/p300-8ch.toml"))
+                .context("docs/p300-8ch.toml cannot be copied beside the recordings")?;
+            data
+        }
+    };
+    if !data.join("p300-8ch/p300-8ch.toml").is_file() {
+        bail!("{}: copy docs/p300-8ch.toml there", data.join("p300-8ch").display());
+    }
+    Ok(data)
+}
+
 /// The folder of a run: what tells it from the others.
 fn folder_name(row: &Row, seeds: usize) -> String {
     let data = if row.arguments.contains("p300") { "p300-8ch" } else { "physionet-mi" };
@@ -218,8 +230,11 @@ fn folder_name(row: &Row, seeds: usize) -> String {
 }
 
 /// Runs a row, or continues it, and gives what `--json` tells.
-fn measured(row: &Row, data: &Path, seeds: usize) -> Result<Value> {
-    let folder = target().join("results").join(folder_name(row, seeds));
+fn measured(row: &Row, data: &Path, options: &Options) -> Result<Value> {
+    let folder = target().join("results").join(folder_name(row, options.seeds));
+    if options.collect {
+        return collected(&folder);
+    }
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", relative(&folder)))?;
     let data = data.to_str().context("the folder of recordings has no name in UTF-8")?;
     println!("{}", relative(&folder));
@@ -235,6 +250,16 @@ fn measured(row: &Row, data: &Path, seeds: usize) -> Result<Value> {
         bail!("{}: {}", relative(&folder), String::from_utf8_lossy(&out.stderr));
     }
     serde_json::from_slice(&out.stdout).context("ptsm's result is no JSON")
+}
+
+/// What the records of a folder say, in the form of `ptsm benchmark --json` and the order of the registry.
+fn collected(folder: &Path) -> Result<Value> {
+    let records = Records::read(&folder.join("results.jsonl"))?.records;
+    let mut summaries = Summary::of(&records)?;
+    summaries.sort_by_key(|s| METHODS.iter().position(|m| m.name == s.model));
+    let comparisons: Vec<Paired> =
+        ["accuracy", "auc"].iter().flat_map(|metric| Paired::against_first(&summaries, metric)).collect();
+    Ok(serde_json::json!({ "summary": summaries, "comparisons": comparisons }))
 }
 
 /// Who was scored and what guessing reaches.
