@@ -257,6 +257,17 @@ fn collected(folder: &Path) -> Result<Value> {
     let records = Records::read(&folder.join("results.jsonl"))?.records;
     let mut summaries = Summary::of(&records)?;
     summaries.sort_by_key(|s| METHODS.iter().position(|m| m.name == s.model));
+    let first = summaries.first().filter(|s| s.model == "ptsm").context("`ptsm` was not measured")?;
+    for summary in &summaries {
+        let same = (summary.subjects.len(), summary.records) == (first.subjects.len(), first.records);
+        if !same || summary.seeds != first.seeds {
+            bail!(
+                "{}: {} is not done; run it again, or take its records out",
+                relative(folder),
+                summary.model
+            );
+        }
+    }
     let comparisons: Vec<Paired> =
         ["accuracy", "auc"].iter().flat_map(|metric| Paired::against_first(&summaries, metric)).collect();
     Ok(serde_json::json!({ "summary": summaries, "comparisons": comparisons }))

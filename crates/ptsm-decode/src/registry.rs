@@ -357,7 +357,14 @@ impl Method {
         // Its scores stand beside what the name promises.
         if decoder.learns_from_target() && self.target_access == TargetAccess::Nothing {
             return Err(Error::Configuration(format!(
-                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them",
+                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them; leave `network.domains` or `network.target` as it is, or take the other form",
+                self.name
+            )));
+        }
+        let deep = matches!(self.kind, Kind::Deep { .. });
+        if deep && !decoder.learns_from_target() && self.target_access != TargetAccess::Nothing {
+            return Err(Error::Configuration(format!(
+                "with these settings `{}` would see nothing of the people it decodes, and its scores say that it did; take the form that sees nothing (`ptsm models`)",
                 self.name
             )));
         }

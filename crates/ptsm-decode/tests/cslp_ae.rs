@@ -193,7 +193,7 @@ fn a_pair_of_equal_trials_is_plainly_reconstructed() {
     assert!(none.iter().all(|(name, _)| !name.contains("contrast")), "{none:?}");
 }
 
-/// Trials of another length get zeros that no loss sees and nothing renders.
+/// Trials of another length get zeros that no loss asks for and nothing renders.
 #[test]
 fn lengths_that_cannot_be_halved_are_filled_up() {
     let shape = TrialShape { time: 254, ..SHAPE };

@@ -978,6 +978,7 @@ fn owner(graph: &Graph, mut id: Id) -> Id {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

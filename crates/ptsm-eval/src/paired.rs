@@ -3,6 +3,7 @@
 //! The test is MOABB's: by flipping signs with fewer than 20 people, Wilcoxon's of signed ranks with more. It is reported
 //! for both sides, because nobody said beforehand which model would be the better one.
 
+use ptsm_signal::TargetAccess;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct Paired {
     pub interval: Option<Interval>,
     /// Mean difference in parts of the differences' standard deviation.
     pub effect: f64,
+    /// What the model has seen of these people, and what the one it is compared with.
+    pub target_access: [TargetAccess; 2],
     /// How often differences as large come by chance, to either side.
     pub p: f64,
     /// The same, considering how many comparisons were made at once (Holm).
@@ -53,7 +56,7 @@ impl Paired {
                 .subjects
                 .iter()
                 .filter_map(|p| Some(value(other, p.subject)? - value(first, p.subject)?));
-            let differences: Vec<f64> = both.collect();
+            let differences: Vec<f64> = both.map(rounded).collect();
             let alike = (&first.data, &first.protocol) == (&other.data, &other.protocol);
             if !alike || differences.is_empty() {
                 return None;
@@ -64,6 +67,7 @@ impl Paired {
                 against: first.model.clone(),
                 metric,
                 people: differences.len(),
+                target_access: [other.target_access, first.target_access],
                 difference: mean(&differences),
                 interval: bootstrap_interval(&differences, LEVEL, RESAMPLES, BOOTSTRAP_SEED),
                 effect: effect(&differences),
@@ -78,11 +82,17 @@ impl Paired {
     }
 }
 
-/// Mean difference in parts of its standard deviation; 0 where all are equal.
+/// Means over seeds carry rounding: what is equal must be so to the bit, as ranks count ties and leave zeros out.
+fn rounded(difference: f64) -> f64 {
+    (difference * 1e12).round() / 1e12
+}
+
+/// Mean difference in parts of its standard deviation: 0 where neither is better with anybody, not a number where everybody differs by the same.
 fn effect(differences: &[f64]) -> f64 {
     match deviation(differences) {
         Some(sd) if sd > 0.0 => mean(differences) / sd,
-        _ => 0.0,
+        _ if differences.iter().all(|d| *d == 0.0) => 0.0,
+        _ => f64::NAN,
     }
 }
 
@@ -206,6 +216,13 @@ mod tests {
         // 15 people: drawn.
         let p = p_value(&[0.5; 15]);
         assert!(p <= 4.0 / 10_000.0, "{p}");
+    }
+
+    #[test]
+    fn rounding_makes_no_differences_and_breaks_no_ties() {
+        assert_eq!(rounded(0.1 + 0.2 - 0.3), 0.0);
+        assert_eq!(rounded(0.9 - 0.8), rounded(0.3 - 0.2));
+        assert!(effect(&[0.5, 0.5]).is_nan() && effect(&[0.5]).is_nan());
     }
 
     #[test]

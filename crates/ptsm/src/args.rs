@@ -272,7 +272,7 @@ pub(crate) struct TrainArgs {
     /// The decoder (`ptsm` without it); `ptsm models` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The people it will decode, for a decoder that learns from their trials too, without labels (`dann`): numbers and ranges
+    /// The people it will decode, for a decoder that learns from their trials too, without labels (`dann`, `ptsm-dann`, `acon`): numbers and ranges
     #[arg(long, value_name = "LIST")]
     pub(crate) target: Option<SubjectList>,
     #[command(flatten)]

@@ -96,7 +96,7 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
     }
 }
 
-/// A chance with two digits that matter.
+/// A chance with four digits.
 fn chance(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
 }
@@ -111,17 +111,17 @@ pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
             pair.model.clone(),
             signed(pair.difference),
             interval,
-            format!("{:+.2}", pair.effect),
+            if pair.effect.is_finite() { format!("{:+.2}", pair.effect) } else { "-".into() },
             chance(pair.p),
             chance(pair.p_holm),
+            pair.people.to_string(),
+            pair.target_access[0].to_string(),
         ]
     });
     let note = pairs.first().map_or_else(String::new, |first| {
         format!(
-            "Differences of balanced accuracy from {}, in points, {} paired. p: {}, both sides; Holm: for all rows at once.",
-            first.against,
-            people(first.people),
-            if first.people < 20 { "signs flipped" } else { "Wilcoxon's signed ranks" },
+            "Differences of balanced accuracy from {}, which has seen {}, in points, person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
+            first.against, first.target_access[1],
         )
     });
     Table {
@@ -132,6 +132,8 @@ pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
             Column::number("effect"),
             Column::number("p"),
             Column::number("p, Holm"),
+            Column::number("people"),
+            Column::text("seen of the person"),
         ],
         rows: rows.collect(),
         note,

@@ -23,18 +23,28 @@ pub(crate) fn run() -> Result<()> {
     let line = lines.next().context("standard input ended before the request")??;
     let request: Request = serde_json::from_str(&line).with_context(|| format!("no request: {line}"))?;
     let trials = read_trials(&request.data)?.trials;
-    let decoder = find(&request.decoder)?.build(request.settings.clone())?;
+    let method = find(&request.decoder)?;
+    let decoder = method.build(request.settings.clone())?;
     let cpu = Cpu::with(request.threads, Isa::best())?;
     let device = (&cpu).into();
     let run = Run { device: &device, identity: "bench" };
     let of = |people: &BTreeSet<u32>| trials.all().only(|t| people.contains(&t.subject.0));
-    let lesson = Lesson::new(of(&request.train), of(&request.validation))?;
+    let mut lesson = Lesson::new(of(&request.train), of(&request.validation))?;
+    if decoder.learns_from_target() {
+        lesson = lesson.with_target(of(&request.test).unlabelled());
+    }
+    // What looks at people first does so whenever it decodes them.
+    let decode = |fitted: &dyn Fitted, trials: &Subset<'_>| -> Result<Vec<f32>> {
+        let met = fitted.introduced(trials, method.target_access)?;
+        Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
+    };
     let learn = || -> Result<Box<dyn Fitted>> {
         let mut fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
         Ok(fits.remove(0).fitted)
     };
     let fitted = learn()?;
-    let accuracy = accuracy(&*fitted, &of(&request.test))?;
+    let test = of(&request.test);
+    let accuracy = accuracy(&decode(&*fitted, &test)?, &test);
     answer(&mut out, &Ready { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy) })?;
     for line in lines {
         if line?.contains("quit") {
@@ -43,7 +53,7 @@ pub(crate) fn run() -> Result<()> {
         let all = trials.all();
         let turn = Turn {
             fit_ms: repeated(|| learn().map(drop))?,
-            predict_ms: repeated(|| fitted.probabilities(&all).map(drop).map_err(Into::into))?,
+            predict_ms: repeated(|| decode(&*fitted, &all).map(drop))?,
         };
         answer(&mut out, &turn)?;
     }
@@ -51,14 +61,13 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The share of trials whose likeliest class is theirs.
-fn accuracy(fitted: &dyn Fitted, test: &Subset<'_>) -> Result<f64> {
-    let probabilities = fitted.probabilities(test)?;
+fn accuracy(probabilities: &[f32], test: &Subset<'_>) -> f64 {
     let classes = test.layout().classes.len();
     let likeliest = |p: &[f32]| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b]));
     let labels = test.labels();
     let right =
         probabilities.chunks(classes).zip(&labels).filter(|(p, l)| likeliest(p) == Some(**l as usize));
-    Ok(right.count() as f64 / labels.len().max(1) as f64)
+    right.count() as f64 / labels.len().max(1) as f64
 }
 
 /// Times in milliseconds of what is done until the turn is over, at least once.

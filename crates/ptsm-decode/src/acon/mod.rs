@@ -24,7 +24,8 @@
 //!
 //! Differs: the first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights
 //! at C=62 (`rank = "none"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is
-//! chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from.
+//! chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from:
+//! validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is).
 //! An epoch is one pass over the labelled trials.
 //!
 //! Parameters at C=62, K=2, kernel 25, stride 6, period 128, pooled 16, no rank: 17 078 600 with complex weights counted once (held by

@@ -18,7 +18,7 @@
 //!
 //! Differs: widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings).
 //! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
-//! multiple of 2^levels get zeros at their end, which no loss sees. The scale of the contrast is at most 100. A linear head
+//! multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head
 //! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared;
 //! the last state is kept all the same, as the authors do. 100 epochs by default, half of theirs.
 //!

@@ -54,7 +54,7 @@ fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [
     Ok((labelled, train.only(|t| away.contains(&t.subject)).signals().collect()))
 }
 
-/// Mean and variance of each channel over trials and time, `[2, C]`.
+/// Mean and variance of each channel over trials and time, `[2, C]`; a variance of 0 is told as 1.
 pub(super) fn moments(trials: &[&[f32]], channels: usize) -> Vec<f32> {
     let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
         let (mut sums, mut samples) = (vec![0.0; channels], 0);
@@ -69,7 +69,9 @@ pub(super) fn moments(trials: &[&[f32]], channels: usize) -> Vec<f32> {
     };
     let mean = mean_of(&|_, x| x);
     let variance = mean_of(&|c, x| (x - mean[c]).powi(2));
-    mean.iter().chain(&variance).map(|&x| x as f32).collect()
+    // A channel that never changes has no size to divide by.
+    let variance = variance.into_iter().map(|v| if v > 0.0 { v } else { 1.0 });
+    mean.iter().copied().chain(variance).map(|x| x as f32).collect()
 }
 
 /// A number that differs where trials do: FNV-1a over the first samples of each.
@@ -86,6 +88,6 @@ mod tests {
     #[test]
     fn channels_are_measured_over_trials_and_time() {
         let trials: [&[f32]; 2] = [&[1.0, 3.0, 10.0, 10.0], &[5.0, 3.0, 10.0, 10.0]];
-        assert_eq!(moments(&trials, 2), [3.0, 10.0, 2.0, 0.0]);
+        assert_eq!(moments(&trials, 2), [3.0, 10.0, 2.0, 1.0]);
     }
 }

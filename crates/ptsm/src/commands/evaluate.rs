@@ -101,7 +101,7 @@ fn page(
     Ok(page::build(&Material {
         title: format!("{} on {}", card.decoder, input.name),
         subtitle: format!(
-            "Trained on {}, scored on {} it has never met",
+            "Trained on {}, scored on {} whose labels it has never seen",
             words::people(card.provenance.subjects),
             words::people(people.subjects().len())
         ),

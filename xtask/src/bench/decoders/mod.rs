@@ -112,7 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for method in methods {
         let deep = deep(method)?;
         request.decoder = method.name.into();
-        request.settings = method.settings(&layout, &changes(deep, options.epochs.get()))?;
+        request.settings = settings(method, &layout, options.epochs.get())?;
         let python = networks.as_ref().filter(|_| deep).unwrap_or(&classic);
         let mut own = Command::new(&ours);
         own.arg("decoding").env("RAYON_NUM_THREADS", request.threads.to_string());
@@ -129,12 +129,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// So many epochs, none of them left out and none mirrored, so that both sides do the same.
-fn changes(deep: bool, epochs: usize) -> Value {
-    if deep {
-        json!({ "training": { "epochs": epochs, "patience": null }, "augment": { "mirror": 0.0 } })
-    } else {
-        json!({})
+fn settings(method: &Method, layout: &Layout, epochs: usize) -> Result<Value> {
+    let mut settings = method.defaults(layout)?;
+    for (part, key, value) in [
+        ("training", "epochs", json!(epochs)),
+        ("training", "patience", Value::Null),
+        ("augment", "mirror", json!(0.0)),
+    ] {
+        if let Some(known) = settings.get_mut(part).and_then(|part| part.get_mut(key)) {
+            *known = value;
+        }
     }
+    Ok(settings)
 }
 
 /// Simulated people in a file, and who of them is for what.
