@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use ptsm_data::arrays::{read_trials, write_trials};
+use ptsm_data::arrays::{read_trials, write_made_trials, write_trials};
 use ptsm_data::simulate::Cohort;
 use ptsm_data::{Loaded, Person, Source, SubjectList, read_cohort, save_cohort, save_recordings};
 use ptsm_signal::{Alignment, Pick, Pipeline, Scaling, SubjectId, Trial, Trials};
@@ -243,6 +243,14 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     let half = Trials::new(own.layout().clone(), x, half.info().copied().collect()).unwrap();
     write_trials(&other, &half).unwrap();
     assert!(of("someone.npz", folder.path())[&second].is_among(&simulated[&second].hashes));
+    // Made from somebody's trials, under a new number and with other samples.
+    let x = own.to_vec().iter().map(|v| v * v).collect();
+    let info = own.info().iter().map(|t| Trial { subject: SubjectId(78), ..*t }).collect();
+    let made = Trials::new(own.layout().clone(), x, info).unwrap();
+    write_made_trials(&other, &made, &simulated[&second].hashes).unwrap();
+    let of_made = of("someone.npz", folder.path());
+    assert!(of_made[&SubjectId(78)].is_among(&simulated[&second].hashes));
+    assert!(!of_made[&SubjectId(78)].is_among(&simulated[&SubjectId(3)].hashes));
     // The same head, recorded for longer, and another one.
     let changed = |cohort: &Cohort| self::simulated(cohort).load(None, None).unwrap().people[&second].clone();
     let longer = changed(&Cohort { trials: 6, ..cohort.clone() });

@@ -1,6 +1,6 @@
 //! Several files as one set of trials: names become numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ptsm_signal::{Layout, SubjectId, Trial, Trials};
@@ -24,6 +24,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
 
     let mut all: Option<Trials> = None;
     let mut labels = BTreeMap::new();
+    let mut made_from: BTreeMap<SubjectId, BTreeSet<String>> = BTreeMap::new();
     let mut last_runs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut before = 0;
     for file in files {
@@ -31,6 +32,12 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         let subject = numbered(&file.path, "subject", &file.subject, &subjects)?;
         let words = file.subject.iter().map(|name| name.words());
         labels.extend(subject.iter().map(|&number| SubjectId(number)).zip(words));
+        if !file.made_from.is_empty() {
+            let people: BTreeSet<u32> = subject.iter().copied().collect();
+            for number in people {
+                made_from.entry(SubjectId(number)).or_default().extend(file.made_from.iter().cloned());
+            }
+        }
         let session = match &file.session {
             Some(session) => numbered(&file.path, "session", session, &sessions)?,
             None => vec![1; file.trials()],
@@ -79,7 +86,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         message: "no file was given".into(),
         hint: None,
     })?;
-    Ok(Arrays { trials, notes, labels })
+    Ok(Arrays { trials, notes, labels, made_from })
 }
 
 /// Refuses columns that are text in one file and numbers in another: they cannot be compared.

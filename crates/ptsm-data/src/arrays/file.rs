@@ -35,6 +35,8 @@ pub(super) struct File {
     pub(super) rate_hz: Option<f64>,
     pub(super) start_s: f64,
     pub(super) classes: Option<Vec<String>>,
+    /// What people are recognised by whose trials these were made from.
+    pub(super) made_from: Vec<String>,
 }
 
 impl File {
@@ -50,6 +52,7 @@ impl File {
         let cue_s = keys.numbers("cue_s")?;
         let names = keys.texts(&["channels", "ch_names"])?;
         let classes = keys.texts(&["classes"])?;
+        let made_from = keys.texts(&["made_from"])?.unwrap_or_default();
         let rate_hz = keys.number(RATE)?;
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
         let unit = keys.unit()?;
@@ -90,6 +93,7 @@ impl File {
             rate_hz,
             start_s,
             classes,
+            made_from,
         };
         Ok(file)
     }

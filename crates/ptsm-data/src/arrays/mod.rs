@@ -13,6 +13,7 @@
 //! | `start_s` | one number | first sample, in seconds after the cue | 0 |
 //! | `classes` | classes | text | the distinct values of `y`, sorted |
 //! | `unit` | one text | `uV` | not known |
+//! | `made_from` | any | text: hashes of people whose trials these were made from (`ptsm convert`) | nobody else's |
 //! | `positions` | channels, 3 | places on the unit sphere; NaN where not known | by the channels' names |
 
 mod combine;
@@ -20,13 +21,13 @@ mod file;
 mod names;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptsm_signal::{SubjectId, Trials};
 
-pub use write::write_trials;
+pub use write::{write_made_trials, write_trials};
 
 use crate::error::{Error, Result};
 
@@ -39,6 +40,8 @@ pub struct Arrays {
     pub notes: Vec<String>,
     /// What the files call people.
     pub(crate) labels: BTreeMap<SubjectId, String>,
+    /// What people are recognised by whose trials somebody's were made from.
+    pub(crate) made_from: BTreeMap<SubjectId, BTreeSet<String>>,
 }
 
 /// Which classes the trials are of.

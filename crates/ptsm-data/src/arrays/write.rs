@@ -1,5 +1,6 @@
 //! Trials to a `.npz` file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptsm_io::npy::Array;
@@ -10,6 +11,12 @@ use crate::error::{Error, Result};
 
 /// Writes trials so that [`read_trials`](super::read_trials) gives the same ones back, and NumPy can read them too.
 pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
+    write_made_trials(path, trials, &BTreeSet::new())
+}
+
+/// The same of trials that were made from those of people who are recognised by these hashes: whoever learns from the file has learnt from
+/// them.
+pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<String>) -> Result<()> {
     let layout = trials.layout();
     let shape = vec![trials.len(), layout.channels.len(), layout.samples];
     let info = trials.info();
@@ -40,6 +47,9 @@ pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
         let unknown = [f64::NAN; 3];
         let places = layout.channels.iter().flat_map(|c| c.position.map_or(unknown, |p| [p.x, p.y, p.z]));
         arrays.push(("positions", Array::new(vec![layout.channels.len(), 3], places.collect::<Vec<f64>>())?));
+    }
+    if !made_from.is_empty() {
+        arrays.push(("made_from", Array::vector(made_from.iter().cloned().collect::<Vec<_>>())));
     }
     let members: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     Ok(npz::write(path, &members, Compression::Stored)?)

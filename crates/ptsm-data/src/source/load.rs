@@ -137,7 +137,7 @@ impl Source {
         subjects: Option<&SubjectList>,
     ) -> Result<Loaded> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
-        let Arrays { trials, mut notes, labels } = arrays;
+        let Arrays { trials, mut notes, labels, made_from } = arrays;
         let given = pipeline
             .cloned()
             .unwrap_or_else(|| Pipeline { window_s: window_s(&trials), ..Pipeline::default() });
@@ -161,6 +161,9 @@ impl Source {
         let (mut people, name) = (people(trials.info(), &places(&trials)), self.name());
         for (subject, label) in &labels {
             people.entry(*subject).and_modify(|person| person.is_called(label, &name));
+        }
+        for (subject, hashes) in made_from {
+            people.entry(subject).and_modify(|person| person.hashes.extend(hashes));
         }
         Ok(Loaded { trials, pipeline, notes, name, fingerprint, people, truth: None })
     }

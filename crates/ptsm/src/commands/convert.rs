@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptsm_data::SubjectList;
-use ptsm_data::arrays::write_trials;
+use ptsm_data::arrays::write_made_trials;
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, Trial, Trials};
 use serde_json::json;
@@ -60,7 +60,10 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
     let converted = fitted.convert(&from, &person)?;
     let info: Vec<Trial> = from.info().map(|trial| Trial { subject: other, ..*trial }).collect();
     let trials = Trials::new(from.layout().clone(), converted, info)?;
-    write_trials(&args.out, &trials)?;
+    // Whoever learns from the file has learnt from all of them.
+    let people = wanted.iter().chain([&other]).filter_map(|subject| input.people.get(subject));
+    let made_from = people.flat_map(|person| person.hashes.iter().cloned()).collect();
+    write_made_trials(&args.out, &trials, &made_from)?;
     let who: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let text = format!(
         "{} trials of {} as {other}, known by {} trials: {}\n",
