@@ -150,7 +150,7 @@ mod tests {
             classes: vec!["a".into(), "b".into()],
         };
         let trial = |i: u32| Trial {
-            label: u32::from(i % 4 == 0),
+            label: u32::from(i.is_multiple_of(4)),
             subject: SubjectId(i / 8),
             session: 1,
             run: 1,
