@@ -92,7 +92,7 @@ impl DeepConvNet {
     }
 
     /// Samples from one place of the last block to the next.
-    fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.maps.iter().fold(1usize, |s, _| s.saturating_mul(self.pool))
     }
 

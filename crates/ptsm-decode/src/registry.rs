@@ -432,8 +432,13 @@ fn eegnet_for(layout: &Layout) -> EegNet {
 
 /// DeepConvNet that fits: the form of Lawhern et al. for 128 Hz where the original does not.
 fn deepconvnet_for(layout: &Layout) -> DeepConvNet {
+    deepconvnet_of(layout, DeepConvNet::default().least_time())
+}
+
+/// The same where the original needs so many samples.
+fn deepconvnet_of(layout: &Layout, needed: usize) -> DeepConvNet {
     let config = DeepConvNet::default();
-    if layout.samples < config.least_time() {
+    if layout.samples < needed {
         return DeepConvNet { kernel: 5, pool: 2, ..config };
     }
     config
@@ -444,7 +449,9 @@ fn deepconvnet(layout: &Layout) -> Deep {
 }
 
 fn deepconvnet_cropped(layout: &Layout) -> Deep {
-    let config = deepconvnet_for(layout);
+    // A window and the step to the next one.
+    let original = DeepConvNet::default();
+    let config = deepconvnet_of(layout, original.least_time() + original.stride() - 1);
     // Two seconds of four in the paper; of shorter trials the half, and never less than the network can take.
     let two_seconds = (2.0 * layout.rate_hz).round() as usize;
     let crop = two_seconds.min(layout.samples / 2).max(config.least_time());
@@ -575,6 +582,9 @@ mod tests {
         assert_eq!(network("deepconvnet-cropped", 1000, 250.0)["crop"], 500);
         assert_eq!(network("deepconvnet-cropped", 950, 250.0)["crop"], 475);
         assert_eq!(network("deepconvnet-cropped", 640, 160.0)["crop"], 441);
+        let close = network("deepconvnet-cropped", 520, 250.0);
+        assert_eq!([&close["kernel"], &close["pool"], &close["crop"]], [5, 2, 260]);
+        assert_eq!(network("deepconvnet-cropped", 521, 250.0)["crop"], 441);
         let short = network("deepconvnet-cropped", 256, 128.0);
         assert_eq!([&short["kernel"], &short["pool"], &short["crop"]], [5, 2, 128]);
         assert_eq!(network("deepconvnet", 1000, 250.0)["crop"], Value::Null);
