@@ -193,7 +193,7 @@ pub(crate) fn train(
         return Err(Error::Configuration("training needs at least 1 seed".into()));
     }
     let tasks = jobs.iter().map(|job| Task::new(deep, job, run)).collect::<Result<Vec<_>>>()?;
-    let mut meter = Meter::new(&tasks);
+    let mut meter = Meter::new(tasks.iter().map(Task::steps));
     // Those of one shape train at once.
     let mut groups: Vec<Vec<usize>> = vec![];
     for (i, task) in tasks.iter().enumerate() {
@@ -296,23 +296,24 @@ impl<'a> Task<'a> {
 }
 
 /// How far all jobs have come.
-struct Meter {
+pub(crate) struct Meter {
     start: Instant,
     steps: usize,
     jobs: usize,
     /// Of jobs that have ended: how many, and their steps.
-    ended: (usize, usize),
-    trials: usize,
+    pub(crate) ended: (usize, usize),
+    pub(crate) trials: usize,
 }
 
 impl Meter {
-    fn new(tasks: &[Task<'_>]) -> Meter {
-        let steps = tasks.iter().map(Task::steps).sum();
-        Meter { start: Instant::now(), steps, jobs: tasks.len(), ended: (0, 0), trials: 0 }
+    /// For jobs of so many steps.
+    pub(crate) fn new(jobs: impl ExactSizeIterator<Item = usize>) -> Meter {
+        let n = jobs.len();
+        Meter { start: Instant::now(), steps: jobs.sum(), jobs: n, ended: (0, 0), trials: 0 }
     }
 
     /// What a watcher is told; `under_way` is the steps done by jobs that have not ended.
-    fn progress<'p>(
+    pub(crate) fn progress<'p>(
         &self,
         under_way: usize,
         (epoch, epochs): (usize, usize),

@@ -20,10 +20,10 @@ use super::norm::Statistics;
 use super::optimizer::Adam;
 use super::weights::{Sizes, Weights};
 use super::{Normalised, TsmNet, Untrained};
-use crate::decoder::{Done, EpochRecord, Fit, Job, Progress, Run, Watch};
+use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
-use crate::training::{Select, Standing};
+use crate::training::{Meter, Select, Standing};
 
 /// Checkpoints are written at most this often, and at the end.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
@@ -40,13 +40,7 @@ pub(super) fn train(
     let mut waiting: VecDeque<usize> = (0..tasks.len()).collect();
     let mut seats: Vec<Seat<'_, '_>> = vec![];
     let epochs = untrained.settings.training.epochs;
-    let mut meter = Meter {
-        start: Instant::now(),
-        steps: tasks.iter().map(|task| task.pool.steps * epochs).sum(),
-        jobs: tasks.len(),
-        ended: (0, 0),
-        trials: 0,
-    };
+    let mut meter = Meter::new(tasks.iter().map(|task| task.pool.steps * epochs));
     loop {
         while seats.len() < run.device.threads()
             && let Some(task) = waiting.pop_front()
@@ -73,7 +67,13 @@ pub(super) fn train(
         let ended = run.device.enter(|| each(run.device, &mut seats, |_, seat| seat.advance()))?;
         meter.trials += seats.iter().map(|seat| seat.last).sum::<usize>();
         let ended: Vec<EpochRecord> = ended.into_iter().flatten().collect();
-        watch.progress(&meter.progress(&seats, epochs, &ended));
+        // An epoch may have fewer steps than all trials would make.
+        let steps = |seat: &Seat<'_, '_>| {
+            let steps = seat.task.pool.steps;
+            seat.epoch() * steps + seat.step.min(steps)
+        };
+        let epoch = seats.iter().map(Seat::epoch).min().unwrap_or(0);
+        watch.progress(&meter.progress(seats.iter().map(steps).sum(), (epoch, epochs), &ended));
         for seat in &mut seats {
             seat.write(epochs, watch.stop())?;
         }
@@ -374,33 +374,4 @@ fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
         right.iter().zip(&all).filter(|(_, n)| **n > 0).map(|(right, n)| *right as f64 / *n as f64).collect();
     let n: usize = all.iter().sum();
     Ok((n > 0).then(|| (recalls.iter().sum::<f64>() / recalls.len() as f64, loss / n as f64)))
-}
-
-/// How far all jobs have come.
-struct Meter {
-    start: Instant,
-    steps: usize,
-    jobs: usize,
-    /// Of jobs that have ended: how many, and their steps.
-    ended: (usize, usize),
-    trials: usize,
-}
-
-impl Meter {
-    fn progress<'p>(&self, seats: &[Seat<'_, '_>], epochs: usize, ended: &'p [EpochRecord]) -> Progress<'p> {
-        // An epoch may have fewer steps than all trials would make.
-        let done = |seat: &Seat<'_, '_>| {
-            let steps = seat.task.pool.steps;
-            seat.epoch() * steps + seat.step.min(steps)
-        };
-        Progress {
-            step: self.ended.1 + seats.iter().map(done).sum::<usize>(),
-            steps: self.steps,
-            epoch: seats.iter().map(Seat::epoch).min().unwrap_or(0),
-            epochs,
-            jobs: (self.ended.0, self.jobs),
-            trials_per_second: self.trials as f64 / self.start.elapsed().as_secs_f64().max(1e-9),
-            ended,
-        }
-    }
 }
