@@ -80,7 +80,7 @@ fn in_short(m: &Material<'_>) -> Section {
         let interval = accuracy.interval.map_or_else(String::new, |i| {
             format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
         });
-        facts.push(fact(&s.model, format!("{} %", percent(accuracy.mean)), interval));
+        facts.push(fact(&words::called(s, m.summaries), format!("{} %", percent(accuracy.mean)), interval));
     }
     let first = &m.summaries[0];
     facts.push(fact(
@@ -92,9 +92,11 @@ fn in_short(m: &Material<'_>) -> Section {
             first.chance.pooled_n
         ),
     ));
+    let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
+    seen.dedup();
     facts.push(fact(
         "Seen of the new people",
-        first.target_access.to_string(),
+        seen.join("; "),
         format!("{}, {}", first.protocol, words::count(first.seeds, "seed")),
     ));
     section(
@@ -113,7 +115,7 @@ fn people(m: &Material<'_>) -> Section {
         let mean = s
             .metric("accuracy")
             .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
-        Scores { name: s.model.clone(), subjects: subjects.collect(), mean }
+        Scores { name: words::called(s, m.summaries), subjects: subjects.collect(), mean }
     });
     let first = &m.summaries[0];
     // One line for everybody; people with fewer trials need more.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ptsm_eval::{Paired, Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
+use ptsm_signal::TargetAccess;
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
 pub(crate) fn duration(d: Duration) -> String {
@@ -34,11 +35,21 @@ pub(crate) fn people(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
 }
 
+/// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
+pub(crate) fn called(summary: &Summary, among: &[Summary]) -> String {
+    let twice = among.iter().any(|s| s.model == summary.model && s.target_access != summary.target_access);
+    match (twice, summary.target_access) {
+        (false, _) => summary.model.clone(),
+        (true, TargetAccess::Nothing) => format!("{}, unseen", summary.model),
+        (true, _) => format!("{}, seen", summary.model),
+    }
+}
+
 /// Models in rows: mean, spreads, interval, chance, and what was seen of the people.
 pub(crate) fn summaries(summaries: &[Summary]) -> Table {
     let name = |s: &Summary| match s.adapt {
         Some(few) => format!("{}, {}", s.model, count(few.shots, "shot")),
-        None => s.model.clone(),
+        None => called(s, summaries),
     };
     let rows = summaries.iter().map(|s| {
         let mean = |name: &str| percent(s.metric(name).map_or(f64::NAN, |m| m.mean));
