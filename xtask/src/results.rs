@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use ptsm_decode::registry::METHODS;
-use ptsm_eval::{Paired, Records, Summary};
+use ptsm_eval::{Paired, Summary, read_records};
 use serde_json::Value;
 
 use crate::shell::{cargo, relative, root, stream, target, unpacked};
@@ -254,7 +254,7 @@ fn measured(row: &Row, data: &Path, options: &Options) -> Result<Value> {
 
 /// What the records of a folder say, in the form of `ptsm benchmark --json` and the order of the registry.
 fn collected(folder: &Path) -> Result<Value> {
-    let records = Records::read(&folder.join("results.jsonl"))?.records;
+    let records = read_records(&folder.join("results.jsonl"))?;
     let mut summaries = Summary::of(&records)?;
     summaries.sort_by_key(|s| METHODS.iter().position(|m| m.name == s.model));
     let first = summaries.first().filter(|s| s.model == "ptsm").context("`ptsm` was not measured")?;

@@ -62,6 +62,12 @@ pub enum Error {
         /// What does not fit.
         message: String,
     },
+    /// Text that names no sessions and runs.
+    #[error("`{text}` names no sessions and runs")]
+    Units {
+        /// What was given.
+        text: String,
+    },
     /// A name or folder that is no source of data.
     #[error("data `{id}`: {message}")]
     Source {
@@ -137,6 +143,9 @@ impl Error {
             }
             Error::Protocol { .. } => Some(
                 "protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)",
+            ),
+            Error::Units { .. } => Some(
+                "write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1->s2`",
             ),
             Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
                 hint.as_deref()

@@ -20,12 +20,14 @@ mod source;
 mod split;
 mod stamp;
 mod subjects;
+mod units;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
 pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
-pub use recordings::{Cache, LoadOptions, Recordings};
+pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};
 pub use source::{Entry, Loaded, Person, Source, sources};
 pub use split::{Side, Sources, Split};
 pub use subjects::SubjectList;
+pub use units::{Transfer, Units};

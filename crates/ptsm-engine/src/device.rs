@@ -1,5 +1,7 @@
 //! Where programs run.
 
+use std::fmt;
+
 use crate::cpu::{Cpu, Isa};
 use crate::cuda::{Cuda, Precision};
 use crate::kernels::versions::vectorised;
@@ -11,6 +13,15 @@ pub enum Device {
     Cpu(Cpu),
     /// An NVIDIA GPU, for f32.
     Cuda(Cuda),
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Cpu(cpu) => write!(f, "processor, {} threads", cpu.threads()),
+            Device::Cuda(cuda) => f.write_str(cuda.name()),
+        }
+    }
 }
 
 impl Device {

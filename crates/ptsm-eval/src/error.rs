@@ -49,6 +49,17 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// A file that could not be written as a whole.
+    #[error(transparent)]
+    Io(#[from] ptsm_io::Error),
+    /// A list of work that is not understood.
+    #[error("`{path}` is no list of work: {source}", path = path.display())]
+    Work {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        source: serde_json::Error,
+    },
     /// A line of a results file that is no record.
     #[error("`{path}`, line {line}: not a record: {source}", path = path.display())]
     Record {
@@ -69,10 +80,12 @@ impl Error {
             Error::Plan { hint, .. } => Some(hint.clone()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
-            Error::File { .. } => None,
-            Error::Record { .. } => {
-                Some("delete that line; the run, started again, computes it again".into())
+            Error::Io(e) => e.hint().map(str::to_string),
+            Error::Work { .. } => {
+                Some("give the benchmark again; it writes the list anew and keeps what is done".into())
             }
+            Error::File { .. } => None,
+            Error::Record { .. } => Some("give the benchmark again; it writes the file anew".into()),
         }
     }
 

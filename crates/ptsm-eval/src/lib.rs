@@ -22,13 +22,16 @@ mod scores;
 mod statistics;
 mod summary;
 
-pub use benchmark::{Benchmark, Entry, Observer};
+pub use benchmark::{
+    Benchmark, Came, Collected, Division, Entry, Failure, Item, Observer, Outcome, Sets, Stage, Standing,
+    WorkList, Working,
+};
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
 pub use masks::{Masks, favours, masks, rank_correlation};
 pub use metrics::{METRICS, Metric, metric};
 pub use paired::{Paired, holm};
-pub use record::{FewShot, Record, Records};
+pub use record::{FewShot, Record, read_records, write_records};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};

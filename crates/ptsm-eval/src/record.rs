@@ -1,9 +1,8 @@
 //! One line per score: the results file of a run.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use ptsm_data::Units;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +16,17 @@ pub struct Record {
     pub data: String,
     /// The decoder.
     pub model: String,
+    /// What tells it from the same decoder with other settings or other trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// How people were split, such as `loso` or `kfold:5`.
     pub protocol: String,
+    /// The sessions and runs that were learnt from; none for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learnt: Option<Units>,
+    /// The sessions and runs that were scored; none for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<Units>,
     /// What was seen of this person before.
     pub target_access: TargetAccess,
     /// The person.
@@ -50,76 +58,28 @@ pub struct FewShot {
     pub set_aside: usize,
 }
 
-/// The content of a results file: a record a line, in the order they were written.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Records {
-    /// All whole lines.
-    pub records: Vec<Record>,
-    /// Whether the last line was torn by a kill and left out. The next [`Records::append`] removes it.
-    pub torn: bool,
+/// The records of a results file, a line each.
+pub fn read_records(path: &Path) -> Result<Vec<Record>> {
+    let text = std::fs::read_to_string(path).map_err(Error::file(path, "read"))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let record = |(i, line)| {
+        serde_json::from_str(line).map_err(|source| Error::Record {
+            path: path.to_owned(),
+            line: i + 1,
+            source,
+        })
+    };
+    lines.map(record).collect()
 }
 
-impl Records {
-    /// Adds a line at the end; makes the file where there is none. The line is one write, so that a kill tears the
-    /// last line at most, and several processes may write to one file.
-    pub fn append(path: &Path, record: &Record) -> Result<()> {
-        let mut line = serde_json::to_vec(record).map_err(|e| Error::file(path, "written")(e.into()))?;
-        line.push(b'\n');
-        let append = || {
-            let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-            // Some network file systems have no locks; a single writer needs none.
-            match file.lock() {
-                Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
-                _ => {}
-            }
-            remove_torn_line(path, &mut file)?;
-            file.write_all(&line)
-        };
-        append().map_err(Error::file(path, "written"))
+/// Writes a results file, whole or not at all.
+pub fn write_records(path: &Path, records: &[Record]) -> Result<()> {
+    let mut text = vec![];
+    for record in records {
+        serde_json::to_writer(&mut text, record).map_err(|e| Error::file(path, "written")(e.into()))?;
+        text.push(b'\n');
     }
-
-    /// Reads all records; a last line without its end is left out.
-    pub fn read(path: &Path) -> Result<Records> {
-        let bytes = std::fs::read(path).map_err(Error::file(path, "read"))?;
-        let whole = whole_lines(&bytes);
-        let records = bytes[..whole]
-            .split_inclusive(|&b| b == b'\n')
-            .enumerate()
-            .filter(|(_, line)| !line.trim_ascii().is_empty())
-            .map(|(i, line)| {
-                serde_json::from_slice(line).map_err(|source| Error::Record {
-                    path: path.to_owned(),
-                    line: i + 1,
-                    source,
-                })
-            })
-            .collect::<Result<_>>()?;
-        Ok(Records { records, torn: whole < bytes.len() })
-    }
-}
-
-/// How many bytes belong to lines that have their end.
-fn whole_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1)
-}
-
-/// A new line after a torn one would be lost with it.
-fn remove_torn_line(path: &Path, file: &mut File) -> std::io::Result<()> {
-    let length = file.metadata()?.len();
-    if length == 0 {
-        return Ok(());
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::Start(length - 1))?;
-    file.read_exact(&mut last)?;
-    if last == *b"\n" {
-        return Ok(());
-    }
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    // A handle that appends may not shorten on every system.
-    OpenOptions::new().write(true).open(path)?.set_len(whole_lines(&bytes) as u64)
+    Ok(ptsm_io::atomic::replace(path, &text)?)
 }
 
 #[cfg(test)]
@@ -132,7 +92,10 @@ mod tests {
         Record {
             data: "simulated".into(),
             model: "csp-lda".into(),
+            variant: Some("four filters".into()),
             protocol: "loso".into(),
+            learnt: Some("s1".parse().unwrap()),
+            tested: None,
             target_access: TargetAccess::Unlabelled { fraction: 0.2 },
             subject: SubjectId(subject),
             session: None,
@@ -148,12 +111,10 @@ mod tests {
     fn what_is_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
-        assert!(Records::read(&path).unwrap_err().to_string().contains("results.jsonl"));
-        for subject in 1..=3 {
-            Records::append(&path, &record(subject)).unwrap();
-        }
-        let read = Records::read(&path).unwrap();
-        assert_eq!(read, Records { records: (1..=3).map(record).collect(), torn: false });
+        assert!(read_records(&path).unwrap_err().to_string().contains("results.jsonl"));
+        let records: Vec<Record> = (1..=3).map(record).collect();
+        write_records(&path, &records).unwrap();
+        assert_eq!(read_records(&path).unwrap(), records);
         let line: serde_json::Value =
             serde_json::from_str(fs::read_to_string(&path).unwrap().lines().next().unwrap()).unwrap();
         assert_eq!(
@@ -169,51 +130,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
         let scores = Scores::of(&[0], &[0.9, 0.1], 2, 0).unwrap();
-        Records::append(&path, &Record { scores, ..record(1) }).unwrap();
-        let read = Records::read(&path).unwrap();
-        assert!(read.records[0].scores.auc.is_nan() && read.records[0].scores.sensitivity == 1.0);
-    }
-
-    #[test]
-    fn a_kill_at_any_byte_costs_one_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("results.jsonl");
-        Records::append(&path, &record(1)).unwrap();
-        let first = fs::read(&path).unwrap();
-        Records::append(&path, &record(2)).unwrap();
-        let both = fs::read(&path).unwrap();
-        for length in (first.len() + 1..both.len()).step_by(7).chain([both.len() - 1]) {
-            fs::write(&path, &both[..length]).unwrap();
-            let read = Records::read(&path).unwrap();
-            assert_eq!((read.records.len(), read.torn), (1, true));
-            Records::append(&path, &record(3)).unwrap();
-            let read = Records::read(&path).unwrap();
-            assert_eq!(read, Records { records: vec![record(1), record(3)], torn: false });
-        }
-    }
-
-    #[test]
-    fn several_writers_do_not_mix_their_lines() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("results.jsonl");
-        std::thread::scope(|scope| {
-            for writer in 0..4 {
-                let path = &path;
-                scope.spawn(move || {
-                    (0..25).for_each(|i| Records::append(path, &record(100 * writer + i)).unwrap())
-                });
-            }
-        });
-        assert_eq!(Records::read(&path).unwrap().records.len(), 100);
+        write_records(&path, &[Record { scores, ..record(1) }]).unwrap();
+        let read = read_records(&path).unwrap();
+        assert!(read[0].scores.auc.is_nan() && read[0].scores.sensitivity == 1.0);
     }
 
     #[test]
     fn a_line_that_is_no_record_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
-        Records::append(&path, &record(1)).unwrap();
+        write_records(&path, &[record(1)]).unwrap();
         fs::write(&path, [&fs::read(&path).unwrap()[..], b"{\"data\": 1}\n"].concat()).unwrap();
-        let error = Records::read(&path).unwrap_err();
+        let error = read_records(&path).unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
         assert!(error.hint().is_some());
     }

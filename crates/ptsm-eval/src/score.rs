@@ -1,5 +1,6 @@
 //! From a fitted decoder and people it has never met to records.
 
+use ptsm_data::Units;
 use ptsm_decode::{Adaptation, Adapted, Fitted, calibration};
 use ptsm_signal::{Subset, TargetAccess};
 
@@ -14,8 +15,14 @@ pub struct Context {
     pub data: String,
     /// The decoder.
     pub model: String,
+    /// What tells it from the same decoder with other settings or other trials.
+    pub variant: Option<String>,
     /// How people were split.
     pub protocol: String,
+    /// The sessions and runs that were learnt from; none for all.
+    pub learnt: Option<Units>,
+    /// The sessions and runs that are scored; none for all.
+    pub tested: Option<Units>,
     /// What was seen of the scored people.
     pub target_access: TargetAccess,
     /// The part of it that is shown to the decoder itself before it decodes them.
@@ -55,7 +62,10 @@ fn of_one(
     Ok(Record {
         data: context.data.clone(),
         model: context.model.clone(),
+        variant: context.variant.clone(),
         protocol: context.protocol.clone(),
+        learnt: context.learnt.clone(),
+        tested: context.tested.clone(),
         target_access: context.target_access,
         subject,
         session: None,
@@ -97,6 +107,20 @@ pub fn learning_curve(
         curve.adapted.push((k, adapted));
     }
     Ok(curve)
+}
+
+/// The record that a decoder without anything to tune has in the place of a curve: no shots, on the trials that others are scored on.
+pub(crate) fn unadapted(
+    fitted: &dyn Fitted,
+    person: &Subset<'_>,
+    shots: &[usize],
+    context: &Context,
+) -> Result<Record> {
+    let most = shots.iter().copied().max().unwrap_or(0);
+    let (_, later) = calibration(person, most)?;
+    let met = fitted.introduced(person, context.shown)?;
+    let few = Some(FewShot { shots: 0, set_aside: most });
+    of_one(met.as_deref().unwrap_or(fitted), &later, context, few)
 }
 
 #[cfg(test)]
@@ -161,7 +185,10 @@ mod tests {
             let context = Context {
                 data: "toy".into(),
                 model: "curious".into(),
+                variant: None,
                 protocol: "none".into(),
+                learnt: None,
+                tested: None,
                 target_access: shown,
                 shown,
                 fold: 0,

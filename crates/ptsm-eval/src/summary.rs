@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptsm_data::Units;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::Serialize;
 
+use crate::benchmark::called;
 use crate::chance::{ALPHA, above_chance, chance_level, chance_threshold};
 use crate::error::{Error, Result};
 use crate::metrics::METRICS;
@@ -26,8 +28,14 @@ pub struct Summary {
     pub data: String,
     /// The decoder.
     pub model: String,
+    /// What tells it from the same decoder with other settings or other trials.
+    pub variant: Option<String>,
     /// How people were split.
     pub protocol: String,
+    /// The sessions and runs that were learnt from; none for all.
+    pub learnt: Option<Units>,
+    /// The sessions and runs that were scored; none for all.
+    pub tested: Option<Units>,
     /// What was seen of the scored person.
     pub target_access: TargetAccess,
     /// Few-shot tuning.
@@ -113,6 +121,16 @@ impl Summary {
         groups.iter().map(|group| Summary::of_group(group)).collect()
     }
 
+    /// What it is called among others: its model, its variant, and the parts of recordings it is about.
+    pub fn called(&self) -> String {
+        let name = called(&self.model, self.variant.as_deref());
+        let part = |units: &Option<Units>| units.as_ref().map_or("all".to_string(), Units::to_string);
+        match (&self.learnt, &self.tested) {
+            (None, None) => name,
+            (learnt, tested) => format!("{name}, {}->{}", part(learnt), part(tested)),
+        }
+    }
+
     /// One metric over all people.
     pub fn metric(&self, name: &str) -> Option<&Spread> {
         self.metrics.iter().find(|m| m.metric == name)
@@ -191,7 +209,10 @@ impl Summary {
         Ok(Summary {
             data: first.data.clone(),
             model: first.model.clone(),
+            variant: first.variant.clone(),
             protocol: first.protocol.clone(),
+            learnt: first.learnt.clone(),
+            tested: first.tested.clone(),
             target_access: first.target_access,
             adapt: first.adapt,
             classes,
@@ -205,8 +226,9 @@ impl Summary {
 }
 
 fn alike(a: &Record, b: &Record) -> bool {
-    (&a.data, &a.model, &a.protocol, a.target_access, &a.precision, a.adapt)
-        == (&b.data, &b.model, &b.protocol, b.target_access, &b.precision, b.adapt)
+    let names = |r: &Record| [r.data.clone(), r.model.clone(), r.protocol.clone()];
+    let parts = |r: &Record| (r.variant.clone(), r.learnt.clone(), r.tested.clone(), r.precision.clone());
+    names(a) == names(b) && parts(a) == parts(b) && (a.target_access, a.adapt) == (b.target_access, b.adapt)
 }
 
 /// Records that would count a trial twice, or count different tasks as one, are refused.
@@ -277,7 +299,10 @@ mod tests {
         Record {
             data: "simulated".into(),
             model: "eegnet".into(),
+            variant: None,
             protocol: "loso".into(),
+            learnt: None,
+            tested: None,
             target_access: TargetAccess::Nothing,
             subject: SubjectId(subject),
             session: None,
@@ -342,7 +367,12 @@ mod tests {
         let aligned = Record { target_access: TargetAccess::WHOLE, ..record(1, 0, 20) };
         let shots = Record { adapt: Some(FewShot { shots: 0, set_aside: 5 }), ..record(1, 0, 20) };
         let rounded = Record { precision: Some("bf16".into()), ..record(1, 0, 20) };
-        assert_eq!(Summary::of(&[record(1, 0, 15), aligned, shots, rounded]).unwrap().len(), 4);
+        let variant = Record { variant: Some("small".into()), ..record(1, 0, 20) };
+        let part = Record { tested: Some("s1".parse().unwrap()), ..record(1, 0, 20) };
+        assert_eq!(
+            Summary::of(&[record(1, 0, 15), aligned, shots, rounded, variant, part]).unwrap().len(),
+            6
+        );
         assert!(Summary::of(&[]).unwrap().is_empty());
     }
 

@@ -5,7 +5,7 @@ use ptsm_data::{Protocol, Source};
 use ptsm_decode::registry::find;
 use ptsm_decode::{Progress, Watch};
 use ptsm_engine::Cpu;
-use ptsm_eval::{Benchmark, Entry, Observer, Summary};
+use ptsm_eval::{Benchmark, Collected, Division, Entry, Observer, Sets, Stage, Summary, WorkList};
 use serde_json::json;
 
 struct Silent;
@@ -15,7 +15,7 @@ impl Watch for Silent {
 }
 
 impl Observer for Silent {
-    fn begins(&mut self, _: &'static str, _: usize, _: (usize, usize)) {}
+    fn begins(&mut self, _: &str, _: usize, _: (usize, usize)) {}
 }
 
 #[test]
@@ -24,18 +24,26 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
     let method = find("csp-lda").unwrap();
     let settings = method.settings(loaded.trials.layout(), &json!({})).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let benchmark = Benchmark {
-        data: &loaded.name,
-        trials: &loaded.trials,
+    let stage = Stage {
+        data: loaded.name.clone(),
+        fingerprint: loaded.fingerprint.clone(),
         trials_access: loaded.pipeline.target_access(),
-        fingerprint: &loaded.fingerprint,
-        protocol: &Protocol::Folds { k: 5 },
-        entries: &[Entry { method, settings }],
-        seeds: &[1],
-        device: &(&Cpu::new().unwrap()).into(),
-        folder: folder.path(),
+        people: Division::Within(Protocol::Folds { k: 5 }),
+        transfers: vec![],
+        shots: vec![],
+        entries: vec![Entry { model: "csp-lda".into(), variant: None, settings }],
+        seeds: vec![1],
+        precision: None,
     };
-    let records = benchmark.run(&mut Silent).unwrap();
+    let sets = Sets::one(&loaded.trials);
+    let device = (&Cpu::new().unwrap()).into();
+    let benchmark = Benchmark { stage: &stage, sets, device: &device, folder: folder.path() };
+    let list = WorkList { stages: vec![(stage.clone(), stage.items(sets).unwrap())] };
+    let run = || {
+        benchmark.run(&|_| true, &mut Silent).unwrap();
+        list.collect(folder.path())
+    };
+    let records = run().records;
     let summary = &Summary::of(&records).unwrap()[0];
     let accuracy = summary.metric("accuracy").unwrap();
     assert!((0.65..=0.75).contains(&accuracy.mean), "{}", accuracy.mean);
@@ -44,5 +52,5 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
     let people = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
     assert!(people().fold(1.0, f64::min) < 0.6 && people().filter(|a| *a > 0.95).count() <= 1);
     // Started again, nothing is left to do.
-    assert_eq!(benchmark.run(&mut Silent).unwrap(), records);
+    assert_eq!(run(), Collected { records, failures: vec![], missing: 0 });
 }

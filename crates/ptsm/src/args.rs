@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptsm_data::{Protocol, SubjectList};
+use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_engine::Precision;
 use ptsm_signal::Alignment;
 
@@ -80,6 +80,20 @@ pub(crate) enum Command {
     /// Compare decoders across people: models x folds x seeds
     #[command(after_help = BENCHMARK)]
     Benchmark(BenchmarkArgs),
+    /// How far a benchmark has come: done, running, failed, missing
+    #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
+    Status(StatusArgs),
+    /// List the benchmarks that come with the program, or show one to copy
+    #[command(
+        after_help = "Examples:\n  ptsm presets\n  ptsm presets paper-table-2 > mine.toml\n  ptsm benchmark mine.toml --root eegmmidb --out bench"
+    )]
+    Presets {
+        /// Show this one
+        name: Option<String>,
+    },
+    /// Does a part of a benchmark's work
+    #[command(hide = true)]
+    Work(WorkArgs),
     /// Render trials of some people as another person's, with a trained `cslp-ae`
     #[command(after_help = CONVERT)]
     Convert(ConvertArgs),
@@ -365,17 +379,58 @@ pub(crate) struct ConvertArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct StatusArgs {
+    /// The benchmark's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct WorkArgs {
+    /// The benchmark's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Which part of the list of tasks, counted from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) task: usize,
+    /// End when the process that started this one does
+    #[arg(long)]
+    pub(crate) leashed: bool,
+    /// As given to the benchmark
+    #[arg(long, env = "PTSM_PRECISION", value_name = "TYPE", default_value = "f32", value_parser = precision())]
+    pub(crate) precision: Precision,
+}
+
+#[derive(Args)]
 pub(crate) struct BenchmarkArgs {
+    /// A benchmark in a file, or a preset: `ptsm presets` lists them. Flags go over it
+    #[arg(value_name = "FILE")]
+    pub(crate) plan: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// The decoders, `ptsm,eegnet,csp-lda`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    /// The decoders, `ptsm,eegnet,csp-lda`; of a file, only these
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) models: Vec<String>,
-    /// How people are divided: `loso`, `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
-    #[arg(long, value_name = "HOW", default_value = "loso")]
-    pub(crate) protocol: Protocol,
+    /// How people are divided: `loso` (without it), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
+    #[arg(long, value_name = "HOW")]
+    pub(crate) protocol: Option<Protocol>,
+    /// Learn from each data set of the file and test in every other, on the channels they share
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// Sessions and runs to learn from and to test: `s1->s2,all->s2r1`; everything without it
+    #[arg(long = "units", value_name = "FROM->TO", value_delimiter = ',')]
+    pub(crate) transfers: Vec<Transfer>,
+    /// Also tune decoders with so many labelled trials of each class, and score the later trials
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) shots: Vec<usize>,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
+    /// How many processes work at once; with several, each has its share of the threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) jobs: usize,
+    /// Show what would be done, how much it is and about how long it takes
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// The folder of the results
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

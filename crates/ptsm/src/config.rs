@@ -90,12 +90,50 @@ impl Changes {
         })
     }
 
+    /// Tables of settings, the later ones over the earlier.
+    pub(crate) fn layered(tables: &[&toml::Table]) -> anyhow::Result<Changes> {
+        tables.iter().try_fold(Changes::default(), |changes, table| changes.with(table))
+    }
+
+    /// The same with a table of settings over it.
+    pub(crate) fn with(&self, table: &toml::Table) -> anyhow::Result<Changes> {
+        let mut changes = self.clone();
+        let Value::Object(given) = json("set", toml::Value::Table(table.clone()))? else {
+            return Ok(changes);
+        };
+        for (key, value) in leaves(&given) {
+            if OUTSIDE.contains(&key.as_str()) {
+                return Err(told(
+                    format!("`set.{key}` is no setting of a decoder"),
+                    format!("write `{key}` beside `set`, not in it"),
+                ));
+            }
+            insert(&mut changes.0, &key, value);
+        }
+        Ok(changes)
+    }
+
+    /// Puts these settings over a table's, without what stands outside of a decoder's settings.
+    pub(crate) fn over(&self, table: &mut toml::Table) -> anyhow::Result<()> {
+        let mut all = Changes::layered(&[table])?;
+        for (key, value) in leaves(&self.0).into_iter().filter(|(key, _)| !OUTSIDE.contains(&key.as_str())) {
+            insert(&mut all.0, &key, value);
+        }
+        *table = toml::Table::try_from(&all.0).context("the settings cannot be written as TOML")?;
+        Ok(())
+    }
+
+    /// Whether an error says that a decoder has no such setting.
+    pub(crate) fn is_unknown_key(error: &anyhow::Error) -> bool {
+        matches!(error.downcast_ref::<ptsm_decode::Error>(), Some(ptsm_decode::Error::Key { .. }))
+    }
+
     /// The changes for each of several decoders: a key must fit at least one of them.
     pub(crate) fn for_each(
         &self,
         methods: &[&'static Method],
         layout: &Layout,
-    ) -> anyhow::Result<Vec<Value>> {
+    ) -> anyhow::Result<Vec<Changes>> {
         let mut all = vec![Changes::default(); methods.len()];
         for (key, value) in leaves(&self.0) {
             if key == "pipeline" || key.starts_with("pipeline.") || OUTSIDE.contains(&key.as_str()) {
@@ -115,7 +153,7 @@ impl Changes {
                 return Err(error);
             }
         }
-        all.iter().zip(methods).map(|(changes, method)| changes.settings(method, layout)).collect()
+        Ok(all)
     }
 }
 
@@ -264,7 +302,13 @@ mod tests {
     fn several_decoders_share_what_fits() {
         let methods = [find("eegnet").unwrap(), find("csp-lda").unwrap()];
         let c = changes(&["training.epochs=3", "filters=2"]);
-        let settings = c.for_each(&methods, &layout()).unwrap();
+        let settings: Vec<Value> = c
+            .for_each(&methods, &layout())
+            .unwrap()
+            .iter()
+            .zip(methods)
+            .map(|(own, method)| own.settings(method, &layout()).unwrap())
+            .collect();
         assert_eq!((&settings[0]["training"]["epochs"], &settings[1]["filters"]), (&json!(3), &json!(2)));
         let error = changes(&["training.epoch=3"]).for_each(&methods, &layout()).unwrap_err();
         assert!(error.to_string().contains("training.epoch"), "{error}");

@@ -124,6 +124,10 @@ pub(crate) struct Folder {
 }
 
 const RUN: &str = "run.toml";
+/// A benchmark's plan with everything that was given; to be given again as it is.
+const BENCHMARK: &str = "benchmark.toml";
+/// What came of a benchmark's fits.
+const ITEMS: &str = "items";
 const LOCK: &str = "lock";
 /// Every epoch, one line each.
 pub(crate) const LOG: &str = "log.jsonl";
@@ -133,8 +137,20 @@ pub(crate) const MODELS: &str = "models";
 impl Folder {
     /// Makes the folder, or takes up a run of the same kind in it.
     pub(crate) fn open(path: &Path, run: &RunFile) -> anyhow::Result<Folder> {
+        let text = toml::to_string(&without_null(&serde_json::to_value(run)?))
+            .context("the run's settings cannot be written as TOML")?;
+        Folder::enter(path, RUN, &text, true)
+    }
+
+    /// Makes the folder of a benchmark, or takes one up. Its plan may have changed: what is done is known by what it depends on.
+    pub(crate) fn open_benchmark(path: &Path, plan: &str) -> anyhow::Result<Folder> {
+        Folder::enter(path, BENCHMARK, plan, false)
+    }
+
+    /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
+    fn enter(path: &Path, name: &'static str, text: &str, same: bool) -> anyhow::Result<Folder> {
         let cannot = || format!("{} cannot be used as a run's folder", path.display());
-        let file = path.join(RUN);
+        let file = path.join(name);
         let (begun, made) = (file.exists(), !path.exists());
         if !begun && !made {
             let mut entries = std::fs::read_dir(path).with_context(cannot)?;
@@ -149,12 +165,10 @@ impl Folder {
         }
         std::fs::create_dir_all(path).with_context(cannot)?;
         let lock = lock(path)?;
-        let text = toml::to_string(&without_null(&serde_json::to_value(run)?))
-            .context("the run's settings cannot be written as TOML")?;
-        if begun {
+        if begun && same {
             let found = std::fs::read_to_string(&file)
                 .with_context(|| format!("{} cannot be read", file.display()))?;
-            if let Some((found, wanted)) = first_difference(&found, &text) {
+            if let Some((found, wanted)) = first_difference(&found, text) {
                 return Err(told(
                     format!(
                         "{} holds another run: it has `{found}`, this command wants `{wanted}`",
@@ -167,7 +181,7 @@ impl Folder {
         // From here on the folder is this run's own, and taken away again should nothing come of it.
         let folder = Folder { path: path.into(), made, _lock: lock };
         folder.clear();
-        if !begun {
+        if !begun || !same {
             output::write(&file, text.as_bytes())?;
         }
         Ok(folder)
@@ -175,7 +189,7 @@ impl Folder {
 
     /// Takes away what a killed process left unfinished. Nobody else works here, so none of it is being written.
     fn clear(&self) {
-        for folder in [self.path.clone(), self.path.join(MODELS)] {
+        for folder in [self.path.clone(), self.path.join(MODELS), self.path.join(ITEMS)] {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             for entry in entries.filter(is_unfinished) {
                 // One that stays does no harm.
@@ -201,18 +215,24 @@ impl Drop for Folder {
     /// A run that came to nothing leaves nothing, so that the folder can be given again with other settings. A log without a
     /// checkpoint is nothing: training would begin anew.
     fn drop(&mut self) {
-        let models = self.path.join(MODELS);
+        let empty = |name: &str| self.path.join(name).read_dir().is_ok_and(|mut all| all.next().is_none());
         let worthless = |e: DirEntry| match e.file_name().to_str() {
-            Some(LOCK | RUN | LOG) => true,
-            Some(MODELS) => models.read_dir().is_ok_and(|mut all| all.next().is_none()),
+            Some(LOCK | RUN | LOG | BENCHMARK) => true,
+            // Without any outcome there is nothing in them.
+            Some("work.json" | "results.jsonl" | "summary.csv" | "tasks.json") => {
+                !self.path.join(ITEMS).exists() || empty(ITEMS)
+            }
+            Some(name @ (MODELS | ITEMS)) => empty(name),
             _ => false,
         };
         if !self.path.read_dir().is_ok_and(|mut all| all.all(|e| e.is_ok_and(worthless))) {
             return;
         }
         // What stays after all is taken up by the next process.
-        let _ = std::fs::remove_dir(&models);
-        for name in [LOG, RUN, LOCK] {
+        for name in [MODELS, ITEMS] {
+            let _ = std::fs::remove_dir(self.path.join(name));
+        }
+        for name in [LOG, RUN, BENCHMARK, "work.json", "results.jsonl", "summary.csv", "tasks.json", LOCK] {
             let _ = std::fs::remove_file(self.path.join(name));
         }
         if self.made {

@@ -122,7 +122,7 @@ fn choices(source: &Source) -> BTreeMap<String, String> {
     }
 }
 
-fn source(data: &SourceArgs) -> anyhow::Result<Source> {
+pub(crate) fn source(data: &SourceArgs) -> anyhow::Result<Source> {
     let Some(id) = &data.data else {
         return Err(told(
             "no data is named",

@@ -11,6 +11,7 @@ mod input;
 mod load;
 mod output;
 mod page;
+mod plan;
 mod progress;
 mod remedy;
 mod words;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptsm_decode::{EpochRecord, Progress, Watch};
-use ptsm_eval::Observer;
+use ptsm_eval::{Item, Observer};
 
 use crate::output::Output;
 
@@ -158,6 +158,7 @@ fn describe(ended: &[EpochRecord]) -> (String, String) {
 /// Watches a benchmark.
 pub(crate) struct LiveBenchmark<'a> {
     pub(crate) live: Live<'a>,
+    pub(crate) output: Output,
 }
 
 impl Watch for LiveBenchmark<'_> {
@@ -171,7 +172,14 @@ impl Watch for LiveBenchmark<'_> {
 }
 
 impl Observer for LiveBenchmark<'_> {
-    fn begins(&mut self, model: &'static str, fits: usize, (place, all): (usize, usize)) {
-        self.live.retitle(format!("{}/{all} {model}, {fits} fits", place + 1));
+    fn begins(&mut self, called: &str, fits: usize, (place, all): (usize, usize)) {
+        self.live.retitle(format!("{}/{all} {called}, {fits} fits", place + 1));
+    }
+
+    fn failed(&mut self, called: &str, item: &Item, error: &str) {
+        self.live.bar.suspend(|| {
+            let (fold, seed) = (item.fold, item.seed);
+            self.output.note(format!("failed: {called}, fold {fold}, seed {seed}: {error}"));
+        });
     }
 }

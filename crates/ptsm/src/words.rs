@@ -37,18 +37,19 @@ pub(crate) fn people(n: usize) -> String {
 
 /// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
 pub(crate) fn called(summary: &Summary, among: &[Summary]) -> String {
-    let twice = among.iter().any(|s| s.model == summary.model && s.target_access != summary.target_access);
+    let twice =
+        among.iter().any(|s| s.called() == summary.called() && s.target_access != summary.target_access);
     match (twice, summary.target_access) {
-        (false, _) => summary.model.clone(),
-        (true, TargetAccess::Nothing) => format!("{}, unseen", summary.model),
-        (true, _) => format!("{}, seen", summary.model),
+        (false, _) => summary.called(),
+        (true, TargetAccess::Nothing) => format!("{}, unseen", summary.called()),
+        (true, _) => format!("{}, seen", summary.called()),
     }
 }
 
 /// Models in rows: mean, spreads, interval, chance, and what was seen of the people.
 pub(crate) fn summaries(summaries: &[Summary]) -> Table {
     let name = |s: &Summary| match s.adapt {
-        Some(few) => format!("{}, {}", s.model, count(few.shots, "shot")),
+        Some(few) => format!("{}, {}", s.called(), count(few.shots, "shot")),
         None => called(s, summaries),
     };
     let rows = summaries.iter().map(|s| {

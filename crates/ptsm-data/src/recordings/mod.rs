@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use cache::Cache;
+pub use cache::{Cache, keep_trials, kept_trials};
 pub use options::LoadOptions;
 
 use crate::catalogue::{DATA_SETS, DataSet, Options};

@@ -8,6 +8,8 @@ mod demo;
 mod evaluate;
 mod models;
 mod predict;
+mod presets;
+mod status;
 mod train;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +37,18 @@ pub(crate) struct Session {
     pub(crate) cache: Option<PathBuf>,
 }
 
+pub(crate) use train::seeds;
+
+impl Session {
+    /// The device as `--device` names it.
+    pub(crate) fn device_name(&self) -> &'static str {
+        match self.device {
+            Device::Cpu(_) => "cpu",
+            Device::Cuda(_) => "cuda",
+        }
+    }
+}
+
 pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let general = line.general;
     let threads = match general.threads {
@@ -45,10 +59,14 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let output = Output::new(general.json, general.quiet);
-    let trains = matches!(line.command, Command::Train(_) | Command::Benchmark(_) | Command::Demo(_));
+    let trains = matches!(
+        line.command,
+        Command::Train(_) | Command::Benchmark(_) | Command::Work(_) | Command::Demo(_)
+    );
     let precision = match &line.command {
         Command::Train(args) => args.settings.precision,
         Command::Benchmark(args) => args.settings.precision,
+        Command::Work(args) => args.precision,
         _ => Precision::F32,
     };
     let cpu = Cpu::with(threads, Isa::best())?;
@@ -62,6 +80,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             | Command::Data(_)
             | Command::Predict(_)
             | Command::Convert(_)
+            | Command::Status(_)
+            | Command::Presets { .. }
             | Command::Completions { .. } => Stop::never(),
             _ => Stop::listen()?,
         },
@@ -77,6 +97,9 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Evaluate(args) => evaluate::run(&args, &session),
         Command::Adapt(args) => adapt::run(&args, &session),
         Command::Benchmark(args) => benchmark::run(&args, &session),
+        Command::Work(args) => benchmark::work(&args, &session),
+        Command::Status(args) => status::run(&args, &session),
+        Command::Presets { name } => presets::run(name.as_deref(), &session),
         Command::Convert(args) => convert::run(&args, &session),
         Command::Completions { shell } => {
             let mut script = vec![];

@@ -13,7 +13,7 @@ use ptsm_signal::SubjectId;
 use serde_json::json;
 
 use super::Session;
-use crate::args::{DataArgs, SettingsArgs, TrainArgs};
+use crate::args::{DataArgs, TrainArgs};
 use crate::config::{Changes, without_null};
 use crate::exit::told;
 use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
@@ -32,7 +32,10 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         None => changes.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
     };
     let method = find(&name)?;
-    let seeds = seeds(&args.settings, &changes)?;
+    let seeds = seeds(
+        args.settings.seed.or(changes.outside("seed")?),
+        args.settings.seeds.or(changes.outside("seeds")?),
+    )?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataArgs { subjects: together(&subjects, &args.target)?, ..args.data.clone() };
     let input = to_learn(&data, args.settings.align.map(Into::into), &changes, session)?;
@@ -185,9 +188,8 @@ fn finished(folder: &Folder, seeds: &[u64], session: &Session) -> Option<Vec<Fit
 }
 
 /// One seed after the other, from the first.
-pub(super) fn seeds(args: &SettingsArgs, changes: &Changes) -> anyhow::Result<Vec<u64>> {
-    let first = args.seed.or(changes.outside("seed")?).unwrap_or(1);
-    let n: usize = args.seeds.or(changes.outside("seeds")?).unwrap_or(1);
+pub(crate) fn seeds(first: Option<u64>, n: Option<usize>) -> anyhow::Result<Vec<u64>> {
+    let (first, n) = (first.unwrap_or(1), n.unwrap_or(1));
     if n == 0 {
         return Err(told("no seed means no decoder", "give `--seeds 1` or more"));
     }

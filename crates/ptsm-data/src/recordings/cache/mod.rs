@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use blake3::{Hash, Hasher};
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Pipeline, Trials};
 
 pub(super) use hashes::{Contents, Hashes};
 
@@ -109,6 +109,24 @@ impl Cache {
     fn path(&self, key: &Hash) -> PathBuf {
         self.trials.join(format!("{}.{}", key.to_hex(), room::ENDING))
     }
+}
+
+/// Writes trials to one file, whole or not at all, for [`kept_trials`]. The name says what they are and must be given again.
+pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
+    let prepared = Prepared {
+        places: vec![0; trials.len()],
+        trials: Some(trials.clone()),
+        short: 0,
+        unknown: 0,
+        notes: vec![],
+    };
+    entry::write(path, &blake3::hash(name.as_bytes()), &prepared)
+}
+
+/// Maps trials that were kept into memory: as many processes as like share one copy. None where the file is not there, not whole, or
+/// kept under another name.
+pub fn kept_trials(path: &Path, name: &str) -> Option<Trials> {
+    entry::read(path, &blake3::hash(name.as_bytes()), false)?.trials
 }
 
 /// What the items of one load have in common: all that trials depend on beside the item itself.

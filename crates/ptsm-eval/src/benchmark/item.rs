@@ -1,0 +1,163 @@
+//! One fit of a benchmark: what it is known by, and the file that says what came of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ptsm_data::Units;
+use ptsm_signal::{SubjectId, TargetAccess};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::stage::{Fold, Stage};
+use crate::error::{Error, Result};
+use crate::record::Record;
+
+/// To be raised when the same fit gives other records than before.
+const MEANING: u32 = 1;
+/// The folder of outcomes.
+const ITEMS: &str = "items";
+
+/// One fit: a decoder, what it learns from, who is tested, a seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// A hash of everything its records depend on: the trials, the people, the decoder and its settings, the seed, this program's version.
+    pub key: String,
+    /// The entry's number in its stage.
+    pub entry: usize,
+    /// The fold, counted from 0.
+    pub fold: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Sessions and runs that are learnt from.
+    pub learnt: Units,
+    /// Who is tested.
+    pub test: BTreeSet<SubjectId>,
+}
+
+/// All that the key stands for.
+#[derive(Serialize)]
+struct Identity<'a> {
+    meaning: u32,
+    version: &'static str,
+    data: &'a str,
+    fingerprint: &'a str,
+    trials_access: TargetAccess,
+    division: String,
+    train: &'a BTreeSet<SubjectId>,
+    validation: &'a BTreeSet<SubjectId>,
+    test: &'a BTreeSet<SubjectId>,
+    learnt: &'a Units,
+    tested: &'a [Units],
+    shots: &'a [usize],
+    model: &'a str,
+    settings: &'a Value,
+    seed: u64,
+    precision: Option<&'a str>,
+}
+
+impl Item {
+    pub(super) fn new(
+        stage: &Stage,
+        entry: usize,
+        (fold, people): (usize, &Fold),
+        (learnt, tested): (&Units, &[Units]),
+        seed: u64,
+    ) -> Result<Item> {
+        let model = &stage.entries[entry];
+        let identity = Identity {
+            meaning: MEANING,
+            version: env!("CARGO_PKG_VERSION"),
+            data: &stage.data,
+            fingerprint: &stage.fingerprint,
+            trials_access: stage.trials_access,
+            division: stage.people.name(),
+            train: people.sources.train_subjects(),
+            validation: people.sources.validation_subjects(),
+            test: &people.test,
+            learnt,
+            tested,
+            shots: &stage.shots,
+            model: &model.model,
+            settings: &model.settings,
+            seed,
+            precision: stage.precision.as_deref(),
+        };
+        let text = serde_json::to_vec(&identity)
+            .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
+        let key = blake3::hash(&text).to_hex()[..32].to_string();
+        Ok(Item { key, entry, fold, seed, learnt: learnt.clone(), test: people.test.clone() })
+    }
+
+    /// Whether there are scores.
+    pub fn is_scored(&self, folder: &Path) -> bool {
+        matches!(self.outcome(folder), Some(Outcome { came: Came::Scored { .. }, .. }))
+    }
+
+    /// Where its outcome is.
+    pub fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(ITEMS).join(format!("{}.json", self.key))
+    }
+
+    /// Where a fit that was cut short continues from.
+    pub(super) fn checkpoint(&self, folder: &Path) -> PathBuf {
+        folder.join(ITEMS).join(format!("{}.safetensors", self.key))
+    }
+
+    /// What came of it; none where it is still to be done. A file that is not what was written, as after a failing disk, counts as none.
+    pub fn outcome(&self, folder: &Path) -> Option<Outcome> {
+        let outcome: Outcome = serde_json::from_slice(&std::fs::read(self.file(folder)).ok()?).ok()?;
+        let whole = match &outcome.came {
+            Came::Scored { records } => {
+                let scored: BTreeSet<SubjectId> = records.iter().map(|r| r.subject).collect();
+                scored == self.test
+            }
+            Came::Failed { .. } => true,
+        };
+        (whole && outcome.key == self.key).then_some(outcome)
+    }
+}
+
+/// What came of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The item's key.
+    pub key: String,
+    /// Scores or an error.
+    #[serde(flatten)]
+    pub came: Came,
+    /// Seconds from the beginning of the fits that were done together until this one was ready.
+    pub elapsed_s: f64,
+    /// How many fits were done together.
+    pub together: usize,
+    /// Version of the program, device and threads.
+    pub made_by: String,
+}
+
+/// Scores, or why there are none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Came {
+    /// One record for each person, part of the recording and number of shots.
+    Scored {
+        /// The records.
+        records: Vec<Record>,
+    },
+    /// It could not be done.
+    Failed {
+        /// Why.
+        error: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+}
+
+impl Outcome {
+    /// Writes it, whole or not at all.
+    pub fn write(&self, item: &Item, folder: &Path) -> Result<()> {
+        let path = item.file(folder);
+        let text = serde_json::to_vec(self).map_err(|e| Error::file(&path, "written")(e.into()))?;
+        std::fs::create_dir_all(folder.join(ITEMS)).map_err(Error::file(&path, "written"))?;
+        Ok(ptsm_io::atomic::replace(&path, &text)?)
+    }
+}

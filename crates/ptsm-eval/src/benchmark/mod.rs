@@ -1,0 +1,218 @@
+//! Decoders x folds x seeds. What comes of each fit is a file of its own, so that processes on many machines can share the work, and any
+//! of them can be killed at any time.
+
+mod item;
+mod stage;
+mod work;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use ptsm_data::Units;
+use ptsm_decode::registry::find;
+use ptsm_decode::{Adaptation, Decoder, Fit, Job, Lesson, Run, Watch};
+use ptsm_engine::Device;
+use ptsm_signal::SubjectId;
+
+use crate::error::{Error, Result};
+use crate::record::Record;
+use crate::score::{Context, learning_curve, score, unadapted};
+
+pub use item::{Came, Item, Outcome};
+pub use stage::{Division, Entry, Sets, Stage};
+pub use work::{Collected, Failure, Standing, WorkList, Working};
+
+/// A stage, its trials, and where it is worked at.
+pub struct Benchmark<'a> {
+    /// What is to be done.
+    pub stage: &'a Stage,
+    /// The trials.
+    pub sets: Sets<'a>,
+    /// Where to work.
+    pub device: &'a Device,
+    /// Where outcomes and checkpoints are.
+    pub folder: &'a Path,
+}
+
+/// Someone who watches a benchmark.
+pub trait Observer: Watch {
+    /// A decoder's fits begin: what it is called, how many fits, and its place among how many decoders.
+    fn begins(&mut self, called: &str, fits: usize, place: (usize, usize));
+
+    /// A fit could not be done; the others go on.
+    fn failed(&mut self, called: &str, item: &Item, error: &str) {
+        let _ = (called, item, error);
+    }
+}
+
+impl Entry {
+    /// What it is called among others: `ptsm`, `ptsm, without STAP`.
+    pub fn called(&self) -> String {
+        called(&self.model, self.variant.as_deref())
+    }
+}
+
+/// A model with its variant.
+pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
+    match variant {
+        Some(variant) => format!("{model}, {variant}"),
+        None => model.to_string(),
+    }
+}
+
+/// What leads to the records of some fits of one entry.
+struct Group<'a> {
+    entry: &'a Entry,
+    decoder: &'a dyn Decoder,
+    lessons: &'a BTreeMap<usize, Lesson<'a>>,
+    tested: &'a [Units],
+}
+
+impl Benchmark<'_> {
+    /// Does those of the wanted fits that have no scores yet. All folds and seeds of a decoder are handed to it at once; how many train
+    /// together is its affair and the device's. A fit that fails is written down as such and does not end the others.
+    pub fn run(&self, wanted: &dyn Fn(&Item) -> bool, observer: &mut dyn Observer) -> Result<()> {
+        let folds = self.stage.folds(self.sets)?;
+        let items = self.stage.items(self.sets)?;
+        for (i, entry) in self.stage.entries.iter().enumerate() {
+            let method = find(&entry.model)?;
+            let decoder = method.build(entry.settings.clone())?;
+            for (learnt, tested) in self.stage.tested_by() {
+                let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
+                let (finished, left): (Vec<&Item>, Vec<&Item>) =
+                    own.filter(|item| wanted(item)).partition(|item| item.is_scored(self.folder));
+                // Left by a process that was killed between writing the outcome and this.
+                finished.iter().for_each(|item| self.forget_checkpoint(item));
+                if left.is_empty() {
+                    continue;
+                }
+                observer.begins(&entry.called(), left.len(), (i, self.stage.entries.len()));
+                // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
+                let with_target = decoder.learns_from_target();
+                let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
+                let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
+                self.group(&group, &left, observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fits together; where that fails, one by one, so that only those are lost that cannot be done.
+    fn group(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
+        let Err(first) = self.together(group, items, observer) else { return Ok(()) };
+        let mut error = own_fault(first)?;
+        let left: Vec<&Item> = items.iter().copied().filter(|item| !item.is_scored(self.folder)).collect();
+        for item in &left {
+            if left.len() > 1 {
+                match self.together(group, &[item], observer) {
+                    Ok(()) => continue,
+                    Err(own) => error = own_fault(own)?,
+                }
+            }
+            observer.failed(&group.entry.called(), item, &error.to_string());
+            let came = Came::Failed { error: error.to_string(), hint: error.hint() };
+            self.outcome(item, came, Instant::now(), 1).write(item, self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Fits, and writes down what comes of each as soon as it is known.
+    fn together(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
+        std::fs::create_dir_all(self.folder.join("items")).map_err(Error::file(self.folder, "written"))?;
+        let job = |item: &&Item| Job {
+            lesson: &group.lessons[&item.fold],
+            seed: item.seed,
+            checkpoint: Some(item.checkpoint(self.folder)),
+        };
+        let jobs: Vec<Job<'_>> = items.iter().map(job).collect();
+        let run = Run { device: self.device, identity: &self.stage.fingerprint };
+        let began = Instant::now();
+        let mut failed = None;
+        let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
+            let item = items[job];
+            let write = |records| {
+                let came = Came::Scored { records };
+                self.outcome(item, came, began, items.len()).write(item, self.folder)
+            };
+            let written = self.records(group, item, &fit).and_then(write);
+            // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
+            written.map(|()| self.forget_checkpoint(item)).map_err(|error| {
+                failed = Some(error);
+                ptsm_decode::Error::Stopped
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(fitted?),
+        }
+    }
+
+    /// Every person's scores on every part that is tested, and after tuning with a few trials.
+    fn records(&self, group: &Group<'_>, item: &Item, fit: &Fit) -> Result<Vec<Record>> {
+        let method = find(&group.entry.model)?;
+        let people = self.sets.tested().of(&item.test);
+        let mut records = vec![];
+        for tested in group.tested {
+            let units = |units: &Units| (!units.is_all()).then(|| units.clone());
+            let context = Context {
+                data: self.stage.data.clone(),
+                model: group.entry.model.clone(),
+                variant: group.entry.variant.clone(),
+                protocol: self.stage.people.name(),
+                learnt: units(&item.learnt),
+                tested: units(tested),
+                target_access: method.target_access.and(self.stage.trials_access),
+                shown: method.target_access,
+                fold: item.fold,
+                seed: item.seed,
+                precision: self.stage.precision.clone(),
+            };
+            let trials = people.only(|t| tested.contains(t));
+            if trials.subjects() != item.test {
+                return Err(stage::nothing_of(tested, "test"));
+            }
+            records.extend(score(&*fit.fitted, &trials, &context)?);
+            if self.stage.shots.is_empty() {
+                continue;
+            }
+            let each = |subject: &SubjectId| -> Result<Vec<Record>> {
+                let person = trials.only(|t| t.subject == *subject);
+                let shots = &self.stage.shots;
+                if method.adapts {
+                    let how = Adaptation::default();
+                    return Ok(learning_curve(&*fit.fitted, &person, shots, &how, &context)?.records);
+                }
+                Ok(vec![unadapted(&*fit.fitted, &person, shots, &context)?])
+            };
+            for subject in &item.test {
+                records.extend(each(subject)?);
+            }
+        }
+        Ok(records)
+    }
+
+    fn outcome(&self, item: &Item, came: Came, began: Instant, together: usize) -> Outcome {
+        Outcome {
+            key: item.key.clone(),
+            came,
+            elapsed_s: began.elapsed().as_secs_f64(),
+            together,
+            made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
+        }
+    }
+
+    fn forget_checkpoint(&self, item: &Item) {
+        let _ = std::fs::remove_file(item.checkpoint(self.folder));
+    }
+}
+
+/// An error of the fit itself. The wish to stop, and files that cannot be written, end everything.
+fn own_fault(error: Error) -> Result<Error> {
+    match error {
+        Error::Decode(ptsm_decode::Error::Stopped | ptsm_decode::Error::File { .. })
+        | Error::File { .. }
+        | Error::Io(_) => Err(error),
+        own => Ok(own),
+    }
+}

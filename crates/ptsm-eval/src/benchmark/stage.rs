@@ -1,0 +1,192 @@
+//! What is to be done with one set of trials, in full: nothing about it is decided later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
+use ptsm_decode::Lesson;
+use ptsm_decode::registry::find;
+use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::item::Item;
+use crate::error::{Error, Result};
+
+/// A decoder that takes part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The decoder's name in the registry.
+    pub model: String,
+    /// What tells it from the same decoder with other settings or other trials.
+    pub variant: Option<String>,
+    /// All its settings.
+    pub settings: Value,
+}
+
+/// One set of trials and everything that is fitted to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Name of the data people are tested in.
+    pub data: String,
+    /// Fingerprint of the data and its preparation; of both sets where people are tested in another one.
+    pub fingerprint: String,
+    /// What preparing the trials saw of each person.
+    pub trials_access: TargetAccess,
+    /// How people are divided.
+    pub people: Division,
+    /// Sessions and runs to learn from and to test. One of everything where none is named.
+    pub transfers: Vec<Transfer>,
+    /// Labelled trials of each class that decoders are tuned with, besides none.
+    pub shots: Vec<usize>,
+    /// Who takes part.
+    pub entries: Vec<Entry>,
+    /// The seeds of every fit. The first one also draws the validation subjects, so that all seeds of a fold train at once.
+    pub seeds: Vec<u64>,
+    /// What operands of large products are rounded to on a GPU; none for f32.
+    pub precision: Option<String>,
+}
+
+/// Who is learnt from and who is tested.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Division {
+    /// People of one data set, divided.
+    Within(Protocol),
+    /// Everybody of one data set is learnt from, everybody of another is tested.
+    Across {
+        /// Name of the data learnt from.
+        from: String,
+    },
+}
+
+impl Division {
+    /// As it stands in records.
+    pub fn name(&self) -> String {
+        match self {
+            Division::Within(protocol) => protocol.to_string(),
+            Division::Across { from } => format!("across:{from}"),
+        }
+    }
+}
+
+/// People to learn from and people to test.
+pub(super) struct Fold {
+    pub(super) sources: Sources,
+    pub(super) test: BTreeSet<SubjectId>,
+}
+
+/// The trials of a stage: those learnt from, and those of the people tested, where they are of another set.
+#[derive(Clone, Copy)]
+pub struct Sets<'a> {
+    /// Learnt from, and tested in folds of people.
+    pub learnt: &'a Trials,
+    /// Tested, where that is another set.
+    pub tested: Option<&'a Trials>,
+}
+
+impl<'a> Sets<'a> {
+    /// One set for both.
+    pub fn one(trials: &'a Trials) -> Sets<'a> {
+        Sets { learnt: trials, tested: None }
+    }
+
+    pub(super) fn tested(&self) -> &'a Trials {
+        self.tested.unwrap_or(self.learnt)
+    }
+}
+
+impl Stage {
+    pub(super) fn folds(&self, sets: Sets<'_>) -> Result<Vec<Fold>> {
+        let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
+        match (&self.people, sets.tested) {
+            (Division::Within(protocol), None) => {
+                let splits = protocol.splits(&sets.learnt.subjects(), seed)?;
+                let fold = |split: &Split| Fold {
+                    sources: split.sources().clone(),
+                    test: split.test_subjects().clone(),
+                };
+                Ok(splits.iter().map(fold).collect())
+            }
+            (Division::Across { .. }, Some(tested)) => {
+                sets.learnt.layout().expect(tested.layout()).map_err(ptsm_decode::Error::from)?;
+                let sources = Split::for_training(&sets.learnt.subjects(), seed)?;
+                Ok(vec![Fold { sources, test: tested.subjects() }])
+            }
+            _ => Err(Error::plan(
+                format!("`{}` does not fit the trials that are given", self.people.name()),
+                "give one set of trials for people divided within it, two for one data set tested in another",
+            )),
+        }
+    }
+
+    /// What is tested of each part that is learnt from, in the order they were named.
+    pub(super) fn tested_by(&self) -> Vec<(Units, Vec<Units>)> {
+        let mut parts: Vec<(Units, Vec<Units>)> = vec![];
+        let everything = [Transfer::default()];
+        let transfers = if self.transfers.is_empty() { &everything[..] } else { &self.transfers };
+        for Transfer { learnt, tested } in transfers {
+            match parts.iter_mut().find(|(known, _)| known == learnt) {
+                Some((_, all)) if all.contains(tested) => {}
+                Some((_, all)) => all.push(tested.clone()),
+                None => parts.push((learnt.clone(), vec![tested.clone()])),
+            }
+        }
+        parts
+    }
+
+    /// Everything that is to be fitted, entry by entry.
+    pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
+        let folds = self.folds(sets)?;
+        let parts = self.tested_by();
+        let mut items = vec![];
+        for (entry, Entry { model, .. }) in self.entries.iter().enumerate() {
+            find(model)?;
+            for (learnt, tested) in &parts {
+                for (fold, people) in folds.iter().enumerate() {
+                    for &seed in &self.seeds {
+                        items.push(Item::new(self, entry, (fold, people), (learnt, tested), seed)?);
+                    }
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// What is learnt in each fold, from some units; with the fold's test people as the target, unlabelled, or without anything of them.
+    pub(super) fn lessons<'a>(
+        &self,
+        folds: &[Fold],
+        sets: Sets<'a>,
+        learnt: &Units,
+        tested: &[Units],
+        with_target: bool,
+    ) -> Result<BTreeMap<usize, Lesson<'a>>> {
+        let some = |trials: Subset<'a>, what: &str| -> Result<Subset<'a>> {
+            let kept = trials.only(|t| learnt.contains(t));
+            if kept.is_empty() && !trials.is_empty() {
+                return Err(nothing_of(learnt, what));
+            }
+            Ok(kept)
+        };
+        let lesson = |fold: &Fold| -> Result<Lesson<'a>> {
+            let train = some(fold.sources.train(sets.learnt), "training")?;
+            let validation = some(fold.sources.validation(sets.learnt), "validation")?;
+            let lesson = Lesson::new(train, validation)?;
+            if !with_target {
+                return Ok(lesson);
+            }
+            let target = sets.tested().of(&fold.test).only(|t| tested.iter().any(|units| units.contains(t)));
+            Ok(lesson.with_target(target.unlabelled()))
+        };
+        folds.iter().enumerate().map(|(i, fold)| Ok((i, lesson(fold)?))).collect()
+    }
+}
+
+pub(super) fn nothing_of(units: &Units, side: &str) -> Error {
+    Error::plan(
+        format!("the {side} people have no trial of `{units}`"),
+        "name sessions and runs the data have; `ptsm data show` lists them",
+    )
+}

@@ -1,0 +1,174 @@
+//! The list of all that a benchmark has to do, in its folder: whoever works there reads it, and whoever asks how far it has come.
+
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::item::{Came, Item, Outcome};
+use super::stage::Stage;
+use crate::error::{Error, Result};
+use crate::record::Record;
+
+const WORK: &str = "work.json";
+/// The folder of those who are working.
+const WORKING: &str = "working";
+
+/// Everything a benchmark has to do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkList {
+    /// One stage after the other, each with its fits.
+    pub stages: Vec<(Stage, Vec<Item>)>,
+}
+
+/// How far a fit has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Scored.
+    Done,
+    /// A process works at it.
+    Running,
+    /// It could not be done.
+    Failed,
+    /// Nobody works at it.
+    Missing,
+}
+
+/// A fit that could not be done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// What it is called.
+    pub model: String,
+    /// The data.
+    pub data: String,
+    /// The fold.
+    pub fold: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Why.
+    pub error: String,
+    /// One thing to do.
+    pub hint: Option<String>,
+}
+
+/// What there is of a benchmark's results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collected {
+    /// All records, in the order of the work list.
+    pub records: Vec<Record>,
+    /// What could not be done.
+    pub failures: Vec<Failure>,
+    /// Fits that are still to be done.
+    pub missing: usize,
+}
+
+impl WorkList {
+    /// Reads the list of a folder.
+    pub fn read(folder: &Path) -> Result<WorkList> {
+        let path = folder.join(WORK);
+        let bytes = std::fs::read(&path).map_err(Error::file(&path, "read"))?;
+        serde_json::from_slice(&bytes).map_err(|source| Error::Work { path, source })
+    }
+
+    /// Whether a folder has one.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(WORK).is_file()
+    }
+
+    /// Writes it, whole or not at all.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(WORK);
+        let text = serde_json::to_vec(self).map_err(|e| Error::file(&path, "written")(e.into()))?;
+        Ok(ptsm_io::atomic::replace(&path, &text)?)
+    }
+
+    /// All fits with their stages.
+    pub fn items(&self) -> impl Iterator<Item = (&Stage, &Item)> {
+        self.stages.iter().flat_map(|(stage, items)| items.iter().map(move |item| (stage, item)))
+    }
+
+    /// What there is. Names of variants are those of the list: they are no part of what is computed.
+    pub fn collect(&self, folder: &Path) -> Collected {
+        let mut collected = Collected::default();
+        for (stage, item) in self.items() {
+            let entry = &stage.entries[item.entry];
+            match item.outcome(folder).map(|outcome| outcome.came) {
+                None => collected.missing += 1,
+                Some(Came::Scored { records }) => collected.records.extend(
+                    records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),
+                ),
+                Some(Came::Failed { error, hint }) => collected.failures.push(Failure {
+                    model: entry.called(),
+                    data: stage.data.clone(),
+                    fold: item.fold,
+                    seed: item.seed,
+                    error,
+                    hint,
+                }),
+            }
+        }
+        collected
+    }
+
+    /// How far each fit has come, in the order of the list.
+    pub fn standing(&self, folder: &Path) -> Vec<Standing> {
+        let running = running(folder);
+        let of = |item: &Item| match item.outcome(folder) {
+            Some(Outcome { came: Came::Scored { .. }, .. }) => Standing::Done,
+            // Whoever works at it again may mend it.
+            _ if running.contains(&item.key) => Standing::Running,
+            Some(_) => Standing::Failed,
+            None => Standing::Missing,
+        };
+        self.items().map(|(_, item)| of(item)).collect()
+    }
+}
+
+/// Tells others what this process works at, as long as it is kept. A killed process tells nothing any more.
+pub struct Working {
+    path: PathBuf,
+    // The lock is what tells.
+    _file: File,
+}
+
+impl Working {
+    /// Begins to tell. `name` is of this process alone.
+    pub fn at(folder: &Path, name: &str, items: &[&Item]) -> Result<Working> {
+        let path = folder.join(WORKING).join(name);
+        let begin = || {
+            std::fs::create_dir_all(folder.join(WORKING))?;
+            let mut file = File::create(&path)?;
+            // Where a file system has no locks, nobody is told.
+            let _ = file.try_lock();
+            items.iter().try_for_each(|item| writeln!(file, "{}", item.key))?;
+            Ok(file)
+        };
+        let file = begin().map_err(Error::file(&path, "written"))?;
+        Ok(Working { path, _file: file })
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+        // Gone with the last of them.
+        let _ = self.path.parent().map(std::fs::remove_dir);
+    }
+}
+
+/// Keys of all that somebody works at.
+fn running(folder: &Path) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            keys.extend(text.lines().map(String::from));
+        }
+    }
+    keys
+}

@@ -1,0 +1,133 @@
+//! Several processes on this machine, each with one task after the other.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+use ptsm_eval::{Standing, WorkList};
+
+use super::{Work, tasks};
+use crate::args::BenchmarkArgs;
+use crate::commands::Session;
+use crate::exit::told;
+use crate::progress::counting;
+
+/// How often a task may end without having done anything before it is given up.
+const ATTEMPTS: usize = 3;
+/// How long the others are left alone between two looks at them.
+const PAUSE: Duration = Duration::from_millis(20);
+/// The folder of what workers say.
+const LOGS: &str = "logs";
+
+/// A task that is under way.
+struct Running {
+    task: usize,
+    child: Child,
+    /// Fits of it that were left when it began.
+    left: usize,
+}
+
+pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
+    let folder = &args.out;
+    let tasks = tasks::divide(&work.list, folder, args.jobs);
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    tasks::share(work, &tasks, folder, session)?;
+    tasks::write(folder, &tasks)?;
+    let list = &work.list;
+    let logs = folder.join(LOGS);
+    std::fs::create_dir_all(&logs).with_context(|| format!("{} cannot be made", logs.display()))?;
+    let bar = counting(session.output, "fits", list.items().count());
+    let mut waiting: Vec<(usize, usize)> = (0..tasks.len()).rev().map(|task| (task, 0)).collect();
+    let mut running: Vec<(Running, usize)> = vec![];
+    let mut given_up = vec![];
+    let left = |task: usize| {
+        let items = &list.stages[tasks[task].stage].1;
+        items.iter().filter(|i| tasks[task].keys.contains(&i.key) && !i.is_scored(folder)).count()
+    };
+    while !(waiting.is_empty() && running.is_empty()) {
+        while !session.stop.asked() && running.len() < args.jobs {
+            let Some((task, attempt)) = waiting.pop() else { break };
+            let child = start(task, args, session, &log(&logs, task))?;
+            running.push((Running { task, child, left: left(task) }, attempt));
+        }
+        if running.is_empty() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        let mut still = vec![];
+        for (mut one, attempt) in running {
+            let Some(status) = one.child.try_wait().context("a worker cannot be waited for")? else {
+                still.push((one, attempt));
+                continue;
+            };
+            bar.set_position(done(list, folder) as u64);
+            let now = left(one.task);
+            // Fits that failed are done with; a worker that ended well has tried them all.
+            if status.success() || now == 0 || session.stop.asked() {
+                continue;
+            }
+            let attempt = if now < one.left { 0 } else { attempt + 1 };
+            if attempt < ATTEMPTS {
+                waiting.push((one.task, attempt));
+            } else {
+                given_up.push(one.task);
+            }
+        }
+        running = still;
+    }
+    bar.finish_and_clear();
+    if session.stop.asked() {
+        return Err(ptsm_decode::Error::Stopped.into());
+    }
+    if let Some(&task) = given_up.first() {
+        let said = std::fs::read_to_string(log(&logs, task)).unwrap_or_default();
+        return Err(told(
+            format!(
+                "{} of {} tasks could not be done; task {task} ended with: {}",
+                given_up.len(),
+                tasks.len(),
+                said.trim()
+            ),
+            format!("see {}; given again, the same command continues", logs.display()),
+        ));
+    }
+    tasks::clear(folder);
+    let _ = std::fs::remove_dir_all(&logs);
+    Ok(())
+}
+
+/// Fits that are scored or failed.
+fn done(list: &WorkList, folder: &Path) -> usize {
+    let standing = list.standing(folder);
+    standing.iter().filter(|s| matches!(s, Standing::Done | Standing::Failed)).count()
+}
+
+fn log(logs: &Path, task: usize) -> PathBuf {
+    logs.join(format!("task-{task}.log"))
+}
+
+/// Starts a worker with its share of the threads. It ends when this process does.
+fn start(task: usize, args: &BenchmarkArgs, session: &Session, log: &Path) -> anyhow::Result<Child> {
+    let program = std::env::current_exe().context("this program cannot be found")?;
+    let threads = (session.device.threads() / args.jobs).max(1);
+    let said = File::create(log).with_context(|| format!("{} cannot be written", log.display()))?;
+    let mut command = Command::new(program);
+    command
+        .arg("work")
+        .arg(&args.out)
+        .args(["--task", &task.to_string(), "--leashed", "--quiet"])
+        .args(["--threads", &threads.to_string()])
+        .args(["--device", session.device_name()])
+        .args(["--precision", &session.device.precision().to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(said);
+    if let Some(cache) = &session.cache {
+        command.arg("--cache").arg(cache);
+    }
+    command.spawn().context("a worker cannot be started")
+}

@@ -1,0 +1,107 @@
+//! `ptsm benchmark`: a plan, a list of work, those who do it, and what comes of it.
+
+mod estimate;
+mod local;
+mod results;
+mod tasks;
+mod worker;
+
+use std::path::Path;
+
+use ptsm_eval::{Benchmark, Item, WorkList, Working};
+
+use super::Session;
+use crate::args::BenchmarkArgs;
+use crate::config::without_null;
+use crate::exit::told;
+use crate::folder::Folder;
+use crate::plan::{Plan, Ready, StagePlan};
+use crate::progress::{Live, LiveBenchmark};
+
+pub(super) use worker::run as work;
+
+/// A plan whose data were looked at: what is to be done, stage by stage.
+struct Work<'a> {
+    list: WorkList,
+    stages: Vec<StagePlan<'a>>,
+    /// The trials of the only stage. Where there are several, they are read one after the other and never held together.
+    kept: Option<Ready>,
+}
+
+pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
+    if args.jobs == 0 {
+        return Err(told("`--jobs 0` leaves nobody to work", "give at least 1"));
+    }
+    let plan = Plan::of(args)?;
+    let mut work = Work::of(&plan, session)?;
+    if args.dry_run {
+        return estimate::show(&mut work, args, session);
+    }
+    let text = toml::to_string(&without_null(&serde_json::to_value(&plan)?))?;
+    let folder = Folder::open_benchmark(&args.out, &text)?;
+    work.list.write(&args.out)?;
+    let done =
+        if args.jobs == 1 { work.here(&args.out, session) } else { local::run(&mut work, args, session) };
+    // What there is, is collected also when it was stopped.
+    let collected = work.list.collect(&args.out);
+    results::write(&collected, &work.list, &plan, &args.out)?;
+    done?;
+    drop(folder);
+    results::show(&collected, &work.list, &plan, &args.out, session)
+}
+
+impl<'a> Work<'a> {
+    /// Reads the data and resolves everything.
+    fn of(plan: &'a Plan, session: &Session) -> anyhow::Result<Work<'a>> {
+        let stages = plan.stages()?;
+        let only = stages.len() == 1;
+        let mut work = Work { list: WorkList::default(), stages: vec![], kept: None };
+        for stage in stages {
+            let ready = stage.ready(session)?;
+            if ready.stage.entries.is_empty() {
+                continue;
+            }
+            work.list.stages.push((ready.stage.clone(), ready.items()?));
+            work.stages.push(stage);
+            work.kept = only.then_some(ready);
+        }
+        if work.stages.is_empty() {
+            return Err(told("no decoder is left to take part", "the notes above say why"));
+        }
+        Ok(work)
+    }
+
+    /// The trials of a stage.
+    fn ready(&mut self, stage: usize, session: &Session) -> anyhow::Result<Ready> {
+        let ready = match self.kept.take() {
+            Some(ready) => ready,
+            None => self.stages[stage].ready(session)?,
+        };
+        if ready.stage != self.list.stages[stage].0 {
+            return Err(told("the data changed while they were worked at", "give the same command again"));
+        }
+        Ok(ready)
+    }
+
+    /// Fits of a stage that have no scores.
+    fn left(&self, stage: usize, folder: &Path) -> Vec<&Item> {
+        self.list.stages[stage].1.iter().filter(|item| !item.is_scored(folder)).collect()
+    }
+
+    /// Does everything in this process.
+    fn here(&mut self, folder: &Path, session: &Session) -> anyhow::Result<()> {
+        for stage in 0..self.stages.len() {
+            if self.left(stage, folder).is_empty() {
+                continue;
+            }
+            let ready = self.ready(stage, session)?;
+            let name = std::process::id().to_string();
+            let _working = Working::at(folder, &name, &self.left(stage, folder))?;
+            let benchmark =
+                Benchmark { stage: &ready.stage, sets: ready.sets(), device: &session.device, folder };
+            let live = Live::new(session.output, &session.stop, "benchmark");
+            benchmark.run(&|_| true, &mut LiveBenchmark { live, output: session.output })?;
+        }
+        Ok(())
+    }
+}

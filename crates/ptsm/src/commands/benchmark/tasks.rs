@@ -1,0 +1,114 @@
+//! Work in portions: what one process does from its start to its end.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ptsm_data::{keep_trials, kept_trials};
+use ptsm_eval::WorkList;
+use ptsm_signal::Trials;
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use crate::commands::Session;
+use crate::exit::told;
+use crate::output;
+use crate::plan::Ready;
+
+const TASKS: &str = "tasks.json";
+/// The folder of trials that workers share.
+const TRIALS: &str = "trials";
+
+/// Some fits of one decoder: they train together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Task {
+    pub(super) stage: usize,
+    /// The keys of the fits.
+    pub(super) keys: Vec<String>,
+}
+
+/// What is left to do, the fits of each decoder in so many portions or fewer.
+pub(super) fn divide(list: &WorkList, folder: &Path, portions: usize) -> Vec<Task> {
+    let mut tasks = vec![];
+    for (stage, (of, items)) in list.stages.iter().enumerate() {
+        for entry in 0..of.entries.len() {
+            let left: Vec<_> =
+                items.iter().filter(|item| item.entry == entry && !item.is_scored(folder)).collect();
+            let size = left.len().div_ceil(portions).max(1);
+            let task = |some: &[&ptsm_eval::Item]| Task {
+                stage,
+                keys: some.iter().map(|item| item.key.clone()).collect(),
+            };
+            tasks.extend(left.chunks(size).map(task));
+        }
+    }
+    tasks
+}
+
+pub(super) fn write(folder: &Path, tasks: &[Task]) -> anyhow::Result<()> {
+    output::write(&folder.join(TASKS), &serde_json::to_vec(tasks)?)
+}
+
+pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Task>> {
+    let path = folder.join(TASKS);
+    let cannot = || format!("{} cannot be read", path.display());
+    let bytes = std::fs::read(&path).with_context(cannot)?;
+    serde_json::from_slice(&bytes).with_context(cannot)
+}
+
+/// Writes the trials of the stages that tasks need, ready to be mapped: workers share one copy of them.
+pub(super) fn share(
+    work: &mut Work<'_>,
+    tasks: &[Task],
+    folder: &Path,
+    session: &Session,
+) -> anyhow::Result<()> {
+    let inner = folder.join(TRIALS);
+    std::fs::create_dir_all(&inner).with_context(|| format!("{} cannot be made", inner.display()))?;
+    for stage in 0..work.stages.len() {
+        let needed = tasks.iter().any(|task| task.stage == stage);
+        if !needed || shared(&work.list, stage, folder).is_ok() {
+            continue;
+        }
+        let Ready { stage: known, learnt, tested } = work.ready(stage, session)?;
+        keep_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
+        if let Some(tested) = tested {
+            keep_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
+        }
+    }
+    Ok(())
+}
+
+/// Maps what was shared.
+pub(super) fn shared(
+    list: &WorkList,
+    stage: usize,
+    folder: &Path,
+) -> anyhow::Result<(Trials, Option<Trials>)> {
+    let known = &list.stages[stage].0;
+    let map = |part: &str| {
+        let path = file(folder, stage, part);
+        kept_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
+            told(
+                format!("{} is missing or not whole", path.display()),
+                "give the benchmark again; it writes the trials anew",
+            )
+        })
+    };
+    let across = matches!(known.people, ptsm_eval::Division::Across { .. });
+    Ok((map("learnt")?, if across { Some(map("tested")?) } else { None }))
+}
+
+/// Takes away what workers shared.
+pub(super) fn clear(folder: &Path) {
+    let _ = std::fs::remove_dir_all(folder.join(TRIALS));
+    let _ = std::fs::remove_file(folder.join(TASKS));
+}
+
+fn file(folder: &Path, stage: usize, part: &str) -> PathBuf {
+    folder.join(TRIALS).join(format!("{stage}-{part}.trials"))
+}
+
+fn name(fingerprint: &str, part: &str) -> String {
+    format!("{part} {fingerprint}")
+}

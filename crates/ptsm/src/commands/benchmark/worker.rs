@@ -1,0 +1,64 @@
+//! `ptsm work`: one task of a benchmark, in a process of its own.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use ptsm_eval::{Benchmark, Item, Sets, WorkList, Working};
+
+use super::tasks;
+use crate::args::WorkArgs;
+use crate::commands::Session;
+use crate::exit::told;
+use crate::progress::{Live, LiveBenchmark};
+
+pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
+    if args.leashed {
+        leash();
+    }
+    let folder = &args.folder;
+    let list = WorkList::read(folder)?;
+    let all = tasks::read(folder)?;
+    let Some(task) = all.get(args.task).filter(|task| task.stage < list.stages.len()) else {
+        return Err(told(
+            format!("{} has no task {}", folder.display(), args.task),
+            "give the benchmark again; it divides the work anew",
+        ));
+    };
+    let (stage, items) = &list.stages[task.stage];
+    let keys: BTreeSet<&str> = task.keys.iter().map(String::as_str).collect();
+    let own: Vec<&Item> = items.iter().filter(|item| keys.contains(item.key.as_str())).collect();
+    if own.len() < keys.len() {
+        return Err(told(
+            format!("task {} is of another list of work", args.task),
+            "give the benchmark again; it divides the work anew",
+        ));
+    }
+    if stage.precision != session.device.precision().noted() {
+        return Err(told(
+            "this device does not compute as exactly as the list of work asks for",
+            "give the same `--precision` as to the benchmark",
+        ));
+    }
+    let (learnt, tested) = tasks::shared(&list, task.stage, folder)?;
+    let name = format!("task-{}-{}", args.task, std::process::id());
+    let _working = Working::at(folder, &name, &own)?;
+    let benchmark = Benchmark {
+        stage,
+        sets: Sets { learnt: &learnt, tested: tested.as_ref() },
+        device: &session.device,
+        folder,
+    };
+    let live = Live::new(session.output, &session.stop, format!("task {}", args.task));
+    benchmark
+        .run(&|item| keys.contains(item.key.as_str()), &mut LiveBenchmark { live, output: session.output })?;
+    Ok(())
+}
+
+/// Ends this process when whoever started it is gone: the pipe to it is closed then, also by a kill.
+fn leash() {
+    std::thread::spawn(|| {
+        let mut nothing = [0; 64];
+        while std::io::stdin().read(&mut nothing).is_ok_and(|n| n > 0) {}
+        std::process::exit(130);
+    });
+}

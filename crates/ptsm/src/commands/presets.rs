@@ -1,0 +1,30 @@
+//! `ptsm presets`
+
+use ptsm_report::{Column, Table};
+use serde_json::json;
+
+use super::Session;
+use crate::exit::told;
+use crate::output::print;
+use crate::plan::presets::{PRESETS, find, names};
+
+pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
+    let Some(name) = name else {
+        let title = |text: &str| -> String {
+            let table: Option<toml::Table> = toml::from_str(text).ok();
+            table.and_then(|t| Some(t.get("title")?.as_str()?.to_string())).unwrap_or_default()
+        };
+        let table = Table {
+            columns: vec![Column::text("preset"), Column::text("what it is")],
+            rows: PRESETS.iter().map(|p| vec![p.name.into(), title(p.text)]).collect(),
+            note: "`ptsm presets NAME` shows one; `ptsm benchmark NAME --root DIR --out FOLDER` runs it."
+                .into(),
+        };
+        let all: Vec<_> = PRESETS.iter().map(|p| json!({ "name": p.name, "title": title(p.text) })).collect();
+        return session.output.result(table, &all);
+    };
+    match find(name) {
+        Some(preset) => print(preset.text),
+        None => Err(told(format!("there is no preset `{name}`"), format!("presets are {}", names()))),
+    }
+}

@@ -1,0 +1,84 @@
+//! `ptsm status`
+
+use ptsm_eval::{Came, Standing, WorkList};
+use ptsm_report::{Column, Table};
+use serde_json::json;
+
+use super::Session;
+use crate::args::StatusArgs;
+use crate::exit::told;
+
+pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
+    if !WorkList::is_in(&args.folder) {
+        let what = if args.folder.exists() { "holds no benchmark" } else { "does not exist" };
+        return Err(told(
+            format!("{} {what}", args.folder.display()),
+            "`ptsm benchmark --out FOLDER` makes one; give that folder",
+        ));
+    }
+    let list = WorkList::read(&args.folder)?;
+    let standing = list.standing(&args.folder);
+    let kinds = [Standing::Done, Standing::Running, Standing::Failed, Standing::Missing];
+    let mut standing = standing.into_iter();
+    let (mut rows, mut told, mut failures) = (vec![], vec![], vec![]);
+    let mut all = [0; 4];
+    for (stage, items) in &list.stages {
+        let own: Vec<Standing> = standing.by_ref().take(items.len()).collect();
+        for (i, entry) in stage.entries.iter().enumerate() {
+            let of = |kind: Standing| {
+                items.iter().zip(&own).filter(|(item, s)| item.entry == i && **s == kind).count()
+            };
+            let counts = kinds.map(of);
+            (0..4).for_each(|k| all[k] += counts[k]);
+            let [done, running, failed, missing] = counts;
+            let cells = [entry.called(), stage.data.clone(), stage.people.name()];
+            rows.push(cells.into_iter().chain(counts.map(|n| n.to_string())).collect());
+            told.push(json!({
+                "model": entry.model, "variant": entry.variant, "data": stage.data,
+                "protocol": stage.people.name(), "done": done, "running": running, "failed": failed, "missing": missing,
+            }));
+        }
+        for (item, _) in items.iter().zip(&own).filter(|(_, s)| **s == Standing::Failed) {
+            if let Some(Came::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.came) {
+                let called = stage.entries[item.entry].called();
+                failures.push(json!({
+                    "model": called, "data": stage.data, "fold": item.fold, "seed": item.seed, "error": error, "hint": hint,
+                }));
+            }
+        }
+    }
+    let [done, running, failed, missing] = all;
+    let mut note = format!(
+        "{done} of {} fits done, {running} running, {failed} failed, {missing} missing.",
+        all.iter().sum::<usize>()
+    );
+    for failure in &failures {
+        let text = |key: &str| failure[key].as_str().unwrap_or_default();
+        note += &format!(
+            "\nfailed: {}, {}, fold {}, seed {}: {}",
+            text("model"),
+            text("data"),
+            failure["fold"],
+            failure["seed"],
+            text("error")
+        );
+    }
+    let table = Table {
+        columns: vec![
+            Column::text("model"),
+            Column::text("data"),
+            Column::text("protocol"),
+            Column::number("done"),
+            Column::number("running"),
+            Column::number("failed"),
+            Column::number("missing"),
+        ],
+        rows,
+        note,
+    };
+    let document = json!({
+        "folder": args.folder, "done": done, "running": running, "failed": failed, "missing": missing,
+        "entries": told, "failures": failures,
+    });
+    session.output.result(table, &document)
+}

@@ -1,0 +1,289 @@
+//! A benchmark as a file: who takes part, on which data, how people are divided. Flags on the command line make the same.
+
+mod stages;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ptsm_data::{Protocol, SubjectList, Transfer};
+use ptsm_signal::Alignment;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use crate::args::BenchmarkArgs;
+use crate::config::Changes;
+use crate::exit::told;
+
+pub(crate) use stages::{Ready, StagePlan};
+
+/// Everything about a benchmark that a user decides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Plan {
+    /// What stands above the results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
+    /// What a reader should know: what is ambiguous, and which reading this is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) about: Vec<String>,
+    /// How people are divided, where a data set says nothing else; `loso` where nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<Protocol>,
+    /// Learn from each data set and test in every other, instead of dividing people within each.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) across: bool,
+    /// Sessions and runs to learn from and to test, `s1->s2`; everything without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) transfers: Vec<Transfer>,
+    /// Labelled trials of each class to tune decoders with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shots: Vec<usize>,
+    /// The first seed, and how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seeds: Option<usize>,
+    /// The metrics of the tables, the first one also of the comparisons.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) metrics: Vec<String>,
+    /// Decoders, each in every variant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) models: Vec<String>,
+    /// Settings of all decoders that have them, as in a configuration file.
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub(crate) set: Table,
+    pub(crate) data: Vec<DataPlan>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) variant: Vec<VariantPlan>,
+    /// Further decoders, each in its own way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) entry: Vec<EntryPlan>,
+    /// What a paper says of the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) paper: Vec<PaperRow>,
+}
+
+/// One data set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct DataPlan {
+    pub(crate) id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) root: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) with: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) subjects: Option<SubjectList>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<Protocol>,
+    /// Settings for these data, `set.pipeline` among them.
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub(crate) set: Table,
+}
+
+/// One way of preparing trials and setting decoders.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct VariantPlan {
+    /// What it is called; none for the plain one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) align: Option<Alignment>,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub(crate) set: Table,
+}
+
+/// One decoder in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EntryPlan {
+    pub(crate) model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) align: Option<Alignment>,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub(crate) set: Table,
+}
+
+/// What a paper says of one decoder.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PaperRow {
+    /// As in the paper.
+    pub(crate) name: String,
+    /// What it is called here; none where it has no counterpart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) variant: Option<String>,
+    /// Which of the results it stands beside, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) transfer: Option<Transfer>,
+    /// Metrics in percent.
+    pub(crate) values: BTreeMap<String, f64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Plan {
+    /// A file or a preset, with what was given on the command line over it.
+    pub(crate) fn of(args: &BenchmarkArgs) -> anyhow::Result<Plan> {
+        let mut plan = match &args.plan {
+            None => Plan::default(),
+            Some(name) => Plan::named(name)?,
+        };
+        plan.change(args)?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn named(name: &str) -> anyhow::Result<Plan> {
+        let path = Path::new(name);
+        let text = match presets::find(name) {
+            Some(preset) => preset.text.to_string(),
+            None if path.exists() => {
+                std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?
+            }
+            None => {
+                return Err(told(
+                    format!("there is no preset and no file `{name}`"),
+                    format!("presets are {}; `ptsm presets NAME` shows one to copy", presets::names()),
+                ));
+            }
+        };
+        toml::from_str(&text).map_err(|e| {
+            told(
+                format!("`{name}` is no benchmark: {}", e.to_string().trim_end()),
+                "mend that line; `ptsm presets paper-table-2` shows a whole one",
+            )
+        })
+    }
+
+    /// What was given on the command line goes over the file.
+    fn change(&mut self, args: &BenchmarkArgs) -> anyhow::Result<()> {
+        let given = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
+        let source = &args.data.source;
+        if let Some(id) = source.data.clone().or(given.outside("data")?) {
+            self.data = vec![DataPlan { id, ..DataPlan::default() }];
+        }
+        let root = source.root.clone().or(given.outside("root")?);
+        let with = [given.outside("with")?.unwrap_or_default(), source.with.clone()].concat();
+        let subjects = args.data.subjects.clone().or(given.outside("subjects")?);
+        for data in &mut self.data {
+            data.root = root.clone().or(data.root.take());
+            data.with.extend(with.iter().cloned());
+            data.subjects = subjects.clone().or(data.subjects.take());
+            if args.protocol.is_some() {
+                data.protocol = None;
+            }
+        }
+        self.protocol = args.protocol.clone().or(self.protocol.take());
+        self.across |= args.across;
+        if !args.transfers.is_empty() {
+            self.transfers = args.transfers.clone();
+        }
+        if !args.shots.is_empty() {
+            self.shots = args.shots.clone();
+        }
+        self.seed = args.settings.seed.or(given.outside("seed")?).or(self.seed);
+        self.seeds = args.settings.seeds.or(given.outside("seeds")?).or(self.seeds);
+        let align = args.settings.align.map(Alignment::from).or(given.outside("align")?);
+        if let Some(align) = align {
+            self.variant.iter_mut().for_each(|variant| variant.align = Some(align));
+            self.entry.iter_mut().for_each(|entry| entry.align = Some(align));
+            if self.variant.is_empty() {
+                self.variant.push(VariantPlan { align: Some(align), ..VariantPlan::default() });
+            }
+        }
+        if let Some(model) = given.outside::<String>("model")?
+            && !args.models.contains(&model)
+        {
+            return Err(told(
+                format!("the settings are for `{model}`, which does not take part"),
+                "name it in `--models`, or leave `model` out of the settings",
+            ));
+        }
+        given.over(&mut self.set)?;
+        if !args.models.is_empty() {
+            self.choose(&args.models)?;
+        }
+        Ok(())
+    }
+
+    /// Some of a file's decoders, or those that are named where it has none.
+    fn choose(&mut self, names: &[String]) -> anyhow::Result<()> {
+        if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+            return Err(told(format!("`{}` is named twice", names[twice]), "name each model once"));
+        }
+        if self.entry.is_empty() {
+            self.models = names.to_vec();
+            return Ok(());
+        }
+        self.models.retain(|model| names.contains(model));
+        self.entry.retain(|entry| names.contains(&entry.model));
+        Ok(())
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        if self.data.is_empty() || self.data.iter().any(|data| data.id.is_empty()) {
+            return Err(told(
+                "no data is named",
+                "give `--data simulated`, `--data physionet-mi --root DIR` or `--data FILE.npz`; `ptsm data list` has them all",
+            ));
+        }
+        if self.models.is_empty() && self.entry.is_empty() {
+            return Err(told(
+                "no decoder takes part",
+                "give `--models ptsm,eegnet`; `ptsm models` has them all",
+            ));
+        }
+        if self.across && self.data.len() < 2 {
+            return Err(told(
+                "one data set alone cannot be tested across data sets",
+                "name a second one with `[[data]]` in a file, or leave `across` out",
+            ));
+        }
+        for name in &self.metrics {
+            if ptsm_eval::metric(name).is_none() {
+                let known: Vec<&str> = ptsm_eval::METRICS.iter().map(|m| m.name).collect();
+                return Err(told(
+                    format!("there is no metric `{name}`"),
+                    format!("metrics are {}", known.join(", ")),
+                ));
+            }
+        }
+        if self.shots.contains(&0) {
+            return Err(told("0 shots are scored anyhow", "give numbers from 1"));
+        }
+        Ok(())
+    }
+
+    /// Every decoder in every way it takes part.
+    pub(crate) fn entries(&self) -> Vec<EntryPlan> {
+        let plain = [VariantPlan::default()];
+        let variants = if self.variant.is_empty() { &plain[..] } else { &self.variant };
+        let crossed = variants.iter().flat_map(|variant| {
+            let VariantPlan { name, align, set } = variant;
+            let entry = |model: &String| EntryPlan {
+                model: model.clone(),
+                name: name.clone(),
+                align: *align,
+                set: set.clone(),
+            };
+            self.models.iter().map(entry)
+        });
+        // An entry with a name of its own keeps to the first variant's trials, unless it says how to align.
+        let own = self
+            .entry
+            .iter()
+            .map(|entry| EntryPlan { align: entry.align.or(variants[0].align), ..entry.clone() });
+        crossed.chain(own).collect()
+    }
+}
+
+pub(crate) mod presets;

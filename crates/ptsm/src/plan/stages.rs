@@ -1,0 +1,221 @@
+//! From a plan to stages: trials of one kind, and everything that is fitted to them.
+
+use std::collections::BTreeSet;
+
+use ptsm_data::arrays::Wanted;
+use ptsm_data::{Loaded, Protocol, Source};
+use ptsm_decode::registry::find;
+use ptsm_eval::{Division, Entry, Item, Sets, Stage};
+use ptsm_signal::{Layout, Pick, Pipeline, Trials};
+
+use super::{DataPlan, EntryPlan, Plan};
+use crate::args::SourceArgs;
+use crate::commands::Session;
+use crate::config::Changes;
+use crate::exit::told;
+use crate::input::source;
+use crate::load::load;
+
+/// Trials of one kind and who learns from them, before anything is read.
+pub(crate) struct StagePlan<'a> {
+    plan: &'a Plan,
+    data: &'a DataPlan,
+    /// Where people are tested in another data set.
+    tested: Option<&'a DataPlan>,
+    pipeline: Pipeline,
+    entries: Vec<EntryPlan>,
+}
+
+/// A stage with its trials.
+pub(crate) struct Ready {
+    pub(crate) stage: Stage,
+    pub(crate) learnt: Trials,
+    pub(crate) tested: Option<Trials>,
+}
+
+impl Ready {
+    pub(crate) fn sets(&self) -> Sets<'_> {
+        Sets { learnt: &self.learnt, tested: self.tested.as_ref() }
+    }
+
+    pub(crate) fn items(&self) -> anyhow::Result<Vec<Item>> {
+        Ok(self.stage.items(self.sets())?)
+    }
+}
+
+impl Plan {
+    /// The stages, one for each data set (or pair of them) and way of preparing trials.
+    pub(crate) fn stages(&self) -> anyhow::Result<Vec<StagePlan<'_>>> {
+        for entry in self.entries() {
+            find(&entry.model)?;
+        }
+        let mut stages: Vec<StagePlan<'_>> = vec![];
+        for data in &self.data {
+            let others: Vec<Option<&DataPlan>> = if self.across {
+                self.data.iter().filter(|other| *other != data).map(Some).collect()
+            } else {
+                vec![None]
+            };
+            let own = source_of(data)?.pipeline()?;
+            for tested in others {
+                for entry in self.entries() {
+                    let pipeline = self.changes(data, &entry)?.pipeline(&own, entry.align)?;
+                    let known = stages
+                        .iter_mut()
+                        .find(|s| s.data == data && s.tested == tested && s.pipeline == pipeline);
+                    match known {
+                        Some(stage) => stage.entries.push(entry),
+                        None => {
+                            stages.push(StagePlan {
+                                plan: self,
+                                data,
+                                tested,
+                                pipeline,
+                                entries: vec![entry],
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(stages)
+    }
+
+    /// All that is said about settings for an entry on some data, the last word first.
+    fn changes(&self, data: &DataPlan, entry: &EntryPlan) -> anyhow::Result<Changes> {
+        Changes::layered(&[&self.set, &data.set, &entry.set])
+    }
+
+    fn seeds(&self) -> anyhow::Result<Vec<u64>> {
+        crate::commands::seeds(self.seed, self.seeds)
+    }
+}
+
+impl StagePlan<'_> {
+    /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
+    pub(crate) fn ready(&self, session: &Session) -> anyhow::Result<Ready> {
+        let (learnt, tested) = match self.tested {
+            None => (aligned(self.read(self.data, &self.pipeline, Wanted::Own, session)?)?, None),
+            Some(other) => {
+                let (learnt, tested) = self.common(other, session)?;
+                (aligned(learnt)?, Some(aligned(tested)?))
+            }
+        };
+        let entries = self.resolve(learnt.trials.layout(), session)?;
+        let named = tested.as_ref().unwrap_or(&learnt);
+        let stage = Stage {
+            data: named.name.clone(),
+            fingerprint: match &tested {
+                None => learnt.fingerprint.clone(),
+                Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
+            },
+            trials_access: learnt.pipeline.target_access(),
+            people: match self.tested {
+                Some(_) => Division::Across { from: learnt.name.clone() },
+                None => Division::Within(self.protocol()),
+            },
+            transfers: self.plan.transfers.clone(),
+            shots: self.plan.shots.clone(),
+            entries,
+            seeds: self.plan.seeds()?,
+            precision: session.device.precision().noted(),
+        };
+        Ok(Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) })
+    }
+
+    fn protocol(&self) -> Protocol {
+        let own = self.data.protocol.clone().or_else(|| self.plan.protocol.clone());
+        own.unwrap_or(Protocol::LeaveOneOut)
+    }
+
+    fn read(
+        &self,
+        data: &DataPlan,
+        pipeline: &Pipeline,
+        wanted: Wanted<'_>,
+        session: &Session,
+    ) -> anyhow::Result<Loaded> {
+        load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, session)
+    }
+
+    /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.
+    fn common(&self, other: &DataPlan, session: &Session) -> anyhow::Result<(Loaded, Loaded)> {
+        let first = self.read(self.data, &self.pipeline, Wanted::Own, session)?;
+        let classes = first.trials.layout().classes.clone();
+        let names = |loaded: &Loaded| -> Vec<String> {
+            loaded.trials.layout().channels.iter().map(|c| c.name.clone()).collect()
+        };
+        let open = Pipeline { pick: Pick::All, ..self.pipeline.clone() };
+        let there = names(&self.read(other, &open, Wanted::Classes(&classes), session)?);
+        let shared: Vec<String> = names(&first).into_iter().filter(|name| there.contains(name)).collect();
+        if shared.is_empty() {
+            return Err(told(
+                format!("{} and {} have no channel in common", self.data.id, other.id),
+                "names must be alike; `ptsm data show` lists them",
+            ));
+        }
+        session.output.note(format!(
+            "note: {} and {} have {} channels in common: {}",
+            self.data.id,
+            other.id,
+            shared.len(),
+            shared.join(" ")
+        ));
+        let pipeline = Pipeline { pick: Pick::Names(shared.clone()), ..self.pipeline.clone() };
+        let first = if names(&first) == shared {
+            first
+        } else {
+            self.read(self.data, &pipeline, Wanted::Own, session)?
+        };
+        let second = self.read(other, &pipeline, Wanted::Classes(&classes), session)?;
+        let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
+        if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
+            return Err(told(
+                format!("{subject} of {} is also among the people learnt from", other.id),
+                "leave that person out with `subjects`",
+            ));
+        }
+        Ok((first, second))
+    }
+
+    /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
+    fn resolve(&self, layout: &Layout, session: &Session) -> anyhow::Result<Vec<Entry>> {
+        let methods = self.entries.iter().map(|e| find(&e.model)).collect::<Result<Vec<_>, _>>()?;
+        let shared = Changes::layered(&[&self.plan.set, &self.data.set])?.for_each(&methods, layout)?;
+        let mut entries = vec![];
+        for ((entry, method), shared) in self.entries.iter().zip(methods).zip(shared) {
+            let own = shared.with(&entry.set)?;
+            let settings = match own.settings(method, layout) {
+                Ok(settings) => settings,
+                Err(error) if self.plan.models.contains(&entry.model) && Changes::is_unknown_key(&error) => {
+                    let variant = entry.name.as_deref().unwrap_or("these settings");
+                    session
+                        .output
+                        .note(format!("note: `{}` is left out of `{variant}`: {error}", entry.model));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            method.build(settings.clone())?;
+            entries.push(Entry { model: method.name.into(), variant: entry.name.clone(), settings });
+        }
+        let called: Vec<String> = entries.iter().map(Entry::called).collect();
+        if let Some(twice) = (1..called.len()).find(|&i| called[..i].contains(&called[i])) {
+            return Err(told(
+                format!("`{}` takes part twice", called[twice]),
+                "give one of them a `name` of its own",
+            ));
+        }
+        Ok(entries)
+    }
+}
+
+/// Applies the alignment, which is all that is left of the pipeline.
+fn aligned(mut loaded: Loaded) -> anyhow::Result<Loaded> {
+    loaded.pipeline.align(&mut loaded.trials)?;
+    Ok(loaded)
+}
+
+fn source_of(data: &DataPlan) -> anyhow::Result<Source> {
+    source(&SourceArgs { data: Some(data.id.clone()), root: data.root.clone(), with: data.with.clone() })
+}
