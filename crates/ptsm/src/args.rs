@@ -83,6 +83,9 @@ pub(crate) enum Command {
     /// How far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
+    /// Make the tables of a benchmark of what is done so far
+    #[command(after_help = "Example:\n  ptsm collect bench")]
+    Collect(CollectArgs),
     /// List the benchmarks that come with the program, or show one to copy
     #[command(
         after_help = "Examples:\n  ptsm presets\n  ptsm presets paper-table-2 > mine.toml\n  ptsm benchmark mine.toml --root eegmmidb --out bench"
@@ -385,6 +388,25 @@ pub(crate) struct StatusArgs {
     pub(crate) folder: PathBuf,
 }
 
+/// Who starts the processes of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Launcher {
+    /// This program, on this machine
+    Local,
+    /// Slurm, on the machines of a cluster that share the folder of the results
+    Slurm,
+}
+
+#[derive(Args)]
+pub(crate) struct CollectArgs {
+    /// The benchmark's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Submit what is missing to Slurm once more
+    #[arg(long, hide = true)]
+    pub(crate) resubmit: bool,
+}
+
 #[derive(Args)]
 pub(crate) struct WorkArgs {
     /// The benchmark's folder
@@ -393,6 +415,9 @@ pub(crate) struct WorkArgs {
     /// Which part of the list of tasks, counted from 0
     #[arg(long, value_name = "N")]
     pub(crate) task: usize,
+    /// A folder on this machine for copies of the trials
+    #[arg(long, value_name = "DIR")]
+    pub(crate) node_cache: Option<PathBuf>,
     /// End when the process that started this one does
     #[arg(long)]
     pub(crate) leashed: bool,
@@ -409,7 +434,7 @@ pub(crate) struct BenchmarkArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// The decoders, `ptsm,eegnet,csp-lda`; of a file, only these
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "plan")]
     pub(crate) models: Vec<String>,
     /// How people are divided: `loso` (without it), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
     #[arg(long, value_name = "HOW")]
@@ -425,9 +450,18 @@ pub(crate) struct BenchmarkArgs {
     pub(crate) shots: Vec<usize>,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
-    /// How many processes work at once; with several, each has its share of the threads
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) jobs: usize,
+    /// How many processes work at once: 1 without it, 16 on a cluster. On one machine each has its share of the threads
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Who starts the processes
+    #[arg(long, value_name = "WHO", default_value = "local")]
+    pub(crate) launcher: Launcher,
+    /// Options for Slurm's `sbatch`: `--sbatch "--partition=gpu --gres=gpu:1 --time=2:00:00"`; may be repeated
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) sbatch: Vec<String>,
+    /// A folder on each machine of a cluster for copies of the trials
+    #[arg(long, value_name = "DIR")]
+    pub(crate) node_cache: Option<PathBuf>,
     /// Show what would be done, how much it is and about how long it takes
     #[arg(long)]
     pub(crate) dry_run: bool,

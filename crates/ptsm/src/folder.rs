@@ -125,7 +125,7 @@ pub(crate) struct Folder {
 
 const RUN: &str = "run.toml";
 /// A benchmark's plan with everything that was given; to be given again as it is.
-const BENCHMARK: &str = "benchmark.toml";
+pub(crate) const BENCHMARK: &str = "benchmark.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
 const LOCK: &str = "lock";
@@ -147,12 +147,25 @@ impl Folder {
         Folder::enter(path, BENCHMARK, plan, false)
     }
 
+    /// Takes up a benchmark as it is.
+    pub(crate) fn lock_benchmark(path: &Path) -> anyhow::Result<Folder> {
+        Ok(Folder { path: path.into(), made: false, _lock: lock(path)? })
+    }
+
     /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
     fn enter(path: &Path, name: &'static str, text: &str, same: bool) -> anyhow::Result<Folder> {
         let cannot = || format!("{} cannot be used as a run's folder", path.display());
         let file = path.join(name);
         let (begun, made) = (file.exists(), !path.exists());
         if !begun && !made {
+            for (other, what) in [(RUN, "a trained decoder"), (BENCHMARK, "a benchmark")] {
+                if path.join(other).exists() {
+                    return Err(told(
+                        format!("{} holds {what}", path.display()),
+                        "give another folder to `--out`",
+                    ));
+                }
+            }
             let mut entries = std::fs::read_dir(path).with_context(cannot)?;
             // A lock and unfinished files are what a run leaves that was killed before it began.
             let own = |e: &DirEntry| e.file_name() == LOCK || is_unfinished(e);
@@ -188,7 +201,7 @@ impl Folder {
     }
 
     /// Takes away what a killed process left unfinished. Nobody else works here, so none of it is being written.
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         for folder in [self.path.clone(), self.path.join(MODELS), self.path.join(ITEMS)] {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             for entry in entries.filter(is_unfinished) {
@@ -253,7 +266,11 @@ fn is_unfinished(entry: &DirEntry) -> bool {
 pub(crate) fn read(path: &Path) -> anyhow::Result<RunFile> {
     let file = path.join(RUN);
     if !file.is_file() {
-        let what = if path.exists() { "holds no run" } else { "does not exist" };
+        let what = match path.exists() {
+            true if path.join(BENCHMARK).exists() => "is a benchmark's and holds no model",
+            true => "holds no run",
+            false => "does not exist",
+        };
         return Err(told(
             format!("{} {what}", path.display()),
             "`ptsm train --out FOLDER` makes one; give that folder",
@@ -277,7 +294,6 @@ pub(crate) fn models(path: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
         return Err(told(
             format!("{} is not finished: {} is missing", path.display(), missing.display()),
             match run.command.as_str() {
-                "benchmark" => "it is a benchmark's folder; `ptsm train` makes one with models",
                 "adapt" => "start `ptsm adapt` again with the same settings",
                 _ => "start `ptsm train` again with the same settings; it continues",
             },

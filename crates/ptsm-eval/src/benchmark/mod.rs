@@ -80,10 +80,8 @@ impl Benchmark<'_> {
             let decoder = method.build(entry.settings.clone())?;
             for (learnt, tested) in self.stage.tested_by() {
                 let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
-                let (finished, left): (Vec<&Item>, Vec<&Item>) =
-                    own.filter(|item| wanted(item)).partition(|item| item.is_scored(self.folder));
-                // Left by a process that was killed between writing the outcome and this.
-                finished.iter().for_each(|item| self.forget_checkpoint(item));
+                let left: Vec<&Item> =
+                    own.filter(|item| wanted(item) && !item.is_scored(self.folder)).collect();
                 if left.is_empty() {
                     continue;
                 }
@@ -137,7 +135,8 @@ impl Benchmark<'_> {
             };
             let written = self.records(group, item, &fit).and_then(write);
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
-            written.map(|()| self.forget_checkpoint(item)).map_err(|error| {
+            let _ = written.as_ref().map(|()| std::fs::remove_file(item.checkpoint(self.folder)));
+            written.map_err(|error| {
                 failed = Some(error);
                 ptsm_decode::Error::Stopped
             })
@@ -200,10 +199,6 @@ impl Benchmark<'_> {
             together,
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
-    }
-
-    fn forget_checkpoint(&self, item: &Item) {
-        let _ = std::fs::remove_file(item.checkpoint(self.folder));
     }
 }
 

@@ -114,6 +114,15 @@ impl WorkList {
         collected
     }
 
+    /// Takes away what fits that are done might have continued from: a process can be killed between writing an outcome and that.
+    pub fn tidy(&self, folder: &Path) {
+        for (_, item) in self.items().filter(|(_, item)| item.checkpoint(folder).exists()) {
+            if item.is_scored(folder) {
+                let _ = std::fs::remove_file(item.checkpoint(folder));
+            }
+        }
+    }
+
     /// How far each fit has come, in the order of the list.
     pub fn standing(&self, folder: &Path) -> Vec<Standing> {
         let running = running(folder);
@@ -152,6 +161,18 @@ impl Working {
     }
 }
 
+impl Working {
+    /// Takes away what processes left behind that were killed.
+    pub fn clear(folder: &Path) {
+        for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
+            if !is_held(&entry.path()) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        let _ = std::fs::remove_dir(folder.join(WORKING));
+    }
+}
+
 impl Drop for Working {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
@@ -164,11 +185,15 @@ impl Drop for Working {
 fn running(folder: &Path) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
-        let Ok(file) = File::open(entry.path()) else { continue };
-        if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        if is_held(&entry.path()) {
             let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
             keys.extend(text.lines().map(String::from));
         }
     }
     keys
+}
+
+/// Whether the process that wrote it still lives.
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

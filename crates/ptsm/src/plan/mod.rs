@@ -143,20 +143,25 @@ impl Plan {
     }
 
     fn named(name: &str) -> anyhow::Result<Plan> {
-        let path = Path::new(name);
-        let text = match presets::find(name) {
-            Some(preset) => preset.text.to_string(),
-            None if path.exists() => {
-                std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?
-            }
-            None => {
-                return Err(told(
-                    format!("there is no preset and no file `{name}`"),
-                    format!("presets are {}; `ptsm presets NAME` shows one to copy", presets::names()),
-                ));
-            }
-        };
-        toml::from_str(&text).map_err(|e| {
+        match presets::find(name) {
+            Some(preset) => Plan::parse(name, preset.text),
+            None if Path::new(name).exists() => Plan::read(Path::new(name)),
+            None => Err(told(
+                format!("there is no preset and no file `{name}`"),
+                format!("presets are {}; `ptsm presets NAME` shows one to copy", presets::names()),
+            )),
+        }
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Plan> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Plan::parse(&path.display().to_string(), &text)
+    }
+
+    fn parse(name: &str, text: &str) -> anyhow::Result<Plan> {
+        toml::from_str(text).map_err(|e| {
             told(
                 format!("`{name}` is no benchmark: {}", e.to_string().trim_end()),
                 "mend that line; `ptsm presets paper-table-2` shows a whole one",

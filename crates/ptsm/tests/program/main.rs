@@ -5,6 +5,7 @@ mod bad_arguments;
 mod bad_data;
 mod bad_places;
 mod bad_runs;
+mod benchmarking;
 mod common;
 mod converting;
 mod disk_full;

@@ -18,8 +18,6 @@ use crate::progress::counting;
 const ATTEMPTS: usize = 3;
 /// How long the others are left alone between two looks at them.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The folder of what workers say.
-const LOGS: &str = "logs";
 
 /// A task that is under way.
 struct Running {
@@ -29,16 +27,21 @@ struct Running {
     left: usize,
 }
 
-pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
+pub(super) fn run(
+    work: &mut Work<'_>,
+    jobs: usize,
+    args: &BenchmarkArgs,
+    session: &Session,
+) -> anyhow::Result<()> {
     let folder = &args.out;
-    let tasks = tasks::divide(&work.list, folder, args.jobs);
+    let tasks = tasks::divide(&work.list, folder, jobs);
     if tasks.is_empty() {
         return Ok(());
     }
     tasks::share(work, &tasks, folder, session)?;
     tasks::write(folder, &tasks)?;
     let list = &work.list;
-    let logs = folder.join(LOGS);
+    let logs = folder.join(tasks::LOGS);
     std::fs::create_dir_all(&logs).with_context(|| format!("{} cannot be made", logs.display()))?;
     let bar = counting(session.output, "fits", list.items().count());
     let mut waiting: Vec<(usize, usize)> = (0..tasks.len()).rev().map(|task| (task, 0)).collect();
@@ -49,9 +52,9 @@ pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) 
         items.iter().filter(|i| tasks[task].keys.contains(&i.key) && !i.is_scored(folder)).count()
     };
     while !(waiting.is_empty() && running.is_empty()) {
-        while !session.stop.asked() && running.len() < args.jobs {
+        while !session.stop.asked() && running.len() < jobs {
             let Some((task, attempt)) = waiting.pop() else { break };
-            let child = start(task, args, session, &log(&logs, task))?;
+            let child = start(task, jobs, folder, session, &log(&logs, task))?;
             running.push((Running { task, child, left: left(task) }, attempt));
         }
         if running.is_empty() {
@@ -95,8 +98,6 @@ pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) 
             format!("see {}; given again, the same command continues", logs.display()),
         ));
     }
-    tasks::clear(folder);
-    let _ = std::fs::remove_dir_all(&logs);
     Ok(())
 }
 
@@ -111,14 +112,14 @@ fn log(logs: &Path, task: usize) -> PathBuf {
 }
 
 /// Starts a worker with its share of the threads. It ends when this process does.
-fn start(task: usize, args: &BenchmarkArgs, session: &Session, log: &Path) -> anyhow::Result<Child> {
+fn start(task: usize, jobs: usize, folder: &Path, session: &Session, log: &Path) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("this program cannot be found")?;
-    let threads = (session.device.threads() / args.jobs).max(1);
+    let threads = (session.device.threads() / jobs).max(1);
     let said = File::create(log).with_context(|| format!("{} cannot be written", log.display()))?;
     let mut command = Command::new(program);
     command
         .arg("work")
-        .arg(&args.out)
+        .arg(folder)
         .args(["--task", &task.to_string(), "--leashed", "--quiet"])
         .args(["--threads", &threads.to_string()])
         .args(["--device", session.device_name()])

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
             "give the same `--precision` as to the benchmark",
         ));
     }
-    let (learnt, tested) = tasks::shared(&list, task.stage, folder)?;
+    let (learnt, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
     let name = format!("task-{}-{}", args.task, std::process::id());
     let _working = Working::at(folder, &name, &own)?;
     let benchmark = Benchmark {
