@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
 use ptsm_decode::Lesson;
 use ptsm_decode::registry::find;
-use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};
+use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +32,10 @@ pub struct Stage {
     pub data: String,
     /// Fingerprint of the data and its preparation; of both sets where people are tested in another one.
     pub fingerprint: String,
+    /// What the trials are: channels, samples, rate, window, classes.
+    pub layout: Layout,
+    /// How recordings became trials.
+    pub pipeline: Pipeline,
     /// What preparing the trials saw of each person.
     pub trials_access: TargetAccess,
     /// How people are divided.

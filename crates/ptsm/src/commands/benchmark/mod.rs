@@ -2,6 +2,7 @@
 
 mod collect;
 mod estimate;
+mod exports;
 mod local;
 mod results;
 mod slurm;

@@ -5,6 +5,7 @@ use std::path::Path;
 use ptsm_eval::{Collected, Paired, Summary, WorkList, write_records};
 use serde_json::json;
 
+use super::exports;
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
@@ -18,10 +19,17 @@ pub(super) fn write(
     plan: &Plan,
     folder: &Path,
 ) -> anyhow::Result<()> {
-    let _ = plan;
     write_records(&folder.join("results.jsonl"), &collected.records)?;
-    let table = words::summaries(&summaries(collected, list)?);
-    output::write(&folder.join("summary.csv"), table.to_csv().as_bytes())
+    let summaries = summaries(collected, list)?;
+    let table = words::summaries(&summaries);
+    output::write(&folder.join("summary.csv"), table.to_csv().as_bytes())?;
+    let title = plan.title.as_deref().unwrap_or("Decoders across people");
+    let compared = words::comparisons(&Paired::against_first(&summaries, "balanced_accuracy"));
+    let markdown = format!("# {title}\n\n{}\n{}", table.to_markdown(), compared.to_markdown());
+    output::write(&folder.join("tables.md"), markdown.as_bytes())?;
+    let latex = format!("{}\n{}", table.to_latex(title), compared.to_latex("Differences, person by person"));
+    output::write(&folder.join("tables.tex"), latex.as_bytes())?;
+    exports::write(collected, list, plan, folder)
 }
 
 /// Says it. Fits that failed, or are missing after all, are an error, but not before everything else is said.
