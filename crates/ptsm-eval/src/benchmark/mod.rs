@@ -90,6 +90,7 @@ impl Benchmark<'_> {
                 let with_target = decoder.learns_from_target();
                 let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
                 let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
+                let _working = Working::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
         }
