@@ -87,32 +87,47 @@ def against_chance(differences):
     return np.mean(sums >= differences.sum() - 1e-9)
 
 
-def moabb_pair(data, a, b):
-    """MOABB's p, and between what others may be, effect and people of two columns on one data set."""
-    both = np.column_stack([a, b])
-    both = both[np.isfinite(both).all(axis=1)]
-    n = len(both)
-    frame = pd.DataFrame(
-        [(data, "AB"[model], who, 0, score) for who, row in enumerate(both) for model, score in enumerate(row)],
-        columns=["dataset", "pipeline", "subject", "session", "score"],
-    )
-    found = moabb.compute_dataset_statistics(frame)
-    found = found[(found.pipe1 == "A") & (found.pipe2 == "B")].iloc[0]
-    assert found.nsub == n, (found.nsub, n)
-    differences = both[:, 0] - both[:, 1]
-    least = most = found.p
+def moabb_statistics(data, given):
+    """MOABB's own table of all pairs of columns on one data set; scores are means of two sessions."""
+    rows = [
+        (data, model, who, session, row[model] + (session - 0.5) / 4)
+        for who, row in enumerate(given)
+        for model in range(given.shape[1])
+        for session in range(2)
+    ]
+    return moabb.compute_dataset_statistics(pd.DataFrame(rows, columns=["dataset", "pipeline", "subject", "session", "score"]))
+
+
+def moabb_table(data, given):
+    """The same where people are missing: each pair of columns on the people both have."""
+    if np.isfinite(given).all():
+        return moabb_statistics(data, given)
+    found = []
+    for i in range(MODELS):
+        for j in range(i):
+            both = given[:, [i, j]]
+            pair = moabb_statistics(data, both[np.isfinite(both).all(axis=1)])
+            found.append(pair.replace({"pipe1": {0: i, 1: j}, "pipe2": {0: i, 1: j}}))
+    return pd.concat(found)
+
+
+def bounds(found, differences):
+    """Between what p may be. One that is not drawn may be nothing else, and is what SciPy says where SciPy has the same test."""
+    n = len(differences)
     if n <= 13:
-        # SciPy counts the same patterns; MOABB never says 1.
-        whole = stats.permutation_test(
-            (differences,), np.sum, permutation_type="samples", alternative="greater", n_resamples=np.inf, vectorized=False
+        p = stats.permutation_test(
+            (differences,), np.sum, permutation_type="samples", alternative="greater", n_resamples=np.inf, vectorized=True
         ).pvalue
-        assert abs(min(whole, 1 - 2.0**-n) - found.p) < 1e-12, (whole, found.p)
+        # MOABB never says 1.
+        least = most = min(p, 1 - 2.0**-n)
     elif n < 20:
         p = against_chance(differences)
-        error = SIGMAS * np.sqrt(p * (1 - p) / 10_000)
-        least, most = max(p - error, 1e-4), min(p + error + 1e-4, 1 - 1e-4)
-        assert least <= found.p <= most, (least, found.p, most)
-    return found.p, least, most, found.smd, n
+        error = SIGMAS * np.sqrt(max(p * (1 - p), 1e-4) / 10_000)
+        least, most = np.clip([p - error, p + error], 1e-4, 1 - 1e-4)
+    else:
+        least = most = found
+    assert least - 1e-12 <= found <= most + 1e-12, (n, least, found, most)
+    return (found, found) if least == most else (least, most)
 
 
 def tell_tables(random):
@@ -120,27 +135,35 @@ def tell_tables(random):
     cases += [(kind, sizes) for kind in (continuous, tied, lacking) for sizes in ([9, 54], [13, 20, 60], [5, 15, 19, 40])]
     for kind, sizes in cases:
         tables = [kind(random, n) for n in sizes]
-        arrays = {f"scores{i}": table for i, (table, _) in enumerate(tables)}
-        shape = (len(sizes), MODELS, MODELS)
-        least, most, effects, people = (np.zeros(shape) for _ in range(4))
-        least_all, most_all, effect_all = (np.full(shape[1:], np.nan) for _ in range(3))
+        found = [moabb_table(f"data{k}", given) for k, (_, given) in enumerate(tables)]
+        least, most, effects, people = (np.full((len(sizes), MODELS, MODELS), np.nan) for _ in range(4))
+        least_all, most_all, effect_all = (np.full((MODELS, MODELS), np.nan) for _ in range(3))
         for i in range(MODELS):
             for j in range(MODELS):
                 if i == j:
                     continue
                 for k, (_, given) in enumerate(tables):
-                    _, least[k, i, j], most[k, i, j], effects[k, i, j], people[k, i, j] = moabb_pair(f"data{k}", given[:, i], given[:, j])
+                    own = found[k][(found[k].pipe1 == i) & (found[k].pipe2 == j)].iloc[0]
+                    differences = given[:, i] - given[:, j]
+                    differences = differences[np.isfinite(differences)]
+                    assert own.nsub == len(differences), (own.nsub, len(differences))
+                    least[k, i, j], most[k, i, j] = bounds(own.p, differences)
+                    effects[k, i, j], people[k, i, j] = own.smd, own.nsub
                 n = people[:, i, j]
                 least_all[i, j] = moabb.combine_pvalues(pd.Series(least[:, i, j]), n)
                 most_all[i, j] = moabb.combine_pvalues(pd.Series(most[:, i, j]), n)
                 effect_all[i, j] = moabb.combine_effects(effects[:, i, j], n)
-        if kind is not lacking and all(n <= 13 or n >= 20 for n in sizes):
-            whole(tables, least_all, effect_all)
+        if kind is not lacking:
+            # All at once, as MOABB's users do it.
+            p, effect = (table.to_numpy() for table in moabb.find_significant_differences(pd.concat(found)))
+            apart = ~np.eye(MODELS, dtype=bool)
+            assert np.all((least_all <= p * (1 + 1e-12))[apart] & (p <= most_all * (1 + 1e-12))[apart]), (least_all, p, most_all)
+            np.testing.assert_allclose(effect, effect_all, rtol=1e-12)
         tell(
             "table",
             f"{kind.__name__} scores of {sizes} people",
-            {"sizes": sizes, "models": MODELS},
-            **arrays,
+            {"sizes": sizes},
+            **{f"scores{k}": table for k, (table, _) in enumerate(tables)},
             least=least,
             most=most,
             effects=effects,
@@ -149,21 +172,6 @@ def tell_tables(random):
             most_all=most_all,
             effect_all=effect_all,
         )
-
-
-def whole(tables, p, effect):
-    """All models at once, as MOABB's users do it, are what its pairs are."""
-    rows = [
-        (f"data{k}", f"model{i}", who, session, given[who, i])
-        for k, (_, given) in enumerate(tables)
-        for who in range(len(given))
-        for i in range(MODELS)
-        for session in range(2)
-    ]
-    frame = pd.DataFrame(rows, columns=["dataset", "pipeline", "subject", "session", "score"])
-    found_p, found_effect = moabb.find_significant_differences(moabb.compute_dataset_statistics(frame))
-    np.testing.assert_allclose(found_p.to_numpy(), p, rtol=1e-12)
-    np.testing.assert_allclose(found_effect.to_numpy(), effect, rtol=1e-12)
 
 
 def tell_combined(random):
