@@ -32,19 +32,42 @@ pub(crate) struct Environment {
     scripts: &'static str,
     /// What installing it takes.
     takes: &'static str,
+    /// Whether its list names all that is needed, so that nothing else is installed. Packages may then lack what they would need as a whole
+    /// and are not imported to see whether they work.
+    complete: bool,
 }
 
 /// PyTorch, onnxruntime and scikit-learn.
-pub(crate) const MODELS: Environment =
-    Environment { folder: "bench-venv", scripts: "python", takes: "about 6 GiB of disk; PyTorch is large" };
+pub(crate) const MODELS: Environment = Environment {
+    folder: "bench-venv",
+    scripts: "python",
+    takes: "about 6 GiB of disk; PyTorch is large",
+    complete: false,
+};
 
 /// Libraries that read and write recordings.
-pub(crate) const READERS: Environment =
-    Environment { folder: "readers-venv", scripts: "python/readers", takes: "about 400 MiB of disk" };
+pub(crate) const READERS: Environment = Environment {
+    folder: "readers-venv",
+    scripts: "python/readers",
+    takes: "about 400 MiB of disk",
+    complete: false,
+};
 
 /// Libraries with classic decoders.
-pub(crate) const CLASSIC: Environment =
-    Environment { folder: "classic-venv", scripts: "python/classic", takes: "about 400 MiB of disk" };
+pub(crate) const CLASSIC: Environment = Environment {
+    folder: "classic-venv",
+    scripts: "python/classic",
+    takes: "about 400 MiB of disk",
+    complete: false,
+};
+
+/// MOABB's statistics.
+pub(crate) const STATISTICS: Environment = Environment {
+    folder: "statistics-venv",
+    scripts: "python/statistics",
+    takes: "about 400 MiB of disk",
+    complete: true,
+};
 
 /// A Python with everything an environment asks for.
 pub(crate) struct Python {
@@ -67,7 +90,7 @@ impl Python {
             if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == wanted) {
                 return Ok(python);
             }
-            match python.verify(true) {
+            match python.verify(!environment.complete) {
                 Ok(_) => return python.recorded(&stamp, &wanted),
                 Err(error) => {
                     eprintln!("{} has to be brought up to date: {error:#}", shell::relative(&folder))
@@ -76,7 +99,7 @@ impl Python {
         }
         make(&folder)?;
         python.install()?;
-        python.verify(true).context("the packages were installed but cannot be used")?;
+        python.verify(!environment.complete).context("the packages were installed but cannot be used")?;
         python.recorded(&stamp, &wanted)
     }
 
@@ -89,8 +112,11 @@ impl Python {
         let takes = self.environment.takes;
         eprintln!("installing {} (once; {takes})", shell::relative(&self.requirements()));
         let mut pip = Command::new(&self.program);
-        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r"]);
-        pip.arg(self.requirements()).stdout(Stdio::from(std::io::stderr()));
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet"]);
+        if self.environment.complete {
+            pip.arg("--no-deps");
+        }
+        pip.arg("-r").arg(self.requirements()).stdout(Stdio::from(std::io::stderr()));
         shell::stream(&mut pip).with_context(|| {
             format!(
                 "the peers' packages could not be installed; see pip's message above. It needs a reachable package \

@@ -88,7 +88,7 @@ impl Step {
             Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
             Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
             Step::Peers => {
-                "files, trials and decoders are what MNE, SciPy, pyRiemann and others make of them".into()
+                "files, trials, decoders and statistics are what MNE, SciPy, pyRiemann, MOABB and others make of them".into()
             }
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
