@@ -20,7 +20,7 @@ use super::task::{FORMAT, Task};
 use crate::shell::{capture, target};
 
 /// How long a daemon may take to answer on a busy machine.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(60);
 
 /// How often a state is asked for.
 const PAUSE: Duration = Duration::from_millis(100);

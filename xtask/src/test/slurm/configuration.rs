@@ -45,8 +45,8 @@ pub(super) fn plain(folder: &Path) -> Result<&str> {
 
 /// `slurm.conf` with everything under `folder`, run by `user`.
 ///
-/// Nothing is accounted and nothing is put into control groups, which a container need not have. All that waits, waits as
-/// short as it can.
+/// Nothing is accounted and nothing is put into control groups, which a container need not have. Slurm looks for what to do
+/// every second; it waits long for answers, for a busy machine is not a node that is down.
 pub(super) fn written(folder: &str, user: &str, ports: &Ports) -> String {
     let mut text = format!(
         "\
@@ -77,9 +77,9 @@ JobCompType=jobcomp/none
 PropagateResourceLimits=NONE
 JobRequeue=0
 ReturnToService=2
-SlurmctldTimeout=10
-SlurmdTimeout=10
-MessageTimeout=10
+SlurmctldTimeout=120
+SlurmdTimeout=120
+MessageTimeout=30
 KillWait=1
 MinJobAge=3600
 SchedulerType=sched/backfill

@@ -11,7 +11,7 @@ use super::configuration::{NODE_CPUS, NODES};
 use super::task::Task;
 
 /// The most that any one thing may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Tasks that say where they are and go on until somebody lets them.
 const SCRIPT: &str = r#"#!/bin/sh
@@ -78,10 +78,12 @@ pub(super) fn check(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
+/// Waits until every task has said where it is: Slurm calls a task running before its script has begun.
 fn all_run(cluster: &Cluster, job: u32) -> Result<Vec<Task>> {
     cluster.wait_for("all tasks run", LIMIT, || {
         let tasks = cluster.tasks_of(job)?;
-        Ok(tasks.iter().all(Task::runs).then_some(tasks))
+        let spoke = |task: &Task| read(cluster, &format!("{task}.out")).is_ok_and(|o| o.ends_with('\n'));
+        Ok(tasks.iter().all(|task| task.runs() && spoke(task)).then_some(tasks))
     })
 }
 
