@@ -69,6 +69,13 @@ impl Benchmark<'_> {
         let splits = self.protocol.splits(&self.trials.subjects(), seed)?;
         let plain = lessons(&splits, self.trials, false)?;
         let with_target = lessons(&splits, self.trials, true)?;
+        // Whoever could not be decoded in the end is told before any decoder learns.
+        for entry in self.entries {
+            let decoder = entry.method.build(entry.settings.clone())?;
+            for split in &splits {
+                decoder.check_people(&split.test(self.trials), entry.method.target_access)?;
+            }
+        }
         let mut done: HashSet<_> = self.records()?.iter().map(key).collect();
         for (i, entry) in self.entries.iter().enumerate() {
             let name = entry.method.name;

@@ -33,7 +33,7 @@ mod spectral;
 mod train;
 mod weights;
 
-use ptsm_signal::Layout;
+use ptsm_signal::{Layout, Unlabelled};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{Decoder, Done, Job, Run, Watch};
@@ -216,6 +216,13 @@ pub(crate) struct Untrained {
 impl Decoder for Untrained {
     fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
         train::train(self, jobs, run, watch, done)
+    }
+
+    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+        match self.normalised {
+            Normalised::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
+            Normalised::Globally => Ok(()),
+        }
     }
 
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {

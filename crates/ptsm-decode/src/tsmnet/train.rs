@@ -10,10 +10,10 @@ use nalgebra::DMatrix;
 use ptsm_engine::Device;
 use ptsm_signal::Subset;
 
-use super::batches::{Plan, Pool, domains, of_each};
+use super::batches::{Plan, Pool, measurable, of_each};
 use super::checkpoint;
 use super::convolution::Traces;
-use super::fitted::{FittedTsmNet, Known, LEAST_TRIALS};
+use super::fitted::{FittedTsmNet, Known};
 use super::momentum::Schedule;
 use super::network::{Hand, Network, each, softmax};
 use super::norm::Statistics;
@@ -88,6 +88,8 @@ struct Task<'a> {
     device: &'a Device,
     sizes: Sizes,
     pool: Pool,
+    /// The validation trials that are normalised together.
+    judged: Vec<Vec<usize>>,
     schedule: Schedule,
     signals: Vec<&'a [f32]>,
     labels: Vec<u32>,
@@ -109,9 +111,9 @@ impl<'a> Task<'a> {
         }
         let (pool, share, kept) = match normalised {
             Normalised::ByDomain => {
-                let domains = domains(of_each(train)).into_iter().map(|(_, places)| places).collect();
+                let domains = places(train)?;
                 let pool = Pool::new(domains, training.batch_domains, training.batch_trials);
-                let share = 1.0 / pool.together.max(1) as f64;
+                let share = 1.0 / pool.together as f64;
                 (pool, share, 0.85)
             }
             Normalised::Globally => {
@@ -119,12 +121,10 @@ impl<'a> Task<'a> {
                 (Pool::new(vec![(0..train.len()).collect()], 1, batch), 0.1, 0.35)
             }
         };
-        if pool.together == 0 {
-            return Err(Error::trials(
-                "no session has 2 trials to learn from",
-                "give sessions with more trials each, or use `tsmnet-spdmbn`",
-            ));
-        }
+        let judged = match normalised {
+            Normalised::ByDomain => places(validation)?,
+            Normalised::Globally => vec![(0..validation.len()).collect()],
+        };
         let identity = serde_json::json!({
             "settings": settings,
             "normalised": normalised,
@@ -140,6 +140,7 @@ impl<'a> Task<'a> {
             device: run.device,
             sizes: settings.sizes(train.layout())?,
             pool,
+            judged,
             schedule: Schedule { momentum: training.momentum, share, kept, epochs: training.epochs },
             gain: settings.network.amplitude_uv / middle_amplitude(train)?,
             signals: train.signals().collect(),
@@ -152,6 +153,11 @@ impl<'a> Task<'a> {
         let least = self.settings.network.least_eigenvalue;
         Network::new(&self.sizes, weights, self.gain, least, self.device)
     }
+}
+
+/// The trials of each session.
+fn places(trials: &Subset<'_>) -> Result<Vec<Vec<usize>>> {
+    Ok(measurable(of_each(trials))?.into_iter().map(|(_, places)| places).collect())
 }
 
 /// The median over trials of their root mean square over channels and time, each channel centred.
@@ -339,13 +345,8 @@ fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
     let signals: Vec<&[f32]> = validation.signals().collect();
     let labels = validation.labels();
     let matrices = network.matrices(&signals)?;
-    let mut sets = match task.normalised {
-        Normalised::ByDomain => domains(of_each(validation)).into_iter().map(|(_, places)| places).collect(),
-        Normalised::Globally => vec![(0..labels.len()).collect::<Vec<_>>()],
-    };
-    sets.retain(|places| places.len() >= LEAST_TRIALS);
     let classes = task.sizes.classes;
-    let counted = each(task.device, &mut sets, |_, places| {
+    let counted = each(task.device, &mut task.judged.clone(), |_, places| {
         let statistics = match task.normalised {
             Normalised::Globally => state.statistics[1].clone(),
             Normalised::ByDomain => Statistics::of(
