@@ -87,10 +87,11 @@ impl Spectrum {
         Ok(Spectrum { values, vectors })
     }
 
-    /// The same of a matrix that has no eigenvalue below zero but for rounding.
+    /// The same of a matrix that has no eigenvalue at or below zero but for rounding, which can be told down to so much of the largest.
     pub(super) fn positive(matrix: &DMatrix<f64>) -> Result<Spectrum> {
         let mut spectrum = Spectrum::of(matrix)?;
-        spectrum.values.iter_mut().for_each(|v| *v = v.max(f64::MIN_POSITIVE));
+        let least = (f64::EPSILON * spectrum.values.max()).max(f64::MIN_POSITIVE);
+        spectrum.values.iter_mut().for_each(|v| *v = v.max(least));
         Ok(spectrum)
     }
 
