@@ -21,7 +21,6 @@
 mod batches;
 mod checkpoint;
 mod convolution;
-mod eigen;
 mod fitted;
 #[cfg(test)]
 mod golden;

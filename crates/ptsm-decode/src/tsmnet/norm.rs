@@ -32,9 +32,10 @@ impl Statistics {
     pub(super) fn of(trials: &[DMatrix<f64>]) -> Result<Statistics> {
         let mean = karcher_mean_of_any(trials, LEAST)?;
         let whiten = Spectrum::positive(&mean)?.map(Function::InverseRoot);
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
         let mut variance = 0.0;
-        for trial in trials {
-            let logs = Spectrum::positive(&congruence(&whiten, trial))?.values.map(|v| v.max(LEAST).ln());
+        for spectrum in Spectrum::positive_each(&white)? {
+            let logs = spectrum.values.map(|v| v.max(LEAST).ln());
             variance += logs.norm_squared() / trials.len() as f64;
         }
         Ok(Statistics { mean, variance })
@@ -121,8 +122,8 @@ impl Moments {
         let n = trials.len() as f64;
         let start = Spectrum::positive(start)?;
         let (root, whiten) = (start.map(Function::Root), start.map(Function::InverseRoot));
-        let spectra = trials.iter().map(|trial| Spectrum::positive(&congruence(&whiten, trial)));
-        let spectra = spectra.collect::<Result<Vec<_>>>()?;
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
+        let spectra = Spectrum::positive_each(&white)?;
         let logs: Vec<_> = spectra.iter().map(|s| s.map(Function::Log)).collect();
         let middle = Spectrum::of(&(logs.iter().fold(&logs[0] * 0.0, |sum, log| sum + log) / n))?;
         let mean = congruence(&root, &middle.map(Function::Exp));
@@ -189,8 +190,8 @@ impl Batch {
         }
         let centre = Spectrum::positive(&statistics.mean)?;
         let whiten = centre.map(Function::InverseRoot);
-        let spectra = trials.iter().map(|trial| Spectrum::positive(&congruence(&whiten, trial)));
-        let spectra = spectra.collect::<Result<Vec<_>>>()?;
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
+        let spectra = Spectrum::positive_each(&white)?;
         let variance = statistics.variance + SMALL;
         Ok(Batch {
             moments,
