@@ -11,14 +11,13 @@ use ptsm_engine::{Device, Feed, Graph, Parameters};
 use super::checkpoint::{self, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
-use super::standard;
 use super::steps::Steps;
 use super::{MOST_PARAMETERS, Meter, Task, Trained};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::deep::Deep;
 use crate::error::{Error, Result};
-use crate::network::{Part, Ramp};
+use crate::network::{Measured, Ramp};
 
 /// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
@@ -41,7 +40,7 @@ pub(super) struct Crew<'t, 'a> {
     graph: Graph,
     loss_names: Vec<&'static str>,
     ramps: Vec<(&'static str, Ramp)>,
-    measured: Vec<(&'static str, Part)>,
+    measured: Vec<Measured>,
     /// Of every seat: as they are, and the best so far.
     parameters: Parameters<f32>,
     best: Parameters<f32>,
@@ -174,9 +173,8 @@ impl<'t, 'a> Crew<'t, 'a> {
             let Some(task) = self.queue.pop_front() else { return Ok(()) };
             let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
             let mut start = Parameters::new(&self.graph, &[job.seed])?;
-            standard::set(&mut start, &self.tasks[task].train)?;
-            for (name, part) in &self.measured {
-                start.set(0, name, &self.tasks[task].moments(*part))?;
+            for Measured { name, what, of } in &self.measured {
+                start.set(0, name, &self.tasks[task].measure(*what, *of))?;
             }
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;

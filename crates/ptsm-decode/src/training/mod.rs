@@ -10,8 +10,8 @@ mod batches;
 mod checkpoint;
 mod crew;
 mod library;
+mod measured;
 mod scorer;
-mod standard;
 mod steps;
 mod target;
 
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::{Batches, Part, TrialShape};
+use crate::network::{Batches, Measure, Part, TrialShape};
 use batches::Draws;
 pub(crate) use checkpoint::Standing;
 use crew::Crew;
@@ -286,11 +286,11 @@ impl<'a> Task<'a> {
         self.epochs * self.draws.steps()
     }
 
-    /// Mean and variance of each channel in a part of the trials.
-    fn moments(&self, part: Part) -> Vec<f32> {
-        match part {
-            Part::Labelled => target::moments(&self.train.signals().collect::<Vec<_>>(), self.shape.channels),
-            Part::Target => target::moments(&self.target, self.shape.channels),
+    fn measure(&self, what: Measure, of: Part) -> Vec<f32> {
+        let channels = self.shape.channels;
+        match of {
+            Part::Labelled => measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels),
+            Part::Target => measured::measure(what, &self.target, channels),
         }
     }
 }
