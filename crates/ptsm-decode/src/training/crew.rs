@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ptsm_engine::{Device, Feed, Graph, Parameters};
 
-use super::checkpoint::{self, Mark, Standing};
+use super::checkpoint::{self, BETWEEN_CHECKPOINTS, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
 use super::steps::Steps;
@@ -19,8 +19,7 @@ use crate::deep::Deep;
 use crate::error::{Error, Result};
 use crate::network::{Measured, Ramp};
 
-/// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+/// Checkpoints are written no more often than takes this part of the time.
 const CHECKPOINT_SHARE: u32 = 20;
 
 /// More seats than this gain nothing on the largest GPU.

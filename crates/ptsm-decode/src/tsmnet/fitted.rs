@@ -8,13 +8,14 @@ use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, Unlabelled};
 
 use super::batches::{Domain, domains, measurable, of_each};
-use super::network::{Network, softmax};
+use super::network::Network;
 use super::norm::Statistics;
 use super::weights::{NAMES, Sizes, Weights};
 use super::{Normalised, TsmNet};
 use crate::classic::matrices::{self, Matrices};
 use crate::decoder::Fitted;
 use crate::error::{Error, Result};
+use crate::training::softmax;
 
 /// A trained TSMNet.
 #[derive(Clone)]

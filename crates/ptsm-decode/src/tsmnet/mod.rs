@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decoder::{Decoder, Done, Job, Run, Watch};
 use crate::error::{Error, Result};
-use crate::training::Select;
+use crate::training::{MOST_EPOCHS, MOST_PARAMETERS, Select};
 pub(crate) use fitted::FittedTsmNet;
 pub use momentum::Momentum;
 use weights::Sizes;
@@ -128,7 +128,6 @@ impl Default for Learning {
 }
 
 /// More than anybody wants: a slip of the keyboard.
-const MOST_EPOCHS: usize = 1 << 20;
 const MOST_BATCH: usize = 1 << 12;
 const MOST_FILTERS: usize = 512;
 

@@ -4,7 +4,7 @@
 //! one when all its epochs are done. What a job leads to depends on its seed and its lesson alone.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nalgebra::DMatrix;
 use ptsm_engine::Device;
@@ -15,7 +15,7 @@ use super::checkpoint;
 use super::convolution::Traces;
 use super::fitted::{FittedTsmNet, Known};
 use super::momentum::Schedule;
-use super::network::{Hand, Network, each, softmax};
+use super::network::{Hand, Network, each};
 use super::norm::Statistics;
 use super::optimizer::Adam;
 use super::weights::{Sizes, Weights};
@@ -23,10 +23,7 @@ use super::{Normalised, TsmNet, Untrained};
 use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
-use crate::training::{Meter, Select, Standing};
-
-/// Checkpoints are written at most this often, and at the end.
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+use crate::training::{BETWEEN_CHECKPOINTS, Meter, Score, Standing, Tally, softmax};
 
 /// Trains once per job.
 pub(super) fn train(
@@ -103,12 +100,7 @@ impl<'a> Task<'a> {
         let Untrained { settings, normalised } = untrained;
         let (train, validation) = (job.lesson.train(), job.lesson.validation());
         let training = &settings.training;
-        if validation.is_empty() && training.select != Select::Last {
-            return Err(Error::trials(
-                "there is no validation subject to stop by",
-                "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
-            ));
-        }
+        training.select.check(validation)?;
         let (pool, share, kept) = match normalised {
             Normalised::ByDomain => {
                 let domains = places(train)?;
@@ -339,7 +331,7 @@ impl<'t, 'a> Seat<'t, 'a> {
 }
 
 /// Balanced accuracy and cross-entropy on the validation subjects, whose statistics are found as at test time; none without such.
-fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
+fn score(task: &Task<'_>, state: &State) -> Result<Score> {
     let validation = task.job.lesson.validation();
     let network = task.network(&state.weights);
     let signals: Vec<&[f32]> = validation.signals().collect();
@@ -354,25 +346,13 @@ fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
             )?,
         };
         let normaliser = statistics.normaliser(state.weights.scale())?;
-        let (mut loss, mut right, mut all) = (0.0, vec![0usize; classes], vec![0usize; classes]);
+        let mut tally = Tally::new(classes);
         for &mut place in places {
-            let p = softmax(&network.logits(&matrices[place], &normaliser)?);
-            let label = labels[place] as usize;
-            let best = (1..classes).fold(0, |best, i| if p[i] > p[best] { i } else { best });
-            loss -= p[label].max(f64::MIN_POSITIVE).ln();
-            right[label] += usize::from(best == label);
-            all[label] += 1;
+            tally.add(&softmax(&network.logits(&matrices[place], &normaliser)?), labels[place]);
         }
-        Ok((loss, right, all))
+        Ok(tally)
     })?;
-    let (mut loss, mut right, mut all) = (0.0, vec![0; classes], vec![0; classes]);
-    for (own_loss, own_right, own_all) in counted {
-        loss += own_loss;
-        right.iter_mut().zip(own_right).for_each(|(sum, n)| *sum += n);
-        all.iter_mut().zip(own_all).for_each(|(sum, n)| *sum += n);
-    }
-    let recalls: Vec<f64> =
-        right.iter().zip(&all).filter(|(_, n)| **n > 0).map(|(right, n)| *right as f64 / *n as f64).collect();
-    let n: usize = all.iter().sum();
-    Ok((n > 0).then(|| (recalls.iter().sum::<f64>() / recalls.len() as f64, loss / n as f64)))
+    let mut all = Tally::new(classes);
+    counted.iter().for_each(|tally| all.join(tally));
+    Ok(all.score())
 }
