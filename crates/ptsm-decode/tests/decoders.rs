@@ -422,6 +422,11 @@ fn settings_that_cannot_work_are_refused() {
         ("sblest", json!({ "steps": 0 }), "steps"),
         ("tsmnet", json!({ "network": { "subspace": 41 } }), "between 1 and 40"),
         ("tsmnet", json!({ "network": { "kernel": 256 } }), "128 samples"),
+        (
+            "tsmnet",
+            json!({ "network": { "filters": 512, "outputs": 512, "subspace": 512 } }),
+            "numbers at once",
+        ),
         ("tsmnet", json!({ "network": { "least_eigenvalue": 0.0 } }), "least_eigenvalue"),
         ("tsmnet", json!({ "training": { "batch_trials": 1 } }), "batch_trials"),
         ("tsmnet", json!({ "training": { "momentum": { "constant": 1.5 } } }), "1.5"),

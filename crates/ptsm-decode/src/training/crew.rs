@@ -12,7 +12,7 @@ use super::checkpoint::{self, BETWEEN_CHECKPOINTS, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
 use super::steps::Steps;
-use super::{MOST_PARAMETERS, Meter, Task, Trained};
+use super::{Meter, Task, Trained, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::deep::Deep;
@@ -78,11 +78,7 @@ impl<'t, 'a> Crew<'t, 'a> {
         let network = deep.model.build(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
-        if numbers > MOST_PARAMETERS {
-            return Err(Error::Configuration(format!(
-                "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
-            )));
-        }
+        check_parameters(numbers)?;
         let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
         let adam = deep.training.adam();
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();

@@ -191,7 +191,17 @@ pub(crate) struct Trained {
 /// More trials in a batch, epochs or numbers in a network than anybody trains here: a slip of the keyboard.
 const MOST_BATCH: usize = 1 << 16;
 pub(crate) const MOST_EPOCHS: usize = 1 << 20;
-pub(crate) const MOST_PARAMETERS: usize = 1 << 28;
+const MOST_PARAMETERS: usize = 1 << 28;
+
+/// Refuses a network of more numbers than anybody trains here.
+pub(crate) fn check_parameters(numbers: usize) -> Result<()> {
+    if numbers <= MOST_PARAMETERS {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!(
+        "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
+    )))
+}
 
 /// Trials an inference program takes at once.
 pub(crate) const INFERENCE_BATCH: usize = 32;

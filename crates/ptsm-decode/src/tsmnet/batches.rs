@@ -57,6 +57,13 @@ impl Pool {
         Pool { together, each, steps: hands / together.max(1), domains }
     }
 
+    /// Trials in a batch at most.
+    pub(super) fn batch(&self) -> usize {
+        let mut hands: Vec<usize> = self.domains.iter().map(|trials| trials.len().min(self.each)).collect();
+        hands.sort_unstable();
+        hands.iter().rev().take(self.together).sum()
+    }
+
     pub(super) fn domains(&self) -> usize {
         self.domains.len()
     }
@@ -132,7 +139,7 @@ mod tests {
         let mut sizes: Vec<_> = plans[0].iter().map(|(_, trials)| trials.len()).collect();
         sizes.sort_unstable();
         assert_eq!(sizes, [4, 10]);
-        assert_eq!(pool.steps, 1);
+        assert_eq!((pool.steps, pool.batch()), (1, 14));
     }
 
     #[test]

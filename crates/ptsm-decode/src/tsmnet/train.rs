@@ -19,7 +19,7 @@ use super::network::{Hand, Network, each};
 use super::norm::Statistics;
 use super::optimizer::Adam;
 use super::weights::{Sizes, Weights};
-use super::{Normalised, TsmNet, Untrained};
+use super::{Normalised, TsmNet, Untrained, check_memory};
 use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
@@ -117,6 +117,8 @@ impl<'a> Task<'a> {
             Normalised::ByDomain => places(validation)?,
             Normalised::Globally => vec![(0..validation.len()).collect()],
         };
+        let sizes = settings.sizes(train.layout())?;
+        check_memory(&sizes, pool.batch(), pool.domains() + train.len().max(validation.len()))?;
         let identity = serde_json::json!({
             "settings": settings,
             "normalised": normalised,
@@ -130,7 +132,7 @@ impl<'a> Task<'a> {
             settings,
             normalised: *normalised,
             device: run.device,
-            sizes: settings.sizes(train.layout())?,
+            sizes,
             pool,
             judged,
             schedule: Schedule { momentum: training.momentum, share, kept, epochs: training.epochs },
