@@ -28,7 +28,7 @@ pub struct Matrix {
 /// A model and what it may see of the people it is scored on. The same model with another access is another one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contender {
-    /// The decoder.
+    /// What it is called: the decoder, its variant, the parts of recordings it is about.
     pub model: String,
     /// What was seen of the scored person.
     pub target_access: TargetAccess,
@@ -126,7 +126,7 @@ impl Matrix {
 
 impl Contender {
     fn of(summary: &Summary) -> Contender {
-        Contender { model: summary.model.clone(), target_access: summary.target_access, adapt: summary.adapt }
+        Contender { model: summary.called(), target_access: summary.target_access, adapt: summary.adapt }
     }
 }
 
@@ -211,6 +211,9 @@ mod tests {
         Summary {
             data: data.into(),
             model: model.into(),
+            variant: None,
+            learnt: None,
+            tested: None,
             protocol: "loso".into(),
             target_access: TargetAccess::Nothing,
             adapt: None,

@@ -42,8 +42,8 @@ impl Paired {
             let differences = differences(other, first, metric)?;
             let p = two_sided_p(&differences);
             Some(Paired {
-                model: other.model.clone(),
-                against: first.model.clone(),
+                model: other.called(),
+                against: first.called(),
                 metric,
                 people: differences.len(),
                 target_access: [other.target_access, first.target_access],
