@@ -1,4 +1,4 @@
-"""Checks the PyTorch peers against the golden numbers of the method specifications, in float64.
+"""Checks the PyTorch peers, and that of SBLEST in NumPy, against the golden numbers of the method specifications, in float64.
 
 Usage: python check_peers.py        (exit status 1 if any number is off by more than 1e-8 relative)
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -35,6 +37,10 @@ from peers import (
     nt_xent,
 )
 from tsmnet import Batch, Statistics, StiefelAdam, TsmNet, momenta, roots
+
+sys.path.append(str(Path(__file__).parent / "classic"))
+
+from sblest import evidence, spectral  # noqa: E402
 
 RELATIVE = 1e-8
 failures: list[str] = []
@@ -431,9 +437,35 @@ def check_cslp_ae() -> None:
     check("cslp-ae contrast", contrast(sides, 1, 4, torch.tensor(1 / 0.07).double().log()), "3.925540056")
 
 
+# -------------------------------------------------------------------------------------------------------------- SBLEST
+
+
+def sblest_data(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+    """Covariances of trials, divided by their traces, and labels."""
+    q, c, t = np.arange(offset, offset + count)[:, None, None], np.arange(3)[:, None], np.arange(60) + 1
+    y = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
+    size = np.stack([1 + 0.6 * y, 1 - 0.6 * y, np.ones(count)], 1)[:, :, None]
+    x = size * np.sin(0.4 * (c + 1) * t + 0.7 * q) + 0.5 * np.cos(0.23 * t * (c + 2) + 1.1 * q * (c + 1))
+    x += 0.3 * np.sin(1.7 * t + q * q + c)
+    r = x @ x.transpose(0, 2, 1)
+    return r / np.trace(r, axis1=1, axis2=2)[:, None, None], y
+
+
+def check_sblest() -> None:
+    (r, y), (test, _) = sblest_data(12, 0), sblest_data(8, 12)
+    whiten = spectral(lambda values: values**-0.5, r.mean(0))
+    logs, test = (spectral(np.log, whiten @ m @ whiten) for m in (r, test))
+    weights, losses, noises = evidence(logs, y)
+    check("sblest steps", len(losses), "33")
+    check("sblest losses", torch.tensor(losses[:3]), "5.366712301 -6.233384583 -14.51136873")
+    check("sblest noises", torch.tensor(noises[:3]), "0.3056066175 0.1224636480 0.06073547542")
+    check("sblest weights", torch.from_numpy(weights[0]), "0.5796367562 0.1950080858 -0.7173532021")
+    check("sblest scores", torch.from_numpy((test * weights).sum((1, 2))[:3]), "0.9814404941 -1.220238475 0.9654182819")
+
+
 if __name__ == "__main__":
     ptsm = (check_ptsm_counts, check_losses, check_ptsm_forward)
-    others = (check_dann, check_acon, check_tsmnet_parts, check_tsmnet, check_cslp_ae)
+    others = (check_dann, check_acon, check_tsmnet_parts, check_tsmnet, check_cslp_ae, check_sblest)
     for run in (*ptsm, check_eegnet, check_deepconvnet, check_shallowconvnet, check_eegconformer, *others):
         run()
     print("\n".join(failures) if failures else f"{checked} golden numbers agree")
