@@ -232,7 +232,7 @@ impl Drop for Folder {
         let worthless = |e: DirEntry| match e.file_name().to_str() {
             Some(LOCK | RUN | LOG | BENCHMARK) => true,
             // Without any outcome there is nothing in them.
-            Some("work.json" | "results.jsonl" | "summary.csv" | "tasks.json") => {
+            Some("work.json" | "results.jsonl" | "summary.csv" | "published.csv" | "tasks.json") => {
                 !self.path.join(ITEMS).exists() || empty(ITEMS)
             }
             Some(name @ (MODELS | ITEMS)) => empty(name),
@@ -245,7 +245,8 @@ impl Drop for Folder {
         for name in [MODELS, ITEMS] {
             let _ = std::fs::remove_dir(self.path.join(name));
         }
-        for name in [LOG, RUN, BENCHMARK, "work.json", "results.jsonl", "summary.csv", "tasks.json", LOCK] {
+        let files = ["work.json", "results.jsonl", "summary.csv", "published.csv", "tasks.json"];
+        for name in [LOG, RUN, BENCHMARK].into_iter().chain(files).chain([LOCK]) {
             let _ = std::fs::remove_file(self.path.join(name));
         }
         if self.made {

@@ -15,6 +15,7 @@ mod keeping;
 mod killing;
 mod own_arrays;
 mod own_recordings;
+mod presets;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

@@ -2,6 +2,7 @@
 
 mod collect;
 mod estimate;
+mod groups;
 mod local;
 mod results;
 mod slurm;
