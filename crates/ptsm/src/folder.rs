@@ -129,12 +129,13 @@ pub(crate) const BENCHMARK: &str = "benchmark.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
 /// What a benchmark makes of its plan and its outcomes.
-const COLLECTED: [&str; 9] = [
+const COLLECTED: [&str; 10] = [
     "work.json",
     "tasks.json",
     "results.jsonl",
     "results.csv",
     "summary.csv",
+    "published.csv",
     "tables.md",
     "tables.tex",
     "moabb.csv",

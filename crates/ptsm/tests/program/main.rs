@@ -16,6 +16,7 @@ mod killing;
 mod leakage;
 mod own_arrays;
 mod own_recordings;
+mod presets;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

@@ -101,6 +101,9 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
     Summary {
         data,
         model,
+        variant: None,
+        learnt: None,
+        tested: None,
         protocol: "loso".into(),
         target_access: TargetAccess::Nothing,
         adapt: None,

@@ -3,6 +3,7 @@
 mod collect;
 mod estimate;
 mod exports;
+mod groups;
 mod local;
 mod results;
 mod slurm;
