@@ -125,9 +125,24 @@ impl CslpAe {
         Ok(())
     }
 
-    /// The network for a batch size. One of [`batch`](Self::batch) trials of known subjects is a training step's; every other reads latents
-    /// and heads, and renders latents that are given to it.
+    /// The network that reads latents and heads, and renders latents that are given to it.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.network(shape, batch, false)
+    }
+
+    /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects.
+    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let wanted = self.batch(shape.subjects, shape.classes);
+        if shape.subjects == 0 || batch != wanted {
+            return Err(Error::Configuration(format!(
+                "a training step of CSLP-AE takes {wanted} trials of at least 1 subject, got {batch} of {}",
+                shape.subjects
+            )));
+        }
+        self.network(shape, batch, true)
+    }
+
+    fn network(&self, shape: TrialShape, batch: usize, training: bool) -> Result<Network> {
         self.check(shape)?;
         let mut g = Graph::new();
         let x = g.input("x", &[batch, shape.channels, shape.time])?;
@@ -144,12 +159,17 @@ impl CslpAe {
             let features = g.flatten(own.task)?;
             linear(g, "linear", features, shape.classes)
         })?;
-        let loss = g.scoped("loss", |g| g.cross_entropy(logits, task, 0.0))?;
+        // Pairs of one task have every class equally often, pairs of one person have what there is.
+        let by_person = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
+        let loss = g.scoped("loss", |g| -> Result<Id> {
+            let (from, trials) = (2 * by_person, batch - 2 * by_person);
+            let (logits, task) = (g.slice(logits, 0, from, trials)?, g.slice(task, 0, from, trials)?);
+            Ok(g.cross_entropy(logits, task, 0.0)?)
+        })?;
         let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
         let mut network = Network { values, objectives, ..Network::new(Graph::new(), logits, loss) };
-        let training = shape.subjects > 0 && batch == self.batch(shape.subjects, shape.classes);
         let decoded = if training {
             self.exchanged(&mut g, own, shape)?
         } else {
@@ -249,6 +269,8 @@ impl CslpAe {
             from += 2 * n;
         }
         if let Some(who) = who {
+            let n = 2 * by_person.count();
+            let (who, subject) = (g.slice(who, 0, 0, n)?, g.slice(subject, 0, 0, n)?);
             losses.push(("subject", g.cross_entropy(who, subject, 0.0)?));
         }
         let mut own = losses[0].1;
