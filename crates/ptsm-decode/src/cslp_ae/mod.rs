@@ -20,7 +20,13 @@
 //! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
 //! multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head
 //! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared;
-//! the last state is kept all the same, as the authors do. 100 epochs by default, half of theirs.
+//! the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally
+//! frequent, and the logistic readout counts classes equally.
+//!
+//! An epoch is as many drawn trials as there are, so that steps are epochs x trials / trials of a step. The authors have 200 epochs of many trials;
+//! a few thousand trials in steps of 512 would leave some hundred steps, in which the contrasts do not get as far as chance, ln 2 for two
+//! classes. Hence steps of about 128 trials (`pair_trials` 64) at a rate of 5e-4, 100 epochs: half of their epochs, four times as many steps in each.
+//! At 3e-3 all latents become alike and stay so.
 //!
 //! Parameters at C=30, T=256 with the authors' widths, without heads: 10 355 360 (held by a test).
 
@@ -49,7 +55,7 @@ pub struct CslpAe {
     pub latent: usize,
     /// How often the length is halved, and layers of attention on both sides.
     pub levels: usize,
-    /// Trials of a step that are paired by person, and as many by task.
+    /// Trials of a step that are paired by person, and as many by task; the authors have 256.
     pub pair_trials: usize,
     /// Whether latents are exchanged within pairs; otherwise every trial is reconstructed from its own.
     pub permute: bool,
@@ -65,7 +71,7 @@ impl Default for CslpAe {
             width: 64,
             latent: 16,
             levels: 4,
-            pair_trials: 256,
+            pair_trials: 64,
             permute: true,
             contrast: true,
             readout: Readout::Logistic,
