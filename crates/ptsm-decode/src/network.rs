@@ -213,19 +213,16 @@ pub enum Model {
 }
 
 impl Model {
-    /// The network for a batch size.
+    /// The network of a training step of so many trials. Most are the same as [`build`](Self::build) makes.
+    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let Model::CslpAe(c) = self else { return self.build(shape, batch) };
+        check(shape, batch)?;
+        c.build_for_training(shape, batch)
+    }
+
+    /// The network that decodes so many trials at once.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let sizes = [
-            ("channels", shape.channels),
-            ("time", shape.time),
-            ("classes", shape.classes),
-            ("batch", batch),
-        ];
-        for (name, size) in sizes {
-            if size == 0 {
-                return Err(Error::Configuration(format!("`{name}` must be at least 1, got 0")));
-            }
-        }
+        check(shape, batch)?;
         match self {
             Model::Ptsm(c) => c.build(shape, batch),
             Model::EegNet(c) => c.build(shape, batch),
@@ -249,6 +246,12 @@ impl Model {
             _ => Batches::People,
         }
     }
+}
+
+fn check(shape: TrialShape, batch: usize) -> Result<()> {
+    let sizes =
+        [("channels", shape.channels), ("time", shape.time), ("classes", shape.classes), ("batch", batch)];
+    sizes.into_iter().try_for_each(|(name, size)| positive(name, size))
 }
 
 /// `name` must be a probability below 1.

@@ -925,6 +925,22 @@ fn trials_are_converted_by_cslp_ae_alone() {
     }
 }
 
+/// As many trials in a training step as are decoded at once: the two networks are told apart all the same.
+#[test]
+fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
+    let trials = people(6, 12, 0.6, 18);
+    let method = find("cslp-ae").unwrap();
+    let mut changes = changes(method, 1);
+    changes["network"]["pair_trials"] = json!(16);
+    changes["training"]["keep_subjects"] = json!(true);
+    let fits = fit_with(&changes, method, &trials, set(1..=4), &[1], None, &mut Unwatched).unwrap();
+    let fitted = &fits[0].fitted;
+    assert_eq!(fitted.known_subjects(), 4);
+    let made = fitted.convert(&trials.of(&set([5])), &trials.of(&set([6]))).unwrap();
+    assert_eq!(made.len(), 12 * 7 * 128);
+    assert!(made.iter().all(|v| v.is_finite()));
+}
+
 #[test]
 fn a_subject_table_leaves_its_mean_behind() {
     let trials = people(10, 8, 0.5, 7);

@@ -75,7 +75,7 @@ impl<'t, 'a> Crew<'t, 'a> {
     ) -> Result<Crew<'t, 'a>> {
         let first = &tasks[group[0]];
         let (shape, batch, layout) = first.key();
-        let network = deep.model.build(shape, batch)?;
+        let network = deep.model.build_for_training(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
         check_parameters(numbers)?;
