@@ -24,9 +24,9 @@
 //! frequent, and the logistic readout counts classes equally.
 //!
 //! An epoch is as many drawn trials as there are, so that steps are epochs x trials / trials of a step. The authors have 200 epochs of many trials;
-//! a few thousand trials in steps of 512 would leave some hundred steps, in which the contrasts do not get as far as chance, ln 2 for two
-//! classes. Hence steps of about 128 trials (`pair_trials` 64) at a rate of 5e-4, 100 epochs: half of their epochs, four times as many steps in each.
-//! At 3e-3 all latents become alike and stay so.
+//! a few thousand trials in steps of 512 would leave some hundred steps. Simulated ERPs were still at the contrasts' chance level (ln 2 for two classes) after 240
+//! steps of 128. Hence steps of about 128 trials (`pair_trials` 64) at a rate of 5e-4, 100 epochs: half of their epochs, four times as many steps in each.
+//! At 3e-3 the contrasts came to rest at chance, as they do where all latents are alike.
 //!
 //! Parameters at C=30, T=256 with the authors' widths, without heads: 10 355 360 (held by a test).
 
