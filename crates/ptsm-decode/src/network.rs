@@ -26,10 +26,6 @@ pub struct TrialShape {
 /// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
 pub type Ramp = fn(f64) -> f64;
 
-/// Names of the tensors `[C, T]` that a network standardises its trials by; training sets them.
-pub(crate) const MEAN: &str = "input.mean";
-pub(crate) const DEVIATION: &str = "input.deviation";
-
 /// Which trials a network wants to see together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batches {
@@ -78,6 +74,28 @@ pub enum Part {
     Target,
 }
 
+/// What can be measured of trials before anything is learnt. What never changes has a variance and a deviation of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Mean and variance of each channel over trials and time, `[2, C]`.
+    Channels,
+    /// Mean of each sample of each channel over trials, `[C, T]`.
+    Mean,
+    /// Standard deviation of the same.
+    Deviation,
+}
+
+/// A statistic of a network that is measured once, on a part of the trials it learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Its name in the graph.
+    pub name: &'static str,
+    /// What it is.
+    pub what: Measure,
+    /// Of which trials.
+    pub of: Part,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -98,8 +116,8 @@ pub struct Network {
     pub critics: Vec<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
-    /// Statistics `[2, C]` by name that are the mean and the variance of each channel in a part of the trials, from the beginning on.
-    pub measured: Vec<(&'static str, Part)>,
+    /// Statistics that are measured on the trials before the first step and stay as they are.
+    pub measured: Vec<Measured>,
 }
 
 impl Network {

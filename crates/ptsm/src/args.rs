@@ -147,10 +147,20 @@ leave-one-out on the calibration trials finds no gain, the decoder stays as it w
 const BENCHMARK: &str = "Examples:
   ptsm benchmark --data simulated --models ptsm,eegnet,csp-lda --protocol kfold:5 --seeds 3 --out bench
   ptsm benchmark --data trials.npz --models eegnet --protocol loso --align euclidean --out bench
+  ptsm benchmark paper-table-2 --root eegmmidb --dry-run --out table-2
+  ptsm benchmark mine.toml --jobs 4 --out bench
+  ptsm benchmark mine.toml --launcher slurm --jobs 40 --sbatch \"--partition=gpu --gres=gpu:1 --time=2:00:00\" --out /shared/bench
 
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
-`results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
-continues.";
+`--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
+session 1.
+
+A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `shots` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
+`with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way);
+`across = true` tests each data set with decoders of every other. `ptsm presets paper-table-2` shows one.
+
+What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
+there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.";
 
 const CONVERT: &str = "Examples:
   ptsm train --data trials.npz --subjects 1-20 --model cslp-ae --out run

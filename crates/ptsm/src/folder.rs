@@ -128,6 +128,19 @@ const RUN: &str = "run.toml";
 pub(crate) const BENCHMARK: &str = "benchmark.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
+/// What a benchmark makes of its plan and its outcomes.
+const COLLECTED: [&str; 10] = [
+    "work.json",
+    "tasks.json",
+    "results.jsonl",
+    "results.csv",
+    "summary.csv",
+    "published.csv",
+    "tables.md",
+    "tables.tex",
+    "moabb.csv",
+    "provenance.json",
+];
 const LOCK: &str = "lock";
 /// Every epoch, one line each.
 pub(crate) const LOG: &str = "log.jsonl";
@@ -232,9 +245,7 @@ impl Drop for Folder {
         let worthless = |e: DirEntry| match e.file_name().to_str() {
             Some(LOCK | RUN | LOG | BENCHMARK) => true,
             // Without any outcome there is nothing in them.
-            Some("work.json" | "results.jsonl" | "summary.csv" | "published.csv" | "tasks.json") => {
-                !self.path.join(ITEMS).exists() || empty(ITEMS)
-            }
+            Some(name) if COLLECTED.contains(&name) => !self.path.join(ITEMS).exists() || empty(ITEMS),
             Some(name @ (MODELS | ITEMS)) => empty(name),
             _ => false,
         };
@@ -245,8 +256,7 @@ impl Drop for Folder {
         for name in [MODELS, ITEMS] {
             let _ = std::fs::remove_dir(self.path.join(name));
         }
-        let files = ["work.json", "results.jsonl", "summary.csv", "published.csv", "tasks.json"];
-        for name in [LOG, RUN, BENCHMARK].into_iter().chain(files).chain([LOCK]) {
+        for name in [LOG, RUN, BENCHMARK, LOCK].into_iter().chain(COLLECTED) {
             let _ = std::fs::remove_file(self.path.join(name));
         }
         if self.made {

@@ -33,7 +33,7 @@ use ptsm_engine::{Graph, Id, Init, Objective};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{DEVIATION, MEAN, Network, Pairs, TrialShape, linear, positive};
+use crate::network::{Measure, Measured, Network, Pairs, Part, TrialShape, linear, positive};
 use autoencoder::Latents;
 use losses::{FIRST_SCALE, contrasts, distance};
 
@@ -82,6 +82,10 @@ pub enum Readout {
     /// A linear head that learns together with everything else, as does one that tells the training people apart.
     Joint,
 }
+
+/// Names of the statistics `[C, T]` that trials are standardised by.
+const MEAN: &str = "input.mean";
+const DEVIATION: &str = "input.deviation";
 
 /// More halvings than any trial has samples for.
 const MOST_LEVELS: usize = 32;
@@ -148,7 +152,11 @@ impl CslpAe {
         let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
-        let mut network = Network { values, objectives, ..Network::new(Graph::new(), logits, loss) };
+        let measured = [(MEAN, Measure::Mean), (DEVIATION, Measure::Deviation)]
+            .map(|(name, what)| Measured { name, what, of: Part::Labelled })
+            .to_vec();
+        let mut network =
+            Network { values, objectives, measured, ..Network::new(Graph::new(), logits, loss) };
         let training = shape.subjects > 0 && batch == self.batch(shape.subjects, shape.classes);
         let decoded = if training {
             self.exchanged(&mut g, own, shape)?

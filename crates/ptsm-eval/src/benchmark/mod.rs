@@ -90,6 +90,7 @@ impl Benchmark<'_> {
                 let with_target = decoder.learns_from_target();
                 let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
                 let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
+                let _working = Working::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
         }
@@ -110,7 +111,7 @@ impl Benchmark<'_> {
             }
             observer.failed(&group.entry.called(), item, &error.to_string());
             let came = Came::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(item, came, Instant::now(), 1).write(item, self.folder)?;
+            self.outcome(group, item, came, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
@@ -131,7 +132,7 @@ impl Benchmark<'_> {
             let item = items[job];
             let write = |records| {
                 let came = Came::Scored { records };
-                self.outcome(item, came, began, items.len()).write(item, self.folder)
+                self.outcome(group, item, came, (began, items.len())).write(item, self.folder)
             };
             let written = self.records(group, item, &fit).and_then(write);
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
@@ -191,12 +192,19 @@ impl Benchmark<'_> {
         Ok(records)
     }
 
-    fn outcome(&self, item: &Item, came: Came, began: Instant, together: usize) -> Outcome {
+    fn outcome(
+        &self,
+        group: &Group<'_>,
+        item: &Item,
+        came: Came,
+        (began, together): (Instant, usize),
+    ) -> Outcome {
         Outcome {
             key: item.key.clone(),
             came,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
+            trials: group.lessons[&item.fold].train().len(),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
     }

@@ -145,9 +145,11 @@ pub struct Working {
 }
 
 impl Working {
-    /// Begins to tell. `name` is of this process alone.
-    pub fn at(folder: &Path, name: &str, items: &[&Item]) -> Result<Working> {
-        let path = folder.join(WORKING).join(name);
+    /// Begins to tell.
+    pub(super) fn at(folder: &Path, items: &[&Item]) -> Result<Working> {
+        // Of this work alone: the first fit is nobody else's, and should it be after all, not the process.
+        let key = items.first().map_or("", |item| &item.key);
+        let path = folder.join(WORKING).join(format!("{key}-{}", std::process::id()));
         let begin = || {
             std::fs::create_dir_all(folder.join(WORKING))?;
             let mut file = File::create(&path)?;

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) across: bool,
     /// Sessions and runs to learn from and to test, `s1->s2`; everything without any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "units", skip_serializing_if = "Vec::is_empty")]
     pub(crate) transfers: Vec<Transfer>,
     /// Labelled trials of each class to tune decoders with.
     #[serde(skip_serializing_if = "Vec::is_empty")]

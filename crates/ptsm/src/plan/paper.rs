@@ -18,7 +18,7 @@ pub(crate) struct PaperColumn {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<String>,
     /// The sessions and runs it stands beside; all without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "units", skip_serializing_if = "Option::is_none")]
     pub(crate) transfer: Option<Transfer>,
     /// With how many labelled trials of each class decoders were tuned; without it nothing was, nor set aside for it.
     #[serde(skip_serializing_if = "Option::is_none")]

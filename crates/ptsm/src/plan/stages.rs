@@ -109,6 +109,8 @@ impl StagePlan<'_> {
                 None => learnt.fingerprint.clone(),
                 Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
             },
+            layout: learnt.trials.layout().clone(),
+            pipeline: learnt.pipeline.clone(),
             trials_access: learnt.pipeline.target_access(),
             people: match self.tested {
                 Some(_) => Division::Across { from: called(self.data, &learnt) },

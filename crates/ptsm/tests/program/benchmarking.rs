@@ -252,3 +252,36 @@ fn a_dry_run_writes_nothing_and_tells_what_it_would_do() {
     assert!(place.ptsm(line).succeed().stdout.contains("12"));
     assert_eq!(place.list(), before);
 }
+
+#[test]
+fn results_are_for_others_too() {
+    let place = Place::with_data();
+    place.ptsm(&format!("{LINE} --models csp-lda,mdm --seeds 2")).succeed();
+    let text = |file: &str| String::from_utf8(place.read(&format!("bench/{file}"))).unwrap();
+    let rows = |file: &str| -> Vec<Vec<String>> {
+        text(file).lines().map(|line| line.split(',').map(String::from).collect()).collect()
+    };
+    let scores = rows("results.csv");
+    assert_eq!(
+        (scores.len(), scores[0][..2].join(","), scores[1][1].as_str()),
+        (1 + 32, "data,model".into(), "csp-lda")
+    );
+    let frame = rows("moabb.csv");
+    assert_eq!(
+        frame[0].join(","),
+        "score,time,samples,subject,session,channels,n_sessions,dataset,pipeline,cross_subject_mode"
+    );
+    // A row for each decoder and person, the mean over both seeds.
+    assert_eq!(frame.len(), 1 + 2 * 8);
+    let records = lines(&place, "bench/results.jsonl");
+    let own = records.iter().filter(|r| r["model"] == "mdm" && r["subject"] == 3);
+    let scores: Vec<f64> = own.map(|r| r["auc"].as_f64().unwrap()).collect();
+    let row = frame.iter().find(|row| row[8] == "mdm" && row[3] == "3").unwrap();
+    assert!((row[0].parse::<f64>().unwrap() - (scores[0] + scores[1]) / 2.0).abs() < 1e-12);
+    assert_eq!((row[5].as_str(), row[9].as_str()), ("5", "train"));
+    assert!(text("tables.tex").contains("\\begin{tabular}") && text("tables.md").contains("| csp-lda |"));
+    let provenance = json(&text("provenance.json"));
+    assert_eq!(provenance["stages"][0]["layout"]["rate_hz"], 64.0);
+    assert_eq!(provenance["stages"][0]["tested_by_fold"].as_object().unwrap().len(), 4);
+    assert!(provenance["program"].as_str().unwrap().starts_with("ptsm "), "{provenance}");
+}

@@ -13,6 +13,7 @@ mod downloading;
 mod honest;
 mod keeping;
 mod killing;
+mod leakage;
 mod own_arrays;
 mod own_recordings;
 mod presets;

@@ -74,8 +74,14 @@ impl Group {
     /// Rows are compared under the names they have in the table.
     fn compare(&mut self, metrics: &[&'static Metric]) {
         let all = &self.summaries;
-        let named: Vec<Summary> =
-            all.iter().map(|s| Summary { model: words::name(s, all), ..s.clone() }).collect();
+        let named = |s: &Summary| Summary {
+            model: words::name(s, all),
+            variant: None,
+            learnt: None,
+            tested: None,
+            ..s.clone()
+        };
+        let named: Vec<Summary> = all.iter().map(named).collect();
         self.comparisons = metrics.iter().flat_map(|m| Paired::against_first(&named, m.name)).collect();
     }
 
@@ -93,19 +99,24 @@ impl Group {
         title
     }
 
-    /// Everything about the group in words.
-    pub(super) fn text(&self, plan: &Plan) -> String {
-        let mut text = words::summaries_by(&self.summaries, &plan.metrics()).to_string();
+    /// Everything about the group: the models, whether they differ from the first one, and what a paper says.
+    pub(super) fn tables(&self, plan: &Plan) -> Vec<Table> {
+        let mut tables = vec![words::summaries_by(&self.summaries, &plan.metrics())];
         if let Some(first) = self.comparisons.first() {
             let shown: Vec<Paired> =
                 self.comparisons.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
-            text += &format!("\n{}", words::comparisons(&shown));
+            tables.push(words::comparisons(&shown));
         }
         let columns: Vec<&PaperColumn> = plan.paper.iter().filter(|column| self.is_meant(column)).collect();
         if !columns.is_empty() {
-            text += &format!("\n{}", beside(plan, Some(self), &columns));
+            tables.push(beside(plan, Some(self), &columns));
         }
-        text
+        tables
+    }
+
+    /// The same in words.
+    pub(super) fn text(&self, plan: &Plan) -> String {
+        self.tables(plan).iter().map(Table::to_string).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether a column of a paper is about results like these.

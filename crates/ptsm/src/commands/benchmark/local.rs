@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use ptsm_engine::Device;
 use ptsm_eval::{Standing, WorkList};
 
 use super::{Work, tasks};
@@ -127,8 +128,39 @@ fn start(task: usize, jobs: usize, folder: &Path, session: &Session, log: &Path)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(said);
+    if let Device::Cuda(cuda) = &session.device {
+        let seen = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        if let Some(gpu) = gpu(task, cuda.count(), seen.as_deref()) {
+            command.env("CUDA_VISIBLE_DEVICES", gpu);
+        }
+    }
     if let Some(cache) = &session.cache {
         command.arg("--cache").arg(cache);
     }
     command.spawn().context("a worker cannot be started")
+}
+
+/// The GPU of a task where there are several: each task has one, in turn.
+fn gpu(task: usize, count: usize, seen: Option<&str>) -> Option<String> {
+    if count < 2 {
+        return None;
+    }
+    let named: Vec<&str> = seen.into_iter().flat_map(|list| list.split(',')).map(str::trim).collect();
+    Some(match named.is_empty() {
+        true => (task % count).to_string(),
+        false => named[task % count.min(named.len())].to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gpu;
+
+    #[test]
+    fn tasks_take_turns_on_gpus() {
+        assert_eq!(gpu(3, 1, None), None);
+        let of = |count, seen| (0..4).filter_map(|task| gpu(task, count, seen)).collect::<Vec<_>>();
+        assert_eq!(of(3, None), ["0", "1", "2", "0"]);
+        assert_eq!(of(2, Some("5, 7")), ["5", "7", "5", "7"]);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod collect;
 mod estimate;
+mod exports;
 mod groups;
 mod local;
 mod results;
@@ -11,7 +12,7 @@ mod worker;
 
 use std::path::Path;
 
-use ptsm_eval::{Benchmark, Item, WorkList, Working};
+use ptsm_eval::{Benchmark, Item, WorkList};
 
 use super::Session;
 use crate::args::{BenchmarkArgs, Launcher};
@@ -110,8 +111,6 @@ impl<'a> Work<'a> {
                 continue;
             }
             let ready = self.ready(stage, session)?;
-            let name = std::process::id().to_string();
-            let _working = Working::at(folder, &name, &self.left(stage, folder))?;
             let benchmark =
                 Benchmark { stage: &ready.stage, sets: ready.sets(), device: &session.device, folder };
             let live = Live::new(session.output, &session.stop, "benchmark");

@@ -6,6 +6,7 @@ use ptsm_eval::{Collected, Summary, WorkList, write_records};
 use ptsm_report::{Column, Table};
 use serde_json::json;
 
+use super::exports;
 use super::groups::{self, Group};
 use crate::commands::Session;
 use crate::exit::told;
@@ -23,11 +24,40 @@ pub(super) fn write(
     write_records(&folder.join("results.jsonl"), &collected.records)?;
     let groups = Group::of(&summaries(collected, list)?, &plan.compared());
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
-    if plan.paper.is_empty() {
-        return Ok(());
+    output::write(&folder.join("tables.md"), markdown(&groups, plan).as_bytes())?;
+    output::write(&folder.join("tables.tex"), latex(&groups, plan).as_bytes())?;
+    if !plan.paper.is_empty() {
+        let published = groups::cells_table(&groups::cells(plan, &groups));
+        output::write(&folder.join("published.csv"), published.to_csv().as_bytes())?;
     }
-    let published = groups::cells_table(&groups::cells(plan, &groups));
-    output::write(&folder.join("published.csv"), published.to_csv().as_bytes())
+    exports::write(collected, list, plan, folder)
+}
+
+fn title(plan: &Plan) -> &str {
+    plan.title.as_deref().unwrap_or("Decoders across people")
+}
+
+fn markdown(groups: &[Group], plan: &Plan) -> String {
+    let mut text = format!("# {}\n", title(plan));
+    for group in groups {
+        text += &format!("\n## {}\n", group.title());
+        for table in group.tables(plan) {
+            text += &format!("\n{}", table.to_markdown());
+        }
+    }
+    plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
+    text + "\n"
+}
+
+fn latex(groups: &[Group], plan: &Plan) -> String {
+    let mut text = String::new();
+    for group in groups {
+        let caption = format!("{}: {}", title(plan), group.title());
+        for table in group.tables(plan) {
+            text += &format!("{}\n", table.to_latex(&caption));
+        }
+    }
+    text
 }
 
 /// All groups in one table. Where there are several, each row says which it is of.
