@@ -171,7 +171,9 @@ fn tables_5_and_6_of_ptsm_without_its_parts() {
             .map(|r| r["log_loss"].as_f64().unwrap())
             .collect();
         assert_eq!(losses.len(), parts.len() + if preset == "paper-table-5" { 2 } else { 3 });
-        assert!((1..losses.len()).all(|i| !losses[..i].contains(&losses[i])), "{losses:?}");
+        let same = (1..losses.len()).filter(|&i| losses[..i].contains(&losses[i])).count();
+        // One kind of masks is like the other: alone, they are the same network.
+        assert_eq!(same, usize::from(preset == "paper-table-5"), "{losses:?}");
     }
 }
 
