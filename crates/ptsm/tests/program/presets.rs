@@ -7,11 +7,13 @@ use crate::common::{Case, Place, SMALL, check};
 /// People shaped like those of a data set: two sessions of two runs each.
 fn place(task: &str, trials: usize) -> Place {
     let place = Place::new();
+    // A response is short: with fewer samples DeepConvNet could not take it.
+    let rate = if task == "erp" { 128.0 } else { 64.0 };
     std::fs::create_dir(place.path("cohort")).unwrap();
     place.write(
         "cohort/cohort.toml",
         format!(
-            "task = \"{task}\"\nsubjects = 4\nsessions = 2\nruns = 2\ntrials = {trials}\nrate_hz = 64.0\nstrength = 2.0\n\
+            "task = \"{task}\"\nsubjects = 4\nsessions = 2\nruns = 2\ntrials = {trials}\nrate_hz = {rate:.1}\nstrength = 2.0\n\
              artifacts = 0.0\nchannels = [\"C3\", \"Cz\", \"C4\", \"Pz\"]\n"
         ),
     );
@@ -21,8 +23,16 @@ fn place(task: &str, trials: usize) -> Place {
 /// The preset as a quick benchmark of these people.
 fn line(preset: &str) -> String {
     format!(
-        "benchmark {preset} --data simulated --root cohort --protocol kfold:2 --seeds 1 --set training.epochs=1 --out bench"
+        "benchmark {preset} --data simulated --root cohort --protocol kfold:2 --seeds 1 --set training.epochs=1 \
+         --out bench"
     )
+}
+
+/// Settings that make the large decoders small; a setting must be of somebody who takes part.
+fn small(preset: &str) -> Vec<&'static str> {
+    let ablations = ["paper-table-5", "paper-table-6"].contains(&preset);
+    let others = ["--set", "network.width=4", "--set", "network.latent=2"];
+    SMALL.iter().chain(others.iter().filter(|_| !ablations)).copied().collect()
 }
 
 /// Published values as `method, column, metric`, with the names of ours beside them.
@@ -44,7 +54,7 @@ fn published(result: &Value) -> Vec<(String, Vec<String>)> {
 
 /// Runs a preset to its end. Every published value is in the result, and every decoder of ours beside one.
 fn run(preset: &str, place: &Place, groups: usize) -> Value {
-    let result = place.ptsm(&line(preset)).args(SMALL).args(["--json"]).succeed().json();
+    let result = place.ptsm(&line(preset)).args(small(preset)).args(["--json"]).succeed().json();
     let text = place.ptsm(&format!("presets {preset}")).succeed().stdout;
     let file: toml::Table = toml::from_str(&text).unwrap();
     let columns = file["paper"].as_array().unwrap();
@@ -84,7 +94,7 @@ fn table_1_by_session_and_phase_before_and_after_tuning() {
     };
     assert_eq!((shots("PTSM"), shots("EEGNet")), (4, 0));
     // Said once more, nothing is computed: the words.
-    let text = place.ptsm(&line("paper-table-1")).args(SMALL).succeed().stdout;
+    let text = place.ptsm(&line("paper-table-1")).args(small("paper-table-1")).succeed().stdout;
     for said in [
         "PTSM paper, table 1",
         "simulated, learnt from all, tested on s1r1\n",
@@ -111,7 +121,7 @@ fn table_2_with_the_papers_metrics() {
     let compared: Vec<&str> =
         result["comparisons"].as_array().unwrap().iter().map(|c| c["metric"].as_str().unwrap()).collect();
     assert_eq!(compared[0], "accuracy");
-    let text = place.ptsm(&line("paper-table-2")).args(SMALL).succeed().stdout;
+    let text = place.ptsm(&line("paper-table-2")).args(small("paper-table-2")).succeed().stdout;
     for said in ["F1 macro %", "SEN %", "SPE %", "Differences of accuracy from ptsm-paper"] {
         assert!(text.contains(said), "`{said}` is missing in {text}");
     }
@@ -130,7 +140,7 @@ fn table_4_balanced_first_and_the_majority_shown() {
     let result = run("paper-table-4", &place, 1);
     assert_eq!(beside(&result, "EEGNet | ACC | balanced_accuracy"), ["eegnet"]);
     assert_eq!(beside(&result, "EEGNet | ACC | accuracy"), ["eegnet"]);
-    let text = place.ptsm(&line("paper-table-4")).args(SMALL).succeed().stdout;
+    let text = place.ptsm(&line("paper-table-4")).args(small("paper-table-4")).succeed().stdout;
     let head = text.lines().find(|line| line.contains("SD people")).unwrap();
     let at = |name: &str| head.find(name).unwrap_or_else(|| panic!("{name} is missing in {head}"));
     assert!(at("balanced %") < at("AUC %") && at("AUC %") < at("accuracy %"), "{head}");
@@ -161,7 +171,9 @@ fn tables_5_and_6_of_ptsm_without_its_parts() {
             .map(|r| r["log_loss"].as_f64().unwrap())
             .collect();
         assert_eq!(losses.len(), parts.len() + if preset == "paper-table-5" { 2 } else { 3 });
-        assert!((1..losses.len()).all(|i| !losses[..i].contains(&losses[i])), "{losses:?}");
+        let same = (1..losses.len()).filter(|&i| losses[..i].contains(&losses[i])).count();
+        // One kind of masks is like the other: alone, they are the same network.
+        assert_eq!(same, usize::from(preset == "paper-table-5"), "{losses:?}");
     }
 }
 
@@ -170,12 +182,12 @@ fn a_copy_does_the_same_and_takes_some_decoders() {
     let place = place("imagery", 8);
     let copy = place.ptsm("presets paper-table-2").succeed().stdout;
     place.write("mine.toml", copy);
-    let first = place.ptsm(&format!("{} --models sblest", line("paper-table-2"))).succeed().stdout;
-    let second = place.ptsm(&format!("{} --models sblest", line("mine.toml"))).succeed().stdout;
+    let first = place.ptsm(&format!("{} --models eegnet,sblest", line("paper-table-2"))).succeed().stdout;
+    let second = place.ptsm(&format!("{} --models eegnet,sblest", line("mine.toml"))).succeed().stdout;
     assert_eq!(first, second);
     // Who does not take part has a dash.
-    let row = first.lines().find(|line| line.trim_start().starts_with("EEGNet")).unwrap();
-    assert!(row.contains("68.43") && row.contains(" - "), "{row}");
+    let row = first.lines().find(|line| line.trim_start().starts_with("DeepConvNet")).unwrap();
+    assert!(row.contains("70.35") && row.contains(" - "), "{row}");
 }
 
 #[test]
