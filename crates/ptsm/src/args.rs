@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_engine::Precision;
+use ptsm_eval::Choice;
 use ptsm_signal::Alignment;
 
 use crate::device::Wanted;
@@ -21,7 +22,7 @@ use crate::device::Wanted;
     after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
         ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
         Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
-        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train`, `benchmark` and `data get` continue when given again).",
+        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train`, `benchmark`, `tune` and `data get` continue when given again).",
     max_term_width = 110
 )]
 pub(crate) struct Line {
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     /// Compare decoders across people: models x folds x seeds
     #[command(after_help = BENCHMARK)]
     Benchmark(BenchmarkArgs),
+    /// Search for settings on people who are then tested in nothing else
+    #[command(after_help = TUNE)]
+    Tune(TuneArgs),
     /// How far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
@@ -148,6 +152,23 @@ const BENCHMARK: &str = "Examples:
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
 `results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
 continues.";
+
+const TUNE: &str = "Examples:
+  ptsm tune --data simulated --develop 1-10 --model ptsm --try training.rate=1e-4,3e-4,1e-3 --out tuned
+  ptsm tune --data trials.npz --develop 1-10 --try network.loss.orth=log:1e-3..1 --try training.batch=32,64 --search random:30 --seeds 2 --out tuned
+  ptsm tune --data trials.npz --nested kfold:5 --model csp-lda --try filters=2,4,6 --try align=none,euclidean --out nested
+  ptsm benchmark --data trials.npz --subjects 11-40 --models ptsm --config tuned/best.toml --out bench
+
+Values of a key are a list, or a range for random search: `log:1e-4..1e-2`, `lin:0..1`, `int:2..8`. Any setting can be tried, and `pipeline.KEY`
+and `align`; lists of lists are written `[8,8],[16,16]`.
+
+`--develop` names the development set: nobody else is read. Its people are divided into folds; each candidate learns from some of them and is
+scored on the others. `best.toml` says on whom it was tuned, and `benchmark` and `evaluate` then refuse to test them. `--nested` searches in
+each fold among the people to learn from, divided once more, and tests the people of the fold once, with what was chosen without them.
+
+With `--halving 3` all candidates begin with a small part of the epochs (without epochs: of the folds and seeds), and time after time the best
+third goes on with three times as much. The folder gets `best.toml` (nested: `fold-N.toml` and `results.jsonl`), `trials.csv` with every
+trial, and a figure for each key. Stopped or killed, the same command continues.";
 
 const CONVERT: &str = "Examples:
   ptsm train --data trials.npz --subjects 1-20 --model cslp-ae --out run
@@ -434,6 +455,51 @@ pub(crate) struct BenchmarkArgs {
     /// The folder of the results
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct TuneArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The decoder (`ptsm` without it)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// What to try: `training.rate=1e-4,1e-3`, or a range such as `log:1e-4..1e-2`; may be repeated
+    #[arg(long = "try", value_name = "KEY=VALUES")]
+    pub(crate) tries: Vec<String>,
+    /// Every combination, or so many at random: `grid`, `random:30`
+    #[arg(long, value_name = "HOW", default_value = "grid", value_parser = choice)]
+    pub(crate) search: Choice,
+    /// Keep one candidate in so many after each round; 1 tries all of them in full
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) halving: usize,
+    /// The development set: people for tuning and for nothing else
+    #[arg(long, value_name = "LIST", required_unless_present = "nested", conflicts_with = "nested")]
+    pub(crate) develop: Option<SubjectList>,
+    /// Search anew in each fold, without the people it tests: `kfold:5`, `loso`
+    #[arg(long, value_name = "HOW")]
+    pub(crate) nested: Option<Protocol>,
+    /// Groups that the people tuned on are divided into (3 without it)
+    #[arg(long, value_name = "N")]
+    pub(crate) folds: Option<usize>,
+    /// What is compared, such as `balanced_accuracy`, `auc`, `log_loss`
+    #[arg(long, value_name = "NAME", default_value = "balanced_accuracy")]
+    pub(crate) metric: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// The folder of the results
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    match text.split_once(':') {
+        None if text == "grid" => Ok(Choice::Grid),
+        Some(("random", n)) => {
+            n.parse().map(Choice::Random).map_err(|_| format!("`{n}` is no number of candidates"))
+        }
+        _ => Err("it is `grid` or `random:30`".into()),
+    }
 }
 
 #[derive(Subcommand)]
