@@ -123,7 +123,8 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s,
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files,
+with `tuned_on` for the people who are not to be tested. Flags go over the
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:

@@ -74,8 +74,7 @@ impl Changes {
 
     /// As a configuration file.
     pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
-        toml::to_string(&without_null(&self.value()))
-            .context("the settings cannot be written as TOML")
+        toml::to_string(&without_null(&self.value())).context("the settings cannot be written as TOML")
     }
 
     /// The pipeline with the file's `[pipeline]` over it.

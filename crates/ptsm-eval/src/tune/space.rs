@@ -120,7 +120,10 @@ fn grid(space: &[Dimension]) -> Result<Vec<Vec<Value>>> {
             ));
         };
         if let Some(twice) = (1..values.len()).find(|&i| values[..i].contains(&values[i])) {
-            return Err(Error::tuning(format!("`{key}` is tried twice as {}", values[twice]), "give it once"));
+            return Err(Error::tuning(
+                format!("`{key}` is tried twice as {}", values[twice]),
+                "give it once",
+            ));
         }
         if all.len() * values.len() > MOST {
             return Err(too_many(all.len() * values.len()));
@@ -138,8 +141,7 @@ fn random(space: &[Dimension], n: usize, seed: u64) -> Vec<Vec<Value>> {
     let mut draws = 0;
     while all.len() < n && draws < DRAWS * n {
         draws += 1;
-        let drawn: Vec<Value> =
-            space.iter().map(|dimension| dimension.values.draw(&mut random)).collect();
+        let drawn: Vec<Value> = space.iter().map(|dimension| dimension.values.draw(&mut random)).collect();
         if !all.contains(&drawn) {
             all.push(drawn);
         }

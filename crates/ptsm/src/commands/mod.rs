@@ -62,11 +62,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let output = Output::new(general.json, general.quiet);
     let trains = matches!(
         line.command,
-        Command::Train(_)
-            | Command::Benchmark(_)
-            | Command::Tune(_)
-            | Command::Work(_)
-            | Command::Demo(_)
+        Command::Train(_) | Command::Benchmark(_) | Command::Tune(_) | Command::Work(_) | Command::Demo(_)
     );
     let precision = match &line.command {
         Command::Train(args) => args.settings.precision,

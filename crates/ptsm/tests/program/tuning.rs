@@ -11,8 +11,10 @@ const TUNE: &str = "tune --data a.npz --model csp-lda --set band_hz=none";
 
 /// What a search found: everything that must be the same, to the byte, when it is done again.
 fn found(place: &Place, out: &str) -> BTreeMap<String, Vec<u8>> {
-    let wanted = |name: &str| name.starts_with("trials") || name.ends_with(".toml") || name.ends_with(".jsonl");
-    let own = place.list().into_iter().filter_map(|name| name.strip_prefix(&format!("{out}/")).map(String::from));
+    let wanted =
+        |name: &str| name.starts_with("trials") || name.ends_with(".toml") || name.ends_with(".jsonl");
+    let own =
+        place.list().into_iter().filter_map(|name| name.strip_prefix(&format!("{out}/")).map(String::from));
     own.filter(|name| !name.contains('/') && wanted(name))
         .map(|name| (name.clone(), place.read(&format!("{out}/{name}"))))
         .collect()
@@ -26,10 +28,10 @@ fn rows(place: &Place, file: &str) -> Vec<BTreeMap<String, String>> {
     lines.map(|cells| head.iter().cloned().zip(cells).collect()).collect()
 }
 
-/// Whose rate is 0 learns nothing.
+/// Whose rate is next to nothing learns nothing.
 fn eegnet(place: &Place, out: &str) -> crate::common::Test {
     place
-        .ptsm("tune --data a.npz --model eegnet --develop 1-6 --try training.rate=0,3e-3,1e-2 --seeds 2")
+        .ptsm("tune --data a.npz --model eegnet --develop 1-6 --try training.rate=1e-9,3e-3,1e-2 --seeds 2")
         .args(["--set", "training.epochs=30", "--set", "training.patience=none", "--out", out])
 }
 
@@ -38,9 +40,9 @@ fn the_better_setting_is_found_and_written_as_a_configuration() {
     let place = Place::with_data();
     let said = eegnet(&place, "tuned").args(["--json"]).succeed().json();
     let search = &said["searches"][0];
-    assert_ne!(search["best"]["settings"]["training.rate"], 0, "{search}");
+    assert_ne!(search["best"]["settings"]["training.rate"], 1e-9, "{search}");
     assert!(search["best"]["mean"].as_f64().unwrap() > 0.7, "{search}");
-    assert_eq!((&search["best"]["budget"], &search["best"]["unit"]), (&30.into(), &"epochs".into()));
+    assert_eq!((&search["best"]["budget"], &search["best"]["unit"]), (&30.into(), &"epoch".into()));
     assert_eq!(search["people"], serde_json::json!([1, 2, 3, 4, 5, 6]));
 
     // Three with ten epochs, the best of them with thirty; three folds and two seeds each.
@@ -48,7 +50,7 @@ fn the_better_setting_is_found_and_written_as_a_configuration() {
     let column = |name: &str| rows.iter().map(|row| row[name].as_str()).collect::<Vec<_>>();
     assert_eq!(column("rung"), ["1", "1", "1", "2"]);
     assert_eq!(column("budget"), ["10", "10", "10", "30"]);
-    assert_eq!(column("training.rate")[..3], ["0", "0.003", "0.01"]);
+    assert_eq!(column("training.rate")[..3], ["1e-9", "0.003", "0.01"]);
     assert_eq!(column("fits"), ["6"; 4]);
     assert!(rows.iter().all(|row| row["sd"].parse::<f64>().is_ok() && row["error"].is_empty()));
 
@@ -80,10 +82,7 @@ fn nobody_outside_of_the_development_set_is_looked_at() {
     x[first * each..].iter_mut().for_each(|value| *value = 3.0 - 2.0 * *value);
     let spoilt = Place::new();
     let shape = arrays.get("X").shape().to_vec();
-    arrays
-        .with("X", Array::new(shape, x).unwrap())
-        .with("y", Array::vector(y))
-        .write(&spoilt.path("a.npz"));
+    arrays.with("X", Array::new(shape, x).unwrap()).with("y", Array::vector(y)).write(&spoilt.path("a.npz"));
     assert_eq!(search(&spoilt), whole);
 }
 
@@ -107,7 +106,8 @@ fn a_killed_search_continues_to_the_same_bytes() {
 #[test]
 fn a_nested_search_tests_everybody_once() {
     let place = Place::with_data();
-    let line = "--nested kfold:4 --try filters=1,2 --try align=none,euclidean --metric log_loss --out nested --json";
+    let line =
+        "--nested kfold:4 --try filters=1,2 --try align=none,euclidean --metric log_loss --out nested --json";
     let said = place.ptsm(TUNE).args(line.split(' ')).succeed().json();
     let mut tested: Vec<u64> =
         said["records"].as_array().unwrap().iter().map(|r| r["subject"].as_u64().unwrap()).collect();
@@ -122,7 +122,9 @@ fn a_nested_search_tests_everybody_once() {
         assert!(search["score"].as_f64().is_some());
     }
     for fold in 0..4 {
-        assert!(String::from_utf8(place.read(&format!("nested/fold-{fold}.toml"))).unwrap().contains("filters"));
+        assert!(
+            String::from_utf8(place.read(&format!("nested/fold-{fold}.toml"))).unwrap().contains("filters")
+        );
     }
     assert_eq!(String::from_utf8(place.read("nested/results.jsonl")).unwrap().lines().count(), 8);
 }
@@ -157,7 +159,11 @@ fn those_who_were_tuned_on_are_not_tested() {
     let refused = |line: &str, hint: &str| {
         let outcome = place.ptsm(&format!("{benchmark} {line}")).run();
         assert_eq!(outcome.code, Some(1), "{line}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains("the settings were tuned on 4 of the people tested"), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("the settings were tuned on 4 of the people tested"),
+            "{}",
+            outcome.stderr
+        );
         assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
     };
     refused("--data a.npz --protocol loso", "leave them out: `--subjects 5-8`");
@@ -187,12 +193,23 @@ fn wrong_searches_are_refused_with_one_thing_to_do() {
     let place = Place::with_data();
     let cases = [
         Case::line("tune --data a.npz --try filters=1,2 --out t", &["--develop"]),
-        Case::line("tune --data a.npz --try filters=1,2 --develop 1-3 --nested loso --out t", &["cannot be used with"]),
+        Case::line(
+            "tune --data a.npz --try filters=1,2 --develop 1-3 --nested loso --out t",
+            &["cannot be used with"],
+        ),
         Case::line("tune --data a.npz --develop 1-4 --try filters=1 --search some --out t", &["random:30"]),
         Case::new("tune --data a.npz --develop 1-4 --out t", &["nothing is tried"], &["--try"]),
         Case::new("tune --data a.npz --develop 1-4 --try training.rate --out t", &["no `=`"], &["--try"]),
-        Case::new("tune --data a.npz --develop 1-4 --try training.rate= --out t", &["empty value"], &["commas"]),
-        Case::new("tune --data a.npz --develop 1-4 --try seed=1,2 --out t", &["names no setting"], &["pipeline.KEY"]),
+        Case::new(
+            "tune --data a.npz --develop 1-4 --try training.rate= --out t",
+            &["empty value"],
+            &["commas"],
+        ),
+        Case::new(
+            "tune --data a.npz --develop 1-4 --try seed=1,2 --out t",
+            &["names no setting"],
+            &["pipeline.KEY"],
+        ),
         Case::new(
             "tune --data a.npz --develop 1-4 --try training.rte=1,2 --out t",
             &["no key `training.rte`"],
@@ -208,17 +225,37 @@ fn wrong_searches_are_refused_with_one_thing_to_do() {
             &["no range"],
             &["smaller one first"],
         ),
-        Case::new("tune --data a.npz --develop 1-2 --try training.rate=1,2 --out t", &["2 people"], &["at least 3"]),
+        Case::new(
+            "tune --data a.npz --develop 1-2 --try training.rate=1,2 --out t",
+            &["2 people"],
+            &["at least 3"],
+        ),
         Case::new("tune --data a.npz --develop 1-9 --try training.rate=1,2 --out t", &["no subject 9"], &[]),
         Case::new(
             "tune --data a.npz --develop 1-4 --folds 5 --try training.rate=1,2 --out t",
             &["kfold:5", "at least 5"],
             &[],
         ),
-        Case::new("tune --data a.npz --nested kfold:2 --subjects 1-4 --try training.rate=1 --out t", &["leaves 2"], &[]),
-        Case::new("tune --data a.npz --develop 1-4 --subjects 1-8 --try training.rate=1 --out t", &["both say"], &[]),
-        Case::new("tune --data a.npz --develop 1-4 --metric acc --try training.rate=1 --out t", &["no metric"], &["auc"]),
-        Case::new("tune --data a.npz --develop 1-4 --halving 0 --try training.rate=1 --out t", &["keeps nobody"], &[]),
+        Case::new(
+            "tune --data a.npz --nested kfold:2 --subjects 1-4 --try training.rate=1 --out t",
+            &["leaves 2"],
+            &[],
+        ),
+        Case::new(
+            "tune --data a.npz --develop 1-4 --subjects 1-8 --try training.rate=1 --out t",
+            &["both say"],
+            &[],
+        ),
+        Case::new(
+            "tune --data a.npz --develop 1-4 --metric acc --try training.rate=1 --out t",
+            &["no metric"],
+            &["auc"],
+        ),
+        Case::new(
+            "tune --data a.npz --develop 1-4 --halving 0 --try training.rate=1 --out t",
+            &["keeps nobody"],
+            &[],
+        ),
         Case::new(
             "tune --data a.npz --develop 1-4 --try training.epochs=3,many --out t",
             &["training.epochs=many"],
@@ -235,5 +272,11 @@ fn a_search_in_which_everything_fails_says_why() {
     let line = "tune --data a.npz --model csp-lda --develop 1-4 --try band_hz=[40,50],[45,60] --out tuned";
     let outcome = place.ptsm(line).run();
     assert_eq!(outcome.code, Some(1));
+    assert!(outcome.stderr.contains("error: every candidate failed; the first: "), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
+    // One that can be done is enough.
+    let line = line.replace("[45,60]", "[8,30]").replace("tuned", "other");
+    let said = place.ptsm(&format!("{line} --halving 1 --json")).succeed().json();
+    assert_eq!(said["searches"][0]["best"]["settings"]["band_hz"], serde_json::json!([8, 30]));
+    assert!(said["searches"][0]["trials"][0]["error"].as_str().unwrap().contains("40 Hz"));
 }

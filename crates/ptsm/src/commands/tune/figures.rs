@@ -43,8 +43,7 @@ fn groups<'a>(results: &'a Results<'_>) -> Vec<Group<'a>> {
                 Some(tested) => format!("fold {}", tested.fold),
                 None => format!("round {place} of {of}"),
             };
-            let trials =
-                found.trials.iter().filter(|t| t.rung == place && t.mean().is_some()).collect();
+            let trials = found.trials.iter().filter(|t| t.rung == place && t.mean().is_some()).collect();
             groups.push(Group { name, trials });
         }
     }
@@ -78,13 +77,11 @@ fn curve(
         // Candidates with the same value: their mean, and from the worst to the best.
         let point = |same: &[(f64, f64)]| {
             let scores: Vec<f64> = same.iter().map(|(_, score)| *score).collect();
-            let ends = scores.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &s| [a.min(s), b.max(s)]);
+            let ends =
+                scores.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &s| [a.min(s), b.max(s)]);
             Point { x: same[0].0, y: mean(&scores), band: Some(ends) }
         };
-        Series {
-            name: group.name.clone(),
-            points: points.chunk_by(|a, b| a.0 == b.0).map(point).collect(),
-        }
+        Series { name: group.name.clone(), points: points.chunk_by(|a, b| a.0 == b.0).map(point).collect() }
     };
     let key = &dimension.key;
     Curve {

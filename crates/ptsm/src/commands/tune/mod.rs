@@ -32,7 +32,10 @@ const FEWEST: usize = 3;
 pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
     let metric = metric(&args.metric)?;
     if args.halving == 0 {
-        return Err(told("`--halving 0` keeps nobody", "give 3 to keep one in three, or 1 to try all in full"));
+        return Err(told(
+            "`--halving 0` keeps nobody",
+            "give 3 to keep one in three, or 1 to try all in full",
+        ));
     }
     let space = tries::parse(&args.tries)?;
     let mut changes = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
@@ -93,9 +96,17 @@ pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
                 Some(Tested { fold: *number, people: split.test_subjects().clone(), records })
             }
         };
-        found.push(Found { people: fold.people, protocol: fold.division.name(), rungs, trials, best, tested });
+        found.push(Found {
+            people: fold.people,
+            protocol: fold.division.name(),
+            rungs,
+            trials,
+            best,
+            tested,
+        });
     }
-    let result = results::Results { args, workshop: &workshop, metric, seeds: &seeds, before: &before, found };
+    let result =
+        results::Results { args, workshop: &workshop, metric, seeds: &seeds, before: &before, found };
     result.write(&args.out)?;
     drop(folder);
     result.show(session)
@@ -128,7 +139,9 @@ impl Workshop<'_> {
                 ));
             }
             let k = folds(n);
-            let division = Division::Within(Protocol::Folds { k });
+            let protocol = Protocol::Folds { k };
+            protocol.splits(everybody, self.seeds[0])?;
+            let division = Division::Within(protocol);
             return Ok(vec![Search { division, people: everybody.clone(), k, split: None }]);
         };
         let splits = protocol.splits(everybody, self.seeds[0])?;
@@ -149,7 +162,9 @@ impl Workshop<'_> {
                 ));
             }
             let k = folds(own.len());
-            let division = Division::inside(sources, Protocol::Folds { k });
+            let inner = Protocol::Folds { k };
+            inner.splits(&own, self.seeds[0])?;
+            let division = Division::inside(sources, inner);
             Ok(Search { division, people: own, k, split: Some((fold, split)) })
         };
         splits.into_iter().enumerate().map(search).collect()

@@ -152,7 +152,7 @@ impl Results<'_> {
     }
 
     fn budget(&self, found: &Found, trial: &Trial) -> (usize, &'static str) {
-        self.workshop.budget(&found.rungs[trial.rung - 1], trial.candidate, trial.fits())
+        self.workshop.budget(&found.rungs[trial.rung - 1], trial.candidate)
     }
 
     /// Every trial with all its digits.
@@ -191,7 +191,7 @@ impl Results<'_> {
         columns.extend([Column::number(self.metric.short), Column::number("SD"), Column::text("tried with")]);
         let row = |trial: &&Trial| {
             let (budget, unit) = self.budget(found, trial);
-            let own = [self.score(trial.mean()), self.score(trial.sd()), format!("{budget} {unit}")];
+            let own = [self.score(trial.mean()), self.score(trial.sd()), count(budget, unit)];
             self.values(trial).iter().map(text).chain(own).collect()
         };
         let mut note = format!(
@@ -244,8 +244,9 @@ impl Results<'_> {
         let summaries = Summary::of(&records)?;
         let text = match (&self.args.nested, self.found.first()) {
             (None, Some(found)) => format!(
-                "{}\nnext: ptsm benchmark --config {} --subjects (others) ...\n",
+                "{}next: ptsm benchmark --data ... --models {} --config {} --subjects (all others)\n",
                 self.leaders(found),
+                self.workshop.model(),
                 self.args.out.join("best.toml").display()
             ),
             _ => format!("{}\n{}", self.folds(), words::summaries(&summaries)),

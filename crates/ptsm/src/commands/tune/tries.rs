@@ -94,9 +94,19 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for text in
-            ["", "a", "=1", "a..b=1", "a=", "a=1,,2", "a=log:1", "a=int:1..2.5", "a=lin:2..1", "seed=1,2", "model=x"]
-        {
+        for text in [
+            "",
+            "a",
+            "=1",
+            "a..b=1",
+            "a=",
+            "a=1,,2",
+            "a=log:1",
+            "a=int:1..2.5",
+            "a=lin:2..1",
+            "seed=1,2",
+            "model=x",
+        ] {
             assert!(one(text).is_err(), "{text}");
         }
     }

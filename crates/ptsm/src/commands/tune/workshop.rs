@@ -135,11 +135,11 @@ impl<'a> Workshop<'a> {
         self.all.iter().map(|candidate| &candidate.settings)
     }
 
-    /// What a trial may use: `20 epochs`, `3 fits`.
-    pub(super) fn budget(&self, rung: &Rung, candidate: usize, all_fits: usize) -> (usize, &'static str) {
-        match rung.epochs(&self.all[candidate].settings) {
-            Some(epochs) => (epochs, "epochs"),
-            None => (rung.fits().unwrap_or(all_fits), "fits"),
+    /// What a trial may use, so many of what: epochs, or fits where there are none.
+    pub(super) fn budget(&self, rung: &Rung, candidate: usize) -> (usize, &'static str) {
+        match (rung.epochs(&self.all[candidate].settings), rung.fits()) {
+            (Some(epochs), _) => (epochs, "epoch"),
+            (None, fits) => (fits.unwrap_or(0), "fit"),
         }
     }
 
@@ -180,10 +180,10 @@ impl<'a> Workshop<'a> {
         ptsm_eval::search(rungs, metric, |rung, standing| {
             let mut tested: BTreeMap<usize, Tested> = BTreeMap::new();
             if let Some(&first) = standing.first() {
-                let (most, unit) = self.budget(rung, first, rung.fits().unwrap_or(0));
+                let (most, unit) = self.budget(rung, first);
                 let (place, of) = rung.place;
-                let who = count(standing.len(), "candidate");
-                self.session.output.note(format!("round {place} of {of}: {who}, {most} {unit} each"));
+                let (who, most) = (count(standing.len(), "candidate"), count(most, unit));
+                self.session.output.note(format!("round {place} of {of}: {who}, {most} each"));
             }
             for kind in 0..self.pipelines.len() {
                 let own: Vec<usize> =
