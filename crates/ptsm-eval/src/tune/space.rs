@@ -1,5 +1,7 @@
 //! What is tried: settings by their keys, and the values of each.
 
+use std::collections::BTreeSet;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -8,7 +10,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 
 /// More candidates than anybody waits for; most likely a slip of the hand.
-const MOST: usize = 100_000;
+const MOST: usize = 10_000;
 /// How often a value is drawn anew, for each candidate, before the space counts as exhausted.
 const DRAWS: usize = 50;
 
@@ -119,14 +121,14 @@ fn grid(space: &[Dimension]) -> Result<Vec<Vec<Value>>> {
                 "list its values, or give `--search random:30`",
             ));
         };
+        if all.len() * values.len() > MOST {
+            return Err(too_many(all.len() * values.len()));
+        }
         if let Some(twice) = (1..values.len()).find(|&i| values[..i].contains(&values[i])) {
             return Err(Error::tuning(
                 format!("`{key}` is tried twice as {}", values[twice]),
                 "give it once",
             ));
-        }
-        if all.len() * values.len() > MOST {
-            return Err(too_many(all.len() * values.len()));
         }
         let with = |chosen: &Vec<Value>, value: &Value| chosen.iter().chain([value]).cloned().collect();
         all = all.iter().flat_map(|chosen| values.iter().map(move |value| with(chosen, value))).collect();
@@ -138,11 +140,12 @@ fn grid(space: &[Dimension]) -> Result<Vec<Vec<Value>>> {
 fn random(space: &[Dimension], n: usize, seed: u64) -> Vec<Vec<Value>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut all: Vec<Vec<Value>> = vec![];
+    let mut known = BTreeSet::new();
     let mut draws = 0;
     while all.len() < n && draws < DRAWS * n {
         draws += 1;
         let drawn: Vec<Value> = space.iter().map(|dimension| dimension.values.draw(&mut random)).collect();
-        if !all.contains(&drawn) {
+        if known.insert(Value::from(drawn.clone()).to_string()) {
             all.push(drawn);
         }
     }
