@@ -156,7 +156,7 @@ continues.";
 
 const TUNE: &str = "Examples:
   ptsm tune --data simulated --develop 1-10 --model ptsm --try training.rate=1e-4,3e-4,1e-3 --out tuned
-  ptsm tune --data trials.npz --develop 1-10 --try network.loss.orth=log:1e-3..1 --try training.batch=32,64 --search random:30 --seeds 2 --out tuned
+  ptsm tune --data trials.npz --develop 1-10 --try network.weights.decouple=log:1e-3..1 --try training.batch_trials=4,8 --search random:30 --seeds 2 --out tuned
   ptsm tune --data trials.npz --nested kfold:5 --model csp-lda --try filters=2,4,6 --try align=none,euclidean --out nested
   ptsm benchmark --data trials.npz --subjects 11-40 --models ptsm --config tuned/best.toml --out bench
 

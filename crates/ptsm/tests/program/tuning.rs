@@ -6,7 +6,7 @@ use ptsm_io::npy::{Array, Data};
 
 use crate::common::{Case, Place, check, people};
 
-/// A decoder that needs milliseconds, with one useful and one useless number of trials to look at.
+/// A decoder that needs milliseconds. The trials have no filter band of their own.
 const TUNE: &str = "tune --data a.npz --model csp-lda --set band_hz=none";
 
 /// What a search found: everything that must be the same, to the byte, when it is done again.
@@ -129,7 +129,7 @@ fn a_nested_search_tests_everybody_once() {
     assert_eq!(String::from_utf8(place.read("nested/results.jsonl")).unwrap().lines().count(), 8);
 }
 
-/// A search that reverses the labels of the people of one fold leaves what that fold chooses as it is.
+/// With the labels of those who are tested the other way round, a fold chooses the same.
 #[test]
 fn a_fold_chooses_without_the_people_it_tests() {
     let search = |place: &Place| {
