@@ -1,4 +1,4 @@
-"""Checks the PyTorch peers against the golden numbers of the method specifications, in float64.
+"""Checks the PyTorch peers, and that of SBLEST in NumPy, against the golden numbers of the method specifications, in float64.
 
 Usage: python check_peers.py        (exit status 1 if any number is off by more than 1e-8 relative)
 """
@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from cslp_ae import CslpAe, Latents, contrast, swapped
 from peers import (
+    Acon,
     ConformerConfig,
+    Dann,
     DeepConvNet,
     EegConformer,
     EegNet,
@@ -31,6 +36,11 @@ from peers import (
     mask_losses,
     nt_xent,
 )
+from tsmnet import Batch, Statistics, StiefelAdam, TsmNet, momenta, roots
+
+sys.path.append(str(Path(__file__).parent / "classic"))
+
+from sblest import evidence, spectral  # noqa: E402
 
 RELATIVE = 1e-8
 failures: list[str] = []
@@ -304,9 +314,159 @@ def check_eegconformer() -> None:
         check("eegconformer count", count(EegConformer(ConformerConfig(*shape))), str(want))
 
 
+# ------------------------------------------------------------------------------------------------------ DANN and ACON
+
+
+def check_dann() -> None:
+    for hidden, domains, want in ((128, 2, 35764), (None, 2, 3124), (None, 53, 16231)):
+        check("dann count", count(Dann(62, 512, 2, hidden=hidden, domains=domains)), str(want))
+
+
+def check_acon() -> None:
+    # complex weights are counted once there, twice here
+    for sizes, complex_weights, want in (
+        ((9, 6, 64, 128, 5, 1, 64, 10, 128, False), 2673, 474607),
+        ((62, 2, 64, 128, 25, 6, 128, 16, 128, True), 249860, 17078600),
+    ):
+        check("acon count", count(Acon(*sizes)) - complex_weights, str(want))
+
+
+# -------------------------------------------------------------------------------------------------------------- TSMNet
+
+
+def orthonormal(w: Tensor) -> Tensor:
+    return w @ roots(w.T @ w)[1]
+
+
+def check_tsmnet_parts() -> None:
+    for channels, classes, want in ((20, 2, 4567), (22, 4, 5309), (62, 2, 11287)):
+        check("tsmnet count", count(TsmNet(channels, classes)), str(want))
+    eta = torch.tensor([momenta(e, 50, 0.2, 0.85) for e in (1, 2, 10, 20, 40, 50)], dtype=torch.float64)
+    check("tsmnet eta", eta[:, 0], "1 0.9915738034 0.9100448907 0.7619195789 0.2 0.2")
+    check("tsmnet tau", 1 - eta[[0, 3, 4], 1], "0.85 0.9055813023 0.968018785")
+    trials = torch.tensor(
+        [[[2, 0.5], [0.5, 1]], [[1, -0.3], [-0.3, 3]], [[4, 1], [1, 1]]], dtype=torch.float64
+    )
+    batch = Batch.of(trials.unsqueeze(0))
+    for momentum, mean, variance in (
+        (1.0, "1.954082446 0.3552532993 0.3552532993 1.334402477", "0.8042253357"),
+        (0.1, "1.067234606 0.02326559837 0.02326559837 1.026651661", "1.027965356"),
+        (0.2, "1.139530993 0.04871551692 0.04871551692 1.054554921", "1.035974465"),
+    ):
+        moved = batch.followed(Statistics.start(1, 2), momentum)
+        check(f"tsmnet mean {momentum}", moved.mean, mean)
+        check(f"tsmnet variance {momentum}", moved.variance, variance)
+    found = Statistics.of(trials)
+    check("tsmnet Karcher mean", found.mean[0, [0, 0, 1], [0, 1, 1]], "1.9543429705 0.3545351795 1.3339637835")
+    check("tsmnet refit variance", found.variance, "0.8042304921")
+    weight = nn.Parameter(orthonormal(fill((3, 2), 1, 1.0) + torch.eye(3, 2, dtype=torch.float64)))
+    weight.grad, adam = fill((3, 2), 2, 1.0), StiefelAdam(weight, 0.01)
+    for want in (
+        "0.942279655 -0.0753295948 -0.02774200545 0.9534482216 0.3336756402 0.2919964739",
+        "0.9415435041 -0.09341580663 -0.009812862665 0.9527747024 0.3367484784 0.2889530301",
+    ):
+        adam.step()
+        check("tsmnet Cayley step", weight, want)
+
+
+def check_tsmnet() -> None:
+    model = TsmNet(3, 2, filters=2, kernel=5, outputs=4, subspace=3).double()
+    convolutions = [p for layer in (model.temporal, model.spatial) for p in (layer.weight, layer.bias)]
+    fill_parameters(convolutions, 0.3)
+    with torch.no_grad():
+        model.bimap.copy_(orthonormal(fill((4, 3), 5, 1.0) + torch.eye(4, 3, dtype=torch.float64)))
+        model.head.weight.copy_(fill((2, 6), 6, 0.3))
+        model.head.bias.copy_(fill(2, 7, 0.3))
+    x = fill_input(8, 3, 50) + 0.3 * torch.stack([fill((3, 50), 20 + b, 1.0) for b in range(8)])
+    x[4:] *= 2
+    matrices = model.matrices(x).unflatten(0, (2, 4))
+    moved = Batch.of(matrices).followed(Statistics.start(2, 3), 1.0)
+    logits = model.logits(matrices, moved).flatten(0, 1)
+    check(
+        "tsmnet train logits",
+        logits[:5],
+        "0.4196862697 -0.02237180772 0.06785370786 0.01044032135 -0.1417518341 0.1123278257 -0.1701647018 0.227473022 "
+        "-0.2395721736 0.102142136",
+    )
+    loss = F.cross_entropy(logits, torch.tensor([0, 1] * 4))
+    check("tsmnet CE", loss, "0.6910063219")
+    wanted = {
+        "temporal": (model.temporal.weight, "0.01628186836"),
+        "spatial": (model.spatial.weight, "0.5304626438"),
+        "scale": (model.scale, "0.007715093832"),
+        "W": (model.bimap, "0.05611014305"),
+        "linear": (model.head.weight, "0.1432507167"),
+    }
+    grad_norms("tsmnet", loss, wanted)
+    with torch.no_grad():
+        check("tsmnet refit", model.logits(matrices[:1], Statistics.of(matrices[0]))[0, 0], "0.4196661874 -0.02235013242")
+
+
+# ------------------------------------------------------------------------------------------------------------- CSLP-AE
+
+
+def check_cslp_ae() -> None:
+    for channels, want in ((30, 10355360), (62, 10371776)):
+        model = CslpAe(channels, 256, 2)
+        check("cslp-ae count", count(model) - count(model.head), str(want))
+    model = CslpAe(3, 256, 2, width=4, latent=2, levels=2).double()
+    check("cslp-ae count golden", count(model) - count(model.head), "3177")
+    apart = [model.scales, model.head, *(m for m in model.modules() if isinstance(m, (nn.InstanceNorm1d, nn.LayerNorm)))]
+    apart = {id(p) for part in apart for p in part.parameters()}
+    filled = [p for p in model.parameters() if id(p) not in apart]
+    check("cslp-ae filled tensors", len(filled), "93")
+    fill_parameters(filled, 0.3)
+    x = fill_input(2, 3, 256)
+    own = model.encode(x)
+    s, t = own.subject.flatten(1), own.task.flatten(1)
+    check("cslp-ae s", s[0, :4], "0.03987103756 0.292206893 0.151741543 0.224153152")
+    check("cslp-ae t", t[0, :3], "-0.07624518039 -0.09055128813 -0.1081099637")
+    check("cslp-ae t", t[1, -3:], "0.9869117438 0.02672359712 -0.1577810449")
+    y = model.decode(own)
+    check("cslp-ae reconstruction", y[0, 0, :4], "-0.2020237107 0.4830523365 0.3537058733 0.4389757563")
+    check("cslp-ae MSE", F.mse_loss(y, x), "0.6771890273")
+    both = torch.cat([x, 0.8 * x + 0.1])
+    pairs = model.encode(both)
+    exchanged = [Latents(swapped(pairs.subject), pairs.task), Latents(pairs.subject, swapped(pairs.task))]
+    for name, latents, want in zip("st", exchanged, ("0.5658166881", "0.5639523569")):
+        check(f"cslp-ae LP_{name}", F.mse_loss(model.decode(latents), both), want)
+    losses = model.losses(torch.cat([both, both]), torch.zeros(8, dtype=torch.long), (1, 2), (1, 2))
+    check("cslp-ae LP_s of a step", losses["subject_permutation"], "0.5658166881")
+    check("cslp-ae LP_t of a step", losses["task_permutation"], "0.5639523569")
+    sides = torch.cat([fill((4, 3), k, 1.0) for k in (1, 2)])
+    check("cslp-ae contrast", contrast(sides, 1, 4, torch.tensor(1 / 0.07).double().log()), "3.925540056")
+
+
+# -------------------------------------------------------------------------------------------------------------- SBLEST
+
+
+def sblest_data(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+    """Covariances of trials, divided by their traces, and labels."""
+    q, c, t = np.arange(offset, offset + count)[:, None, None], np.arange(3)[:, None], np.arange(60) + 1
+    y = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
+    size = np.stack([1 + 0.6 * y, 1 - 0.6 * y, np.ones(count)], 1)[:, :, None]
+    x = size * np.sin(0.4 * (c + 1) * t + 0.7 * q) + 0.5 * np.cos(0.23 * t * (c + 2) + 1.1 * q * (c + 1))
+    x += 0.3 * np.sin(1.7 * t + q * q + c)
+    r = x @ x.transpose(0, 2, 1)
+    return r / np.trace(r, axis1=1, axis2=2)[:, None, None], y
+
+
+def check_sblest() -> None:
+    (r, y), (test, _) = sblest_data(12, 0), sblest_data(8, 12)
+    whiten = spectral(lambda values: values**-0.5, r.mean(0))
+    logs, test = (spectral(np.log, whiten @ m @ whiten) for m in (r, test))
+    weights, losses, noises = evidence(logs, y)
+    check("sblest steps", len(losses), "33")
+    check("sblest losses", torch.tensor(losses[:3]), "5.366712301 -6.233384583 -14.51136873")
+    check("sblest noises", torch.tensor(noises[:3]), "0.3056066175 0.1224636480 0.06073547542")
+    check("sblest weights", torch.from_numpy(weights[0]), "0.5796367562 0.1950080858 -0.7173532021")
+    check("sblest scores", torch.from_numpy((test * weights).sum((1, 2))[:3]), "0.9814404941 -1.220238475 0.9654182819")
+
+
 if __name__ == "__main__":
     ptsm = (check_ptsm_counts, check_losses, check_ptsm_forward)
-    for run in (*ptsm, check_eegnet, check_deepconvnet, check_shallowconvnet, check_eegconformer):
+    others = (check_dann, check_acon, check_tsmnet_parts, check_tsmnet, check_cslp_ae, check_sblest)
+    for run in (*ptsm, check_eegnet, check_deepconvnet, check_shallowconvnet, check_eegconformer, *others):
         run()
     print("\n".join(failures) if failures else f"{checked} golden numbers agree")
     sys.exit(bool(failures))

@@ -45,6 +45,12 @@ def count(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters() if p.requires_grad)
 
 
+def count_decoding(module: nn.Module) -> int:
+    """The same without the parts named in `training_only`."""
+    apart = getattr(module, "training_only", ())
+    return count(module) - sum(count(part) for name, part in module.named_children() if name in apart)
+
+
 @torch.no_grad()
 def max_norm_(weight: Tensor, limit: float) -> None:
     """Scales every output unit of `weight` whose L2 norm exceeds `limit` down to `limit`."""
@@ -172,6 +178,8 @@ class FeatureHead(nn.Module):
 
 
 class Ptsm(nn.Module):
+    training_only = ("subject", "subject_head")
+
     def __init__(self, cfg: PtsmConfig):
         super().__init__()
         self.cfg = cfg
@@ -213,6 +221,9 @@ class Ptsm(nn.Module):
         z, masks = self.trunk(x)
         f_task, f_subject = self.task(z), self.subject(z)
         return PtsmOutput(self.task_head(f_task), self.subject_head(f_subject), f_task, f_subject, masks)
+
+    def probabilities(self, x: Tensor) -> Tensor:
+        return self.task_head(self.task(self.trunk(x)[0])).softmax(1)
 
     def loss(self, x: Tensor, y: Tensor, subject: Tensor, weights: Weights = Weights()) -> Tensor:
         return total_loss(ptsm_losses(self(x), y, subject, weights), weights)
@@ -369,19 +380,51 @@ class Reversal(torch.autograd.Function):
         return -ctx.factor * grad, None
 
 
+def domain_head(width: int, hidden: int | None, domains: int) -> nn.Sequential:
+    """Linear without a hidden width."""
+    if hidden is None:
+        return nn.Sequential(nn.Linear(width, domains))
+    return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, domains))
+
+
 class Dann(EegNet):
     """EEGNet with a domain head behind a reversal."""
 
-    def __init__(self, *args, hidden: int, domains: int = 2, **kwargs):
+    training_only = ("domain_head",)
+
+    def __init__(self, *args, hidden: int | None, domains: int = 2, **kwargs):
         super().__init__(*args, **kwargs)
-        width = self.classifier.in_features
-        self.domain_head = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, domains))
+        self.domain_head = domain_head(self.classifier.in_features, hidden, domains)
 
     def losses(self, x: Tensor, y: Tensor, domain: Tensor, factor: float) -> dict[str, Tensor]:
         """The first trials are those with labels `y`."""
         features = self.features(x)
         task = F.cross_entropy(self.classifier(features)[: len(y)], y)
         return {"task": task, "domain": F.cross_entropy(self.domain_head(Reversal.apply(features, factor)), domain)}
+
+
+class PtsmDann(Ptsm):
+    """PTSM's masks, encoder and task branch with a domain head behind a reversal in place of the subject branch."""
+
+    training_only = ("domain_head",)
+
+    def __init__(self, cfg: PtsmConfig, hidden: int | None, domains: int = 2):
+        super().__init__(cfg)
+        del self.subject, self.subject_head
+        self.domain_head = domain_head(cfg.features, hidden, domains)
+
+    def losses(
+        self, x: Tensor, y: Tensor, domain: Tensor, factor: float, weights: Weights = Weights()
+    ) -> dict[str, Tensor]:
+        """The first trials are those with labels `y`. The losses of the masks are weighed and summed."""
+        z, masks = self.trunk(x)
+        features = self.task(z)
+        mask = mask_losses(masks, weights)
+        return {
+            "task": F.cross_entropy(self.task_head(features)[: len(y)], y),
+            "mask": weights.mask * sum(getattr(weights, name) * loss for name, loss in mask.items()),
+            "domain": F.cross_entropy(self.domain_head(Reversal.apply(features, factor)), domain),
+        }
 
 
 # ---------------------------------------------------------------------------------------------------------------- ACON
@@ -400,13 +443,16 @@ class Mixing(nn.Module):
 
 
 class Acon(nn.Module):
-    """ACON, dropout left out: a temporal branch, a frequency branch and a critic."""
+    """ACON: a temporal branch, a frequency branch and a critic. With a rank the first layer of the frequency head goes through it."""
+
+    training_only = ("frequency", "critic")
 
     def __init__(
         self, channels: int, classes: int, width: int, features: int, kernel: int, stride: int, period: int, pooled: int,
-        critic: int, fft_normalize: bool,
+        critic: int, fft_normalize: bool, rank: int | None = None, dropout: float = 0.0,
     ):  # fmt: skip
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.period, self.pooled, self.fft_normalize = period, pooled, fft_normalize
         sizes = [(channels, width, kernel, stride), (width, 2 * width, 8, 1), (2 * width, features, 8, 1)]
         blocks = {
@@ -417,16 +463,22 @@ class Acon(nn.Module):
         }
         self.time = nn.ModuleDict(blocks | {"head": nn.Linear(features, classes)})
         n = channels * (period // 2 + 1)
+        full = rank is None or rank >= n
+        first = nn.Linear(n, n) if full else nn.Sequential(nn.Linear(n, rank, bias=False), nn.Linear(rank, n))
         self.frequency = nn.ModuleDict(
-            {"0": nn.Linear(n, n), "1": nn.Linear(n, classes), "mix": Mixing(channels, period // 2 + 1)}
+            {"0": first, "1": nn.Linear(n, classes), "mix": Mixing(channels, period // 2 + 1)}
         )
         layers = [nn.Linear(pooled * features, critic), nn.Linear(critic, critic), nn.Linear(critic, 2)]
         self.critic = nn.ModuleDict({str(i): layer for i, layer in enumerate(layers)})
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.temporal(x)[1]
 
     def temporal(self, x: Tensor) -> tuple[Tensor, Tensor]:
         for i in "012":
             x = F.relu(self.time[i]["norm"](self.time[i]["conv"](x)))
             x = F.max_pool1d(x, 2, 2, 1)
+            x = self.dropout(x) if i == "0" else x
         h = x.mean(2)
         return h, self.time["head"](h)
 
@@ -556,6 +608,9 @@ class CroppedDeepConvNet(nn.Module):
         for i, pool in enumerate(self.pools[1:], 2):
             x = pool(F.elu(getattr(self, f"norm{i}")(getattr(self, f"conv{i}")(x))))
         return self.head(x).squeeze(2)
+
+    def probabilities(self, x: Tensor) -> Tensor:
+        return self(x).softmax(1).mean(2)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         return F.nll_loss(F.log_softmax(self(x), 1).mean(2), y)

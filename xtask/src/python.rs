@@ -32,19 +32,42 @@ pub(crate) struct Environment {
     scripts: &'static str,
     /// What installing it takes.
     takes: &'static str,
+    /// Whether its list names all that is needed, so that nothing else is installed. Packages may then lack what they would need as a whole
+    /// and are not imported to see whether they work.
+    complete: bool,
 }
 
 /// PyTorch, onnxruntime and scikit-learn.
-pub(crate) const MODELS: Environment =
-    Environment { folder: "bench-venv", scripts: "python", takes: "about 6 GiB of disk; PyTorch is large" };
+pub(crate) const MODELS: Environment = Environment {
+    folder: "bench-venv",
+    scripts: "python",
+    takes: "about 6 GiB of disk; PyTorch is large",
+    complete: false,
+};
 
 /// Libraries that read and write recordings.
-pub(crate) const READERS: Environment =
-    Environment { folder: "readers-venv", scripts: "python/readers", takes: "about 400 MiB of disk" };
+pub(crate) const READERS: Environment = Environment {
+    folder: "readers-venv",
+    scripts: "python/readers",
+    takes: "about 400 MiB of disk",
+    complete: false,
+};
 
 /// Libraries with classic decoders.
-pub(crate) const CLASSIC: Environment =
-    Environment { folder: "classic-venv", scripts: "python/classic", takes: "about 400 MiB of disk" };
+pub(crate) const CLASSIC: Environment = Environment {
+    folder: "classic-venv",
+    scripts: "python/classic",
+    takes: "about 400 MiB of disk",
+    complete: false,
+};
+
+/// MOABB's statistics.
+pub(crate) const STATISTICS: Environment = Environment {
+    folder: "statistics-venv",
+    scripts: "python/statistics",
+    takes: "about 400 MiB of disk",
+    complete: true,
+};
 
 /// A Python with everything an environment asks for.
 pub(crate) struct Python {
@@ -67,7 +90,7 @@ impl Python {
             if fs::read_to_string(&stamp).is_ok_and(|recorded| recorded == wanted) {
                 return Ok(python);
             }
-            match python.verify(true) {
+            match python.verify(&requirements, !environment.complete) {
                 Ok(_) => return python.recorded(&stamp, &wanted),
                 Err(error) => {
                     eprintln!("{} has to be brought up to date: {error:#}", shell::relative(&folder))
@@ -75,8 +98,10 @@ impl Python {
             }
         }
         make(&folder)?;
-        python.install()?;
-        python.verify(true).context("the packages were installed but cannot be used")?;
+        python.install(&requirements, None)?;
+        python
+            .verify(&requirements, !environment.complete)
+            .context("the packages were installed but cannot be used")?;
         python.recorded(&stamp, &wanted)
     }
 
@@ -85,12 +110,30 @@ impl Python {
         Ok(self)
     }
 
-    fn install(&self) -> Result<()> {
+    /// Sees to what only some scripts need. It changes no version of what is there.
+    pub(crate) fn also(&self, list: &str) -> Result<()> {
+        let list = self.scripts().join(list);
+        if self.verify(&list, false).is_ok() {
+            return Ok(());
+        }
+        self.install(&list, Some(&self.requirements()))?;
+        self.verify(&list, false).map(drop)
+    }
+
+    /// Installs a list of packages, in the versions of another list where that has them.
+    fn install(&self, list: &Path, kept: Option<&Path>) -> Result<()> {
         let takes = self.environment.takes;
-        eprintln!("installing {} (once; {takes})", shell::relative(&self.requirements()));
+        eprintln!("installing {} (once; {takes})", shell::relative(list));
         let mut pip = Command::new(&self.program);
-        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r"]);
-        pip.arg(self.requirements()).stdout(Stdio::from(std::io::stderr()));
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet"]);
+        if self.environment.complete {
+            pip.arg("--no-deps");
+        }
+        pip.arg("-r").arg(list);
+        if let Some(kept) = kept {
+            pip.arg("-c").arg(kept);
+        }
+        pip.stdout(Stdio::from(std::io::stderr()));
         shell::stream(&mut pip).with_context(|| {
             format!(
                 "the peers' packages could not be installed; see pip's message above. It needs a reachable package \
@@ -99,9 +142,9 @@ impl Python {
         })
     }
 
-    fn verify(&self, import: bool) -> Result<BTreeMap<String, String>> {
+    fn verify(&self, list: &Path, import: bool) -> Result<BTreeMap<String, String>> {
         let mut check = Command::new(&self.program);
-        check.args(["-c", VERIFY]).arg(self.requirements());
+        check.args(["-c", VERIFY]).arg(list);
         if import {
             check.arg("--import");
         }
@@ -114,7 +157,7 @@ impl Python {
 
     /// Versions of Python and the pinned packages.
     pub(crate) fn versions(&self) -> Result<BTreeMap<String, String>> {
-        self.verify(false)
+        self.verify(&self.requirements(), false)
     }
 
     /// One of the environment's scripts.

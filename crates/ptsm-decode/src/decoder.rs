@@ -20,6 +20,12 @@ pub trait Decoder: Send + Sync {
         false
     }
 
+    /// Refuses people that it could not meet once it has learnt ([`Fitted::meet`]), so that this is known before.
+    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+        let _ = people;
+        Ok(())
+    }
+
     /// Numbers it learns from trials of a layout and keeps; none where the trials decide how many.
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
         let _ = layout;
@@ -41,6 +47,11 @@ impl dyn Decoder {
     ) -> Result<Vec<Fit>> {
         let jobs: Vec<Job<'_>> = seeds.iter().map(|&seed| Job { lesson, seed, checkpoint: None }).collect();
         self.fit_all(&jobs, run, watch)
+    }
+
+    /// Refuses people to whom it could not be `introduced` once it has learnt.
+    pub fn check_people(&self, people: &Subset<'_>, access: TargetAccess) -> Result<()> {
+        shown(people, access).map_or(Ok(()), |people| self.expect(&people))
     }
 
     /// Does all jobs and answers in their order.
@@ -101,14 +112,17 @@ pub trait Fitted: Send + Sync {
 
 impl dyn Fitted + '_ {
     /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
-    /// look. Of a part, each session gives its first trials.
+    /// look.
     pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
-        match access {
-            TargetAccess::Unlabelled { fraction } => {
-                self.meet(&people.first_of_sessions(fraction).unlabelled())
-            }
-            _ => Ok(None),
-        }
+        shown(people, access).map_or(Ok(None), |people| self.meet(&people))
+    }
+}
+
+/// What a decoder is shown of people before it decodes them: of a part, the first trials of each session.
+fn shown<'a>(people: &Subset<'a>, access: TargetAccess) -> Option<Unlabelled<'a>> {
+    match access {
+        TargetAccess::Unlabelled { fraction } => Some(people.first_of_sessions(fraction).unlabelled()),
+        _ => None,
     }
 }
 

@@ -4,8 +4,10 @@
 //! tuned on all others (leave-one-out, the copies being replicas of one program), and where that is not better than the
 //! network as it was, the network stays as it was.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ptsm_engine::{Adam, Feed, Step};
-use ptsm_signal::Subset;
+use ptsm_signal::{Subset, Trial};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::Fitted;
@@ -57,7 +59,8 @@ pub struct Adapted {
     pub guard: Option<Guard>,
 }
 
-/// The first `per_class` trials of each class in time order, and all trials later than the last of them.
+/// The first `per_class` trials of each class in time order, and all trials later than the last of them that share nothing with them: no
+/// sample, and no long trial that both are windows of (a run of one class, as of attended speech).
 ///
 /// The later trials depend on `per_class` alone. To compare several numbers of shots on the same trials, take the later trials of the
 /// largest.
@@ -84,7 +87,19 @@ pub fn calibration<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<
             "ask for fewer shots",
         ));
     }
-    let later: Vec<usize> = (end..labels.len()).collect();
+    let info: Vec<&Trial> = ordered.info().collect();
+    let length_s = trials.layout().samples as f64 / trials.layout().rate_hz;
+    let near_s = length_s - 0.5 / trials.layout().rate_hz;
+    let run = |i: usize| (info[i].subject, info[i].session, info[i].run);
+    let mut classes: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+    for (i, &label) in labels.iter().enumerate() {
+        classes.entry(run(i)).or_default().insert(label);
+    }
+    // Where no run has two classes, a run is one long trial that was cut into windows.
+    let long = classes.len() > 1 && classes.values().all(|own| own.len() == 1);
+    let shares =
+        |i: usize, j: usize| run(i) == run(j) && (long || (info[i].cue_s - info[j].cue_s).abs() < near_s);
+    let later: Vec<usize> = (end..labels.len()).filter(|&i| !chosen.iter().any(|&j| shares(i, j))).collect();
     Ok((ordered.at(&chosen), ordered.at(&later)))
 }
 
@@ -161,4 +176,56 @@ fn tune(
         step.run(&mut parameters, &feeds, &rates, &active)?;
     }
     (0..groups.len()).map(|r| Ok(network.with(parameters.spread(r, &[0])?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use ptsm_signal::{Channel, Layout, SubjectId, Trials};
+
+    use super::*;
+
+    /// Trials of 4 samples at 4 Hz: label, run and cue of each.
+    fn trials(of: &[(u32, u32, f64)]) -> Trials {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 4,
+            rate_hz: 4.0,
+            start_s: 0.0,
+            classes: vec!["left".into(), "right".into()],
+        };
+        let trial = |&(label, run, cue_s): &(u32, u32, f64)| Trial {
+            label,
+            subject: SubjectId(1),
+            session: 1,
+            run,
+            cue_s,
+        };
+        Trials::new(layout, vec![0.0; 4 * of.len()], of.iter().map(trial).collect()).unwrap()
+    }
+
+    fn later(of: &[(u32, u32, f64)]) -> Vec<usize> {
+        calibration(&trials(of).all(), 1).unwrap().1.rows().to_vec()
+    }
+
+    #[test]
+    fn later_trials_are_all_after_the_last() {
+        assert_eq!(later(&[(0, 1, 0.0), (0, 1, 1.0), (1, 1, 2.0), (0, 1, 3.0), (1, 1, 4.0)]), [3, 4]);
+    }
+
+    #[test]
+    fn windows_that_overlap_are_not_scored() {
+        assert_eq!(later(&[(0, 1, 0.0), (1, 1, 2.0), (0, 1, 2.5), (1, 1, 2.75), (0, 1, 3.0)]), [4]);
+        // Another run has a time of its own.
+        assert_eq!(later(&[(0, 1, 0.0), (1, 1, 2.0), (0, 2, 2.5), (1, 2, 2.9)]), [2, 3]);
+    }
+
+    #[test]
+    fn windows_of_one_long_trial_stay_on_one_side() {
+        // Runs 1 and 2 are of one class each: what is left of run 2 is part of the trial that was learnt from.
+        assert_eq!(
+            later(&[(0, 1, 0.0), (0, 1, 1.0), (1, 2, 0.0), (1, 2, 5.0), (0, 3, 0.0), (1, 4, 0.0)]),
+            [4, 5]
+        );
+    }
 }

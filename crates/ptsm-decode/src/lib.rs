@@ -72,5 +72,5 @@ pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress
 pub use deep::{Deep, FittedNetwork};
 pub use error::{Error, Result};
 pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Model, Network, Pairs, Part, Ramp, TrialShape};
+pub use network::{Batches, Measure, Measured, Model, Network, Pairs, Part, Ramp, TrialShape};
 pub use training::{Course, Select, Training};

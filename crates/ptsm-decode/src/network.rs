@@ -26,10 +26,6 @@ pub struct TrialShape {
 /// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
 pub type Ramp = fn(f64) -> f64;
 
-/// Names of the tensors `[C, T]` that a network standardises its trials by; training sets them.
-pub(crate) const MEAN: &str = "input.mean";
-pub(crate) const DEVIATION: &str = "input.deviation";
-
 /// Which trials a network wants to see together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batches {
@@ -78,6 +74,28 @@ pub enum Part {
     Target,
 }
 
+/// What can be measured of trials before anything is learnt. What never changes has a variance and a deviation of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Mean and variance of each channel over trials and time, `[2, C]`.
+    Channels,
+    /// Mean of each sample of each channel over trials, `[C, T]`.
+    Mean,
+    /// Standard deviation of the same.
+    Deviation,
+}
+
+/// A statistic of a network that is measured once, on a part of the trials it learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Its name in the graph.
+    pub name: &'static str,
+    /// What it is.
+    pub what: Measure,
+    /// Of which trials.
+    pub of: Part,
+}
+
 /// A decoder's network for one batch size.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -98,8 +116,8 @@ pub struct Network {
     pub critics: Vec<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
-    /// Statistics `[2, C]` by name that are the mean and the variance of each channel in a part of the trials, from the beginning on.
-    pub measured: Vec<(&'static str, Part)>,
+    /// Statistics that are measured on the trials before the first step and stay as they are.
+    pub measured: Vec<Measured>,
 }
 
 impl Network {
@@ -195,19 +213,16 @@ pub enum Model {
 }
 
 impl Model {
-    /// The network for a batch size.
+    /// The network of a training step of so many trials. Most are the same as [`build`](Self::build) makes.
+    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let Model::CslpAe(c) = self else { return self.build(shape, batch) };
+        check(shape, batch)?;
+        c.build_for_training(shape, batch)
+    }
+
+    /// The network that decodes so many trials at once.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let sizes = [
-            ("channels", shape.channels),
-            ("time", shape.time),
-            ("classes", shape.classes),
-            ("batch", batch),
-        ];
-        for (name, size) in sizes {
-            if size == 0 {
-                return Err(Error::Configuration(format!("`{name}` must be at least 1, got 0")));
-            }
-        }
+        check(shape, batch)?;
         match self {
             Model::Ptsm(c) => c.build(shape, batch),
             Model::EegNet(c) => c.build(shape, batch),
@@ -231,6 +246,12 @@ impl Model {
             _ => Batches::People,
         }
     }
+}
+
+fn check(shape: TrialShape, batch: usize) -> Result<()> {
+    let sizes =
+        [("channels", shape.channels), ("time", shape.time), ("classes", shape.classes), ("batch", batch)];
+    sizes.into_iter().try_for_each(|(name, size)| positive(name, size))
 }
 
 /// `name` must be a probability below 1.

@@ -526,7 +526,8 @@ fn cslp_ae(layout: &Layout) -> Deep {
         epochs: 100,
         patience: None,
         select: Select::Last,
-        rate: 1e-4,
+        // Theirs is 1e-4 for many more steps.
+        rate: 5e-4,
         course: Course::OneCycle,
         weight_decay: 0.0,
         clip: None,

@@ -145,7 +145,7 @@ fn the_golden_forward_pass() {
 fn losses(config: CslpAe, x: &[f64], parameters: impl Fn(&Network) -> Parameters<f64>) -> Vec<(String, f64)> {
     let batch = config.batch(2, 2);
     assert_eq!(x.len(), batch * 3 * 256);
-    let network = Model::CslpAe(config).build(SHAPE, batch).unwrap();
+    let network = Model::CslpAe(config).build_for_training(SHAPE, batch).unwrap();
     let parameters = parameters(&network);
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
@@ -206,6 +206,36 @@ fn lengths_that_cannot_be_halved_are_filled_up() {
     assert!(Model::CslpAe(small()).build(TrialShape { time: 5, ..SHAPE }, 2).is_ok());
     let deep = CslpAe { levels: 90, ..small() };
     assert!(Model::CslpAe(deep).build(SHAPE, 2).unwrap_err().to_string().contains("levels"));
+}
+
+/// What a network is for is said, not guessed from its batch.
+#[test]
+fn a_training_step_is_asked_for_by_name() {
+    let batch = small().batch(2, 2);
+    let model = Model::CslpAe(small());
+    let (reads, learns) =
+        (model.build(SHAPE, batch).unwrap(), model.build_for_training(SHAPE, batch).unwrap());
+    assert!(reads.value("rendered").is_some() && reads.value("task_contrast").is_none());
+    assert!(learns.value("rendered").is_none() && learns.value("task_contrast").is_some());
+    for (shape, batch) in [(SHAPE, batch + 1), (TrialShape { subjects: 0, ..SHAPE }, batch)] {
+        let error = model.build_for_training(shape, batch).unwrap_err().to_string();
+        assert!(error.contains("a training step of CSLP-AE takes"), "{error}");
+    }
+}
+
+/// Heads learn from the half of a step in which what they tell is there equally often.
+#[test]
+fn heads_learn_from_pairs_of_their_own_kind() {
+    let x = input(2, 3, 256);
+    let other: Vec<f64> = x.iter().rev().copied().collect();
+    let joint = || CslpAe { readout: Readout::Joint, ..small() };
+    let all = losses(joint(), &[&x[..], &x, &x, &x].concat(), filled);
+    let people = losses(joint(), &[&other[..], &other, &x, &x].concat(), filled);
+    let tasks = losses(joint(), &[&x[..], &x, &other, &other].concat(), filled);
+    close("task", loss(&people, "task"), loss(&all, "task"), 1e-12);
+    close("subject", loss(&tasks, "subject"), loss(&all, "subject"), 1e-12);
+    assert!((loss(&tasks, "task") - loss(&all, "task")).abs() > 1e-6);
+    assert!((loss(&people, "subject") - loss(&all, "subject")).abs() > 1e-6);
 }
 
 fn contrast(first: &[f64], second: &[f64], groups: usize) -> [f64; 2] {

@@ -294,6 +294,45 @@ fn a_method_sees_what_it_declares() {
     }
 }
 
+/// One trial has no variance: a session of one is refused before anything is learnt, wherever it is.
+#[test]
+fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
+    let trials = people(10, 12, 0.3, 18);
+    let first_of = |subject: u32| {
+        let mut seen = 0;
+        let mut info = trials.info().to_vec();
+        for trial in info.iter_mut().filter(|trial| trial.subject.0 == subject) {
+            trial.session = if seen == 0 { 7 } else { 1 };
+            seen += 1;
+        }
+        let samples = trials.all().signals().flatten().copied().collect();
+        Trials::new(trials.layout().clone(), samples, info).unwrap()
+    };
+    // Somebody who is learnt from, judged by, decoded.
+    for subject in [3, 8, 10] {
+        let odd = first_of(subject);
+        for name in ["tsmnet", "tsmnet-spdmbn"] {
+            let method = find(name).unwrap();
+            let fits = fit_with(&changes(method, 1), method, &odd, set(1..=7), &[1], None, &mut Unwatched);
+            let decoder = method.build(method.defaults(odd.layout()).unwrap()).unwrap();
+            let people = decoder.check_people(&odd.of(&set([10])), method.target_access);
+            let refused = |error: Error| {
+                assert!(error.to_string().contains(&format!("S{subject:02} in session 7")), "{error}");
+                assert!(error.hint().is_some());
+            };
+            match (name, subject) {
+                ("tsmnet", 10) => {
+                    people.map(|()| panic!("S10 cannot be met")).unwrap_or_else(refused);
+                    let met = fits.unwrap()[0].fitted.introduced(&odd.of(&set([10])), method.target_access);
+                    met.map(|_| panic!("S10 was met")).unwrap_or_else(refused);
+                }
+                ("tsmnet", _) => fits.map(|_| panic!("{subject} was taken")).unwrap_or_else(refused),
+                _ => assert!(fits.is_ok() && people.is_ok()),
+            }
+        }
+    }
+}
+
 /// An oddball: one class in six trials.
 #[test]
 fn rare_classes_are_decoded_too() {
@@ -383,6 +422,11 @@ fn settings_that_cannot_work_are_refused() {
         ("sblest", json!({ "steps": 0 }), "steps"),
         ("tsmnet", json!({ "network": { "subspace": 41 } }), "between 1 and 40"),
         ("tsmnet", json!({ "network": { "kernel": 256 } }), "128 samples"),
+        (
+            "tsmnet",
+            json!({ "network": { "filters": 512, "outputs": 512, "subspace": 512 } }),
+            "numbers at once",
+        ),
         ("tsmnet", json!({ "network": { "least_eigenvalue": 0.0 } }), "least_eigenvalue"),
         ("tsmnet", json!({ "training": { "batch_trials": 1 } }), "batch_trials"),
         ("tsmnet", json!({ "training": { "momentum": { "constant": 1.5 } } }), "1.5"),
@@ -879,6 +923,22 @@ fn trials_are_converted_by_cslp_ae_alone() {
         let refused = fits[0].fitted.convert(&from, &other).unwrap_err().to_string();
         assert!(refused.contains("`cslp-ae` can"), "{refused}");
     }
+}
+
+/// As many trials in a training step as are decoded at once: the two networks are told apart all the same.
+#[test]
+fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
+    let trials = people(6, 12, 0.6, 18);
+    let method = find("cslp-ae").unwrap();
+    let mut changes = changes(method, 1);
+    changes["network"]["pair_trials"] = json!(16);
+    changes["training"]["keep_subjects"] = json!(true);
+    let fits = fit_with(&changes, method, &trials, set(1..=4), &[1], None, &mut Unwatched).unwrap();
+    let fitted = &fits[0].fitted;
+    assert_eq!(fitted.known_subjects(), 4);
+    let made = fitted.convert(&trials.of(&set([5])), &trials.of(&set([6]))).unwrap();
+    assert_eq!(made.len(), 12 * 7 * 128);
+    assert!(made.iter().all(|v| v.is_finite()));
 }
 
 #[test]

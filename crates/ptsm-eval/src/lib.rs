@@ -3,7 +3,7 @@
 //! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
 //! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
 //! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
-//! spread over people and over seeds, interval, and how many people are above chance.
+//! spread over people and over seeds, interval, and how many people are above chance. A [`Matrix`] says which model beats which.
 //!
 //! Tuning tries candidates for some settings ([`candidates`], [`search`]) on people who are tested in nothing else ([`Ground`]).
 //!
@@ -15,12 +15,16 @@
 mod benchmark;
 mod chance;
 mod error;
+mod folds;
 mod masks;
+mod matrix;
 mod metrics;
+mod normal;
 mod paired;
 mod record;
 mod score;
 mod scores;
+mod significance;
 mod statistics;
 mod summary;
 mod tune;
@@ -31,12 +35,15 @@ pub use benchmark::{
 };
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
+pub use folds::fold_p;
 pub use masks::{Masks, favours, masks, rank_correlation};
+pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};
-pub use paired::{Paired, holm};
+pub use paired::Paired;
 pub use record::{FewShot, Record, read_records, write_records};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
+pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};
 pub use tune::{

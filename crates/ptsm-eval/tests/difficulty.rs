@@ -27,6 +27,8 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
     let stage = Stage {
         data: loaded.name.clone(),
         fingerprint: loaded.fingerprint.clone(),
+        layout: loaded.trials.layout().clone(),
+        pipeline: loaded.pipeline.clone(),
         trials_access: loaded.pipeline.target_access(),
         people: Division::Within(Protocol::Folds { k: 5 }),
         transfers: vec![],

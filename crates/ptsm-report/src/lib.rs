@@ -19,6 +19,7 @@ mod drawing;
 mod field;
 mod head;
 mod layout;
+mod markup;
 mod page;
 mod scalp;
 mod spline;

@@ -86,11 +86,22 @@ pub fn mean_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
 /// pyRiemann's step rule, with its tolerance (1e-8) and its 50 steps; like there, the last step is the result where 50 were
 /// not enough. Every matrix needs full rank.
 pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
+    karcher(matrices, Need::FullRank)
+}
+
+/// The same of matrices of any rank: eigenvalues below `least`, as the mean sees them, count as that.
+pub fn karcher_mean_of_any(matrices: &[DMatrix<f64>], least: f64) -> Result<DMatrix<f64>> {
+    karcher(matrices, Need::AtLeast(least))
+}
+
+fn karcher(matrices: &[DMatrix<f64>], need: Need) -> Result<DMatrix<f64>> {
     let mut mean = mean_euclid(matrices)?;
+    // The roots of a mean of lower rank are those of what rounding leaves there.
+    let of_mean = if need == Need::FullRank { need } else { Need::Nothing };
     let (mut step, mut best) = (1.0, f64::MAX);
     for _ in 0..STEPS {
-        let (root, inverse) = (sqrt(&mean)?, inverse_sqrt(&mean)?);
-        let tangent = mean_log(matrices, |matrix| congruence(&inverse, matrix))?;
+        let (root, inverse) = (sqrt(&mean)?, apply(&mean, of_mean, |e| 1.0 / e.sqrt())?);
+        let tangent = mean_log(matrices, need, |matrix| congruence(&inverse, matrix))?;
         mean = congruence(&root, &exp(&(&tangent * step))?);
         let norm = tangent.norm();
         if step * norm < best {
@@ -110,12 +121,13 @@ pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
 pub fn mean_log_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
     // Refuses what has no mean or no common size.
     mean_euclid(matrices)?;
-    exp(&mean_log(matrices, DMatrix::clone)?)
+    exp(&mean_log(matrices, Need::FullRank, DMatrix::clone)?)
 }
 
 /// The mean of the logarithms of what `prepare` makes of the matrices.
 fn mean_log(
     matrices: &[DMatrix<f64>],
+    need: Need,
     prepare: impl Fn(&DMatrix<f64>) -> DMatrix<f64> + Sync,
 ) -> Result<DMatrix<f64>> {
     let size = matrices[0].nrows();
@@ -123,8 +135,8 @@ fn mean_log(
         let mut sum = DMatrix::zeros(size, size);
         let prepared: Vec<_> = matrices.iter().map(&prepare).collect();
         for eigen in decompose_each(&prepared)? {
-            floor(&eigen.values, Need::FullRank)?;
-            add_recomposed(&mut sum, &eigen, f64::ln);
+            let floor = floor(&eigen.values, need)?;
+            add_recomposed(&mut sum, &eigen, |e| e.max(floor).ln());
         }
         Ok(sum)
     };
@@ -134,10 +146,13 @@ fn mean_log(
     Ok(mean)
 }
 
+/// What is asked of eigenvalues.
 #[derive(Clone, Copy, PartialEq)]
 enum Need {
     Nothing,
     FullRank,
+    /// Nothing: what is less counts as this.
+    AtLeast(f64),
 }
 
 /// A function of a positive matrix through its eigenvalues.
@@ -157,6 +172,9 @@ fn apply_values(matrix: &DMatrix<f64>, function: impl Fn(f64) -> f64) -> Result<
 
 /// The least an eigenvalue may be; refuses fewer above it than needed.
 fn floor(eigenvalues: &DVector<f64>, need: Need) -> Result<f64> {
+    if let Need::AtLeast(least) = need {
+        return Ok(least);
+    }
     let floor = FLOOR * eigenvalues.iter().copied().fold(0.0, f64::max);
     let rank = eigenvalues.iter().filter(|&&e| e > floor).count();
     if need == Need::FullRank && rank < eigenvalues.len() {
@@ -310,6 +328,19 @@ mod tests {
         assert!(error.to_string().contains("rank 1 of 2") && error.hint().unwrap().contains("average"));
         assert!(log(&flat).is_err() && power(&flat, -1.0).is_err() && karcher_mean(&[flat]).is_err());
         assert!(inverse_sqrt(&DMatrix::zeros(2, 2)).is_err());
+    }
+
+    /// Of what has full rank it is the mean itself; of the rest it is one that can be inverted.
+    #[test]
+    fn a_mean_of_any_rank_is_found() {
+        let full = [two(2.0, 0.5, 1.0), two(1.0, -0.3, 3.0), two(4.0, 1.0, 1.0)];
+        assert_eq!(karcher_mean_of_any(&full, 1e-7).unwrap(), karcher_mean(&full).unwrap());
+        let any = [two(1.0, 1.0, 1.0), two(1.0, -1.0, 1.0), two(1e9, 0.0, 1e-9), DMatrix::zeros(2, 2)];
+        assert!(karcher_mean(&any).is_err());
+        let mean = karcher_mean_of_any(&any, 1e-7).unwrap();
+        assert!(mean.iter().all(|v| v.is_finite()) && inverse_sqrt(&mean).is_ok(), "{mean}");
+        assert_eq!(mean, mean.transpose());
+        assert!(karcher_mean_of_any(&[], 1e-7).is_err());
     }
 
     #[test]

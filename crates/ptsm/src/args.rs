@@ -87,6 +87,9 @@ pub(crate) enum Command {
     /// How far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
+    /// Make the tables of a benchmark of what is done so far
+    #[command(after_help = "Example:\n  ptsm collect bench")]
+    Collect(CollectArgs),
     /// List the benchmarks that come with the program, or show one to copy
     #[command(
         after_help = "Examples:\n  ptsm presets\n  ptsm presets paper-table-2 > mine.toml\n  ptsm benchmark mine.toml --root eegmmidb --out bench"
@@ -149,10 +152,20 @@ leave-one-out on the calibration trials finds no gain, the decoder stays as it w
 const BENCHMARK: &str = "Examples:
   ptsm benchmark --data simulated --models ptsm,eegnet,csp-lda --protocol kfold:5 --seeds 3 --out bench
   ptsm benchmark --data trials.npz --models eegnet --protocol loso --align euclidean --out bench
+  ptsm benchmark paper-table-2 --root eegmmidb --dry-run --out table-2
+  ptsm benchmark mine.toml --jobs 4 --out bench
+  ptsm benchmark mine.toml --launcher slurm --jobs 40 --sbatch \"--partition=gpu --gres=gpu:1 --time=2:00:00\" --out /shared/bench
 
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
-`results.jsonl` in the folder gets one record per model, person, fold and seed as soon as it is there; started again, the command
-continues.";
+`--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
+session 1.
+
+A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `shots` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
+`with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way);
+`across = true` tests each data set with decoders of every other. `ptsm presets paper-table-2` shows one.
+
+What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
+there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.";
 
 const TUNE: &str = "Examples:
   ptsm tune --data simulated --develop 1-10 --model ptsm --try training.rate=1e-4,3e-4,1e-3 --out tuned
@@ -407,6 +420,25 @@ pub(crate) struct StatusArgs {
     pub(crate) folder: PathBuf,
 }
 
+/// Who starts the processes of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Launcher {
+    /// This program, on this machine
+    Local,
+    /// Slurm, on the machines of a cluster that share the folder of the results
+    Slurm,
+}
+
+#[derive(Args)]
+pub(crate) struct CollectArgs {
+    /// The benchmark's folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Submit what is missing to Slurm once more
+    #[arg(long, hide = true)]
+    pub(crate) resubmit: bool,
+}
+
 #[derive(Args)]
 pub(crate) struct WorkArgs {
     /// The benchmark's folder
@@ -415,6 +447,9 @@ pub(crate) struct WorkArgs {
     /// Which part of the list of tasks, counted from 0
     #[arg(long, value_name = "N")]
     pub(crate) task: usize,
+    /// A folder on this machine for copies of the trials
+    #[arg(long, value_name = "DIR")]
+    pub(crate) node_cache: Option<PathBuf>,
     /// End when the process that started this one does
     #[arg(long)]
     pub(crate) leashed: bool,
@@ -431,7 +466,7 @@ pub(crate) struct BenchmarkArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// The decoders, `ptsm,eegnet,csp-lda`; of a file, only these
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "plan")]
     pub(crate) models: Vec<String>,
     /// How people are divided: `loso` (without it), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
     #[arg(long, value_name = "HOW")]
@@ -447,9 +482,18 @@ pub(crate) struct BenchmarkArgs {
     pub(crate) shots: Vec<usize>,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
-    /// How many processes work at once; with several, each has its share of the threads
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) jobs: usize,
+    /// How many processes work at once: 1 without it, 16 on a cluster. On one machine each has its share of the threads
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Who starts the processes
+    #[arg(long, value_name = "WHO", default_value = "local")]
+    pub(crate) launcher: Launcher,
+    /// Options for Slurm's `sbatch`: `--sbatch "--partition=gpu --gres=gpu:1 --time=2:00:00"`; may be repeated
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub(crate) sbatch: Vec<String>,
+    /// A folder on each machine of a cluster for copies of the trials
+    #[arg(long, value_name = "DIR")]
+    pub(crate) node_cache: Option<PathBuf>,
     /// Show what would be done, how much it is and about how long it takes
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -137,11 +137,24 @@ pub(crate) struct Folder {
 
 const RUN: &str = "run.toml";
 /// A benchmark's plan with everything that was given; to be given again as it is.
-const BENCHMARK: &str = "benchmark.toml";
+pub(crate) const BENCHMARK: &str = "benchmark.toml";
 /// What a search for settings was asked for.
 const TUNING: &str = "tune.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
+/// What a benchmark makes of its plan and its outcomes.
+const COLLECTED: [&str; 10] = [
+    "work.json",
+    "tasks.json",
+    "results.jsonl",
+    "results.csv",
+    "summary.csv",
+    "published.csv",
+    "tables.md",
+    "tables.tex",
+    "moabb.csv",
+    "provenance.json",
+];
 const LOCK: &str = "lock";
 /// Every epoch, one line each.
 pub(crate) const LOG: &str = "log.jsonl";
@@ -166,12 +179,25 @@ impl Folder {
         Folder::enter(path, TUNING, asked, false)
     }
 
+    /// Takes up a benchmark as it is.
+    pub(crate) fn lock_benchmark(path: &Path) -> anyhow::Result<Folder> {
+        Ok(Folder { path: path.into(), made: false, _lock: lock(path)? })
+    }
+
     /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
     fn enter(path: &Path, name: &'static str, text: &str, same: bool) -> anyhow::Result<Folder> {
         let cannot = || format!("{} cannot be used as a run's folder", path.display());
         let file = path.join(name);
         let (begun, made) = (file.exists(), !path.exists());
         if !begun && !made {
+            for (other, what) in [(RUN, "a trained decoder"), (BENCHMARK, "a benchmark")] {
+                if path.join(other).exists() {
+                    return Err(told(
+                        format!("{} holds {what}", path.display()),
+                        "give another folder to `--out`",
+                    ));
+                }
+            }
             let mut entries = std::fs::read_dir(path).with_context(cannot)?;
             // A lock and unfinished files are what a run leaves that was killed before it began.
             let own = |e: &DirEntry| e.file_name() == LOCK || is_unfinished(e);
@@ -207,7 +233,7 @@ impl Folder {
     }
 
     /// Takes away what a killed process left unfinished. Nobody else works here, so none of it is being written.
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         for folder in [self.path.clone(), self.path.join(MODELS), self.path.join(ITEMS)] {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             for entry in entries.filter(is_unfinished) {
@@ -238,9 +264,7 @@ impl Drop for Folder {
         let worthless = |e: DirEntry| match e.file_name().to_str() {
             Some(LOCK | RUN | LOG | BENCHMARK | TUNING) => true,
             // Without any outcome there is nothing in them.
-            Some("work.json" | "results.jsonl" | "summary.csv" | "tasks.json") => {
-                !self.path.join(ITEMS).exists() || empty(ITEMS)
-            }
+            Some(name) if COLLECTED.contains(&name) => !self.path.join(ITEMS).exists() || empty(ITEMS),
             Some(name @ (MODELS | ITEMS)) => empty(name),
             _ => false,
         };
@@ -251,8 +275,7 @@ impl Drop for Folder {
         for name in [MODELS, ITEMS] {
             let _ = std::fs::remove_dir(self.path.join(name));
         }
-        let made = ["work.json", "results.jsonl", "summary.csv", "tasks.json"];
-        for name in [LOG, RUN, BENCHMARK, TUNING].into_iter().chain(made).chain([LOCK]) {
+        for name in [LOG, RUN, BENCHMARK, TUNING, LOCK].into_iter().chain(COLLECTED) {
             let _ = std::fs::remove_file(self.path.join(name));
         }
         if self.made {
@@ -273,7 +296,11 @@ fn is_unfinished(entry: &DirEntry) -> bool {
 pub(crate) fn read(path: &Path) -> anyhow::Result<RunFile> {
     let file = path.join(RUN);
     if !file.is_file() {
-        let what = if path.exists() { "holds no run" } else { "does not exist" };
+        let what = match path.exists() {
+            true if path.join(BENCHMARK).exists() => "is a benchmark's and holds no model",
+            true => "holds no run",
+            false => "does not exist",
+        };
         return Err(told(
             format!("{} {what}", path.display()),
             "`ptsm train --out FOLDER` makes one; give that folder",
@@ -297,7 +324,6 @@ pub(crate) fn models(path: &Path) -> anyhow::Result<Vec<(u64, PathBuf)>> {
         return Err(told(
             format!("{} is not finished: {} is missing", path.display(), missing.display()),
             match run.command.as_str() {
-                "benchmark" => "it is a benchmark's folder; `ptsm train` makes one with models",
                 "adapt" => "start `ptsm adapt` again with the same settings",
                 _ => "start `ptsm train` again with the same settings; it continues",
             },

@@ -18,6 +18,7 @@ fn eval(error: &ptsm_eval::Error) -> Option<&'static str> {
         ptsm_eval::Error::Decode(e) => decode(e),
         ptsm_eval::Error::Data(e) => data(e),
         ptsm_eval::Error::File { source, .. } => system(source),
+        ptsm_eval::Error::Io(e) => file(e),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptsm_eval::{Paired, Summary, above_chance, chance_threshold};
+use ptsm_eval::{Metric, Paired, Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
 use ptsm_signal::TargetAccess;
 
@@ -21,8 +21,23 @@ pub(crate) fn percent(value: f64) -> String {
     if value.is_finite() { format!("{:.1}", 100.0 * value) } else { "-".into() }
 }
 
-fn optional(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".into(), percent)
+/// A metric's value: shares in percent, others as they are; a dash where there is none.
+pub(crate) fn value(metric: &str, value: f64) -> String {
+    match metric {
+        _ if !value.is_finite() => "-".into(),
+        "kappa" | "log_loss" => format!("{value:.3}"),
+        _ => percent(value),
+    }
+}
+
+/// The head of a metric's column.
+fn head(metric: &Metric) -> String {
+    match metric.name {
+        "accuracy" => "accuracy %".into(),
+        "balanced_accuracy" => "balanced %".into(),
+        "kappa" | "log_loss" => metric.short.into(),
+        _ => format!("{} %", metric.short),
+    }
 }
 
 /// `1 subject`, `2 subjects`
@@ -37,39 +52,71 @@ pub(crate) fn people(n: usize) -> String {
 
 /// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
 pub(crate) fn called(summary: &Summary, among: &[Summary]) -> String {
+    told_apart(summary, among, summary.called())
+}
+
+fn told_apart(summary: &Summary, among: &[Summary], name: String) -> String {
     let twice =
         among.iter().any(|s| s.called() == summary.called() && s.target_access != summary.target_access);
     match (twice, summary.target_access) {
-        (false, _) => summary.called(),
-        (true, TargetAccess::Nothing) => format!("{}, unseen", summary.called()),
-        (true, _) => format!("{}, seen", summary.called()),
+        (false, _) => name,
+        (true, TargetAccess::Nothing) => format!("{name}, unseen"),
+        (true, _) => format!("{name}, seen"),
     }
 }
 
-/// Models in rows: mean, spreads, interval, chance, and what was seen of the people.
-pub(crate) fn summaries(summaries: &[Summary]) -> Table {
-    let name = |s: &Summary| match s.adapt {
-        Some(few) => format!("{}, {}", s.called(), count(few.shots, "shot")),
-        None => called(s, summaries),
+/// A model with its variant, as it is called in tables.
+pub(crate) fn with_variant(model: &str, variant: Option<&str>) -> String {
+    variant.map_or_else(|| model.to_string(), |variant| format!("{model}, {variant}"))
+}
+
+/// A row's name: the model with its variant and what it was tuned with, and, where rows differ in them, the parts of recordings.
+pub(crate) fn name(summary: &Summary, among: &[Summary]) -> String {
+    let parts = |s: &Summary| (s.learnt.clone(), s.tested.clone());
+    let name = if among.iter().all(|s| parts(s) == parts(summary)) {
+        Summary { learnt: None, tested: None, ..summary.clone() }.called()
+    } else {
+        summary.called()
     };
+    match summary.adapt {
+        Some(few) => format!("{name}, {}", count(few.shots, "shot")),
+        None => told_apart(summary, among, name),
+    }
+}
+
+/// The metrics of a table, where nobody asks for others.
+pub(crate) const USUAL: [&str; 3] = ["accuracy", "balanced_accuracy", "auc"];
+
+/// Models in rows, with the usual metrics.
+pub(crate) fn summaries(summaries: &[Summary]) -> Table {
+    let metrics: Vec<_> = USUAL.iter().filter_map(|name| ptsm_eval::metric(name)).collect();
+    summaries_by(summaries, &metrics)
+}
+
+/// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and what was seen of the people.
+pub(crate) fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table {
+    let name = |s: &Summary| name(s, summaries);
+    let first = metrics.first().map_or(USUAL[0], |metric| metric.name);
     let rows = summaries.iter().map(|s| {
-        let mean = |name: &str| percent(s.metric(name).map_or(f64::NAN, |m| m.mean));
-        let accuracy = s.metric("accuracy");
-        let interval = accuracy
-            .and_then(|a| a.interval)
-            .map_or_else(|| "-".into(), |i| format!("{} to {}", percent(i.low), percent(i.high)));
-        vec![
+        let spread = s.metric(first);
+        let show = |x: Option<f64>| x.map_or_else(|| "-".into(), |x| value(first, x));
+        let interval = spread
+            .and_then(|m| m.interval)
+            .map_or_else(|| "-".into(), |i| format!("{} to {}", value(first, i.low), value(first, i.high)));
+        let mut row = vec![
             name(s),
-            mean("accuracy"),
-            optional(accuracy.and_then(|a| a.sd_subjects)),
-            optional(accuracy.and_then(|a| a.sd_seeds)),
+            show(spread.map(|m| m.mean)),
+            show(spread.and_then(|m| m.sd_subjects)),
+            show(spread.and_then(|m| m.sd_seeds)),
             s.seeds.to_string(),
             interval,
-            mean("balanced_accuracy"),
-            mean("auc"),
-            format!("{} of {}", s.chance.above, s.subjects.len()),
-            s.target_access.to_string(),
-        ]
+        ];
+        let mean = |metric: &&Metric| {
+            value(metric.name, s.metric(metric.name).map_or(f64::NAN, |spread| spread.mean))
+        };
+        row.extend(metrics.iter().skip(1).map(mean));
+        row.extend([format!("{} of {}", s.chance.above, s.subjects.len()), s.target_access.to_string()]);
+        row
     });
     let note = summaries.first().map_or_else(String::new, |s| {
         let (n, level) = (s.chance.pooled_n, s.chance.level);
@@ -82,30 +129,27 @@ pub(crate) fn summaries(summaries: &[Summary]) -> Table {
             (0, _) => "none is above".to_string(),
             _ => format!("above: {}; not above: {}", list(&above), list(&below)),
         };
+        let unbalanced = level > 1.0 / s.classes as f64;
+        let guessing = if unbalanced { "Always answering the most frequent class" } else { "Guessing" };
         format!(
-            "{}, {} scored. Guessing: {} %; {} % on all {n} trials together at p < 0.001, {verdict}. Above chance: people, at p < 0.05 each.",
+            "{}, {} scored. {guessing}: {} % accuracy; {} % on all {n} trials together at p < 0.001, {verdict}. Above chance: people, by their accuracy at p < 0.05 each.",
             s.protocol,
             people(s.subjects.len()),
             percent(level),
             percent(chance_threshold(n, level, STRICT)),
         )
     });
-    Table {
-        columns: vec![
-            Column::text("model"),
-            Column::number("accuracy %"),
-            Column::number("SD people"),
-            Column::number("SD seeds"),
-            Column::number("seeds"),
-            Column::text("95 % interval"),
-            Column::number("balanced %"),
-            Column::number("AUC %"),
-            Column::text("above chance"),
-            Column::text("seen of the person"),
-        ],
-        rows: rows.collect(),
-        note,
-    }
+    let mut columns = vec![
+        Column::text("model"),
+        Column::number(metrics.first().map_or_else(String::new, |metric| head(metric))),
+        Column::number("SD people"),
+        Column::number("SD seeds"),
+        Column::number("seeds"),
+        Column::text("95 % interval"),
+    ];
+    columns.extend(metrics.iter().skip(1).map(|metric| Column::number(head(metric))));
+    columns.extend([Column::text("above chance"), Column::text("seen of the person")]);
+    Table { columns, rows: rows.collect(), note }
 }
 
 /// A chance with four digits.
@@ -116,7 +160,10 @@ fn chance(p: f64) -> String {
 /// Models against the first one.
 pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
     let rows = pairs.iter().map(|pair| {
-        let signed = |x: f64| format!("{:+.1}", 100.0 * x);
+        let signed = |x: f64| match pair.metric {
+            "kappa" | "log_loss" => format!("{x:+.3}"),
+            _ => format!("{:+.1}", 100.0 * x),
+        };
         let interval =
             pair.interval.map_or("-".into(), |i| format!("{} to {}", signed(i.low), signed(i.high)));
         vec![
@@ -132,8 +179,11 @@ pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
     });
     let note = pairs.first().map_or_else(String::new, |first| {
         format!(
-            "Differences of balanced accuracy from {}, which has seen {}, in points, person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
-            first.against, first.target_access[1],
+            "Differences of {} from {}, which has seen {}, {}person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
+            first.metric.replace('_', " "),
+            first.against,
+            first.target_access[1],
+            if matches!(first.metric, "kappa" | "log_loss") { "" } else { "in points, " },
         )
     });
     Table {

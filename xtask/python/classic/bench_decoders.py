@@ -20,11 +20,12 @@ from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sblest import Sblest
 from threadpoolctl import threadpool_limits
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from turns import Peer, serve  # noqa: E402
+from turns import Missing, Peer, serve  # noqa: E402
 
 OAS = "oas"
 
@@ -85,13 +86,22 @@ def xdawn_ts(band, s, rate_hz):
 
 
 def slda_erp(band, s, rate_hz):
-    width = max(1, round(s["bin_s"] * rate_hz))
+    each = s["bin_s"] * rate_hz
 
     def bins(x):
-        edges = range(0, x.shape[2] - width + 1, width)
-        return np.concatenate([x[:, :, e : e + width].mean(-1) for e in edges], axis=1)
+        # where a bin is not a whole number of samples, some have one more than others; halves are rounded up
+        count = int(x.shape[2] / each + 1e-9)
+        edges = np.floor(each * np.arange(count + 1) + 0.5).astype(int)
+        sums = np.add.reduceat(x[:, :, : edges[-1]], edges[:-1], axis=2)
+        return (sums / np.diff(edges)).reshape(len(x), -1)
 
     return make_pipeline(band, FunctionTransformer(bins), LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"))
+
+
+def sblest(band, s, rate_hz):
+    if s["delays_samples"] != [0]:
+        raise ValueError("the peer is the form without delays")
+    return make_pipeline(band, Sblest(s["tolerance"], s["steps"]))
 
 
 PEERS = {
@@ -101,13 +111,15 @@ PEERS = {
     "ts-lr": ts_lr,
     "xdawn-ts": xdawn_ts,
     "slda-erp": slda_erp,
+    "sblest": sblest,
 }
+LIBRARIES = {"slda-erp": "scikit-learn", "sblest": "NumPy"}
 
 
 def build(request, trials):
     make = PEERS.get(request["decoder"])
     if make is None:
-        return None
+        return [Missing("there is no peer of this name in the script")]
     s, train = request["settings"], trials.of(request["train"])
     band = Band(s.get("band_hz"), s.get("order"), trials.rate_hz)
 
@@ -123,8 +135,9 @@ def build(request, trials):
             times[threads] = time.perf_counter() - start
     best = min(times, key=times.get)
     threadpool_limits(best)
-    name = "scikit-learn" if request["decoder"] == "slda-erp" else "pyRiemann"
-    return Peer(f"{name}, {best} BLAS thread{'s' if best > 1 else ''}", fit, lambda learnt, x: learnt.predict_proba(x))
+    name = LIBRARIES.get(request["decoder"], "pyRiemann")
+    title = f"{name}, {best} BLAS thread{'s' if best > 1 else ''}"
+    return [Peer(title, fit, lambda learnt, trials: learnt.predict_proba(trials.x))]
 
 
 warnings.filterwarnings("ignore")

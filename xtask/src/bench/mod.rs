@@ -14,6 +14,7 @@ mod others;
 mod page;
 mod process;
 mod report;
+pub(crate) mod runner;
 mod table;
 mod work;
 
@@ -27,6 +28,8 @@ pub(crate) enum Bench {
     Gpu(gpu::Options),
     /// Recordings to trials against MNE and SciPy, interleaved in one run.
     Io(io::Options),
+    /// What a benchmark costs beside the training, in time and memory.
+    Runner(runner::Options),
 }
 
 impl Bench {
@@ -36,6 +39,7 @@ impl Bench {
             Bench::Engine(options) => engine::run(&options),
             Bench::Gpu(options) => gpu::run(&options),
             Bench::Io(options) => io::run(&options),
+            Bench::Runner(options) => runner::run(&options),
         }
     }
 }

@@ -12,6 +12,8 @@ mod demo;
 mod gpu;
 mod memory;
 mod peers;
+#[cfg(target_os = "linux")]
+mod slurm;
 mod unsafe_code;
 
 #[derive(Args)]
@@ -40,6 +42,8 @@ enum Step {
     Kernels,
     /// Files, trials and classic decoders are what independent libraries make of them.
     Peers,
+    /// A real Slurm on this machine, installed where it is missing, runs, loses and drains tasks.
+    Slurm,
     /// `ptsm demo` decodes strangers above chance, in its time and memory.
     Demo,
 }
@@ -79,7 +83,7 @@ impl Step {
                 doc.env("RUSTDOCFLAGS", "-Dwarnings");
                 doc
             }
-            Step::Unsafe | Step::Kernels | Step::Peers | Step::Demo => return None,
+            Step::Unsafe | Step::Kernels | Step::Peers | Step::Slurm | Step::Demo => return None,
         })
     }
 
@@ -88,8 +92,9 @@ impl Step {
             Step::Unsafe => format!("the keyword stays in {}", unsafe_code::ALLOWED.join(", ")),
             Step::Kernels => "the kernels' unit tests under an address sanitizer and valgrind".into(),
             Step::Peers => {
-                "files, trials and decoders are what MNE, SciPy, pyRiemann and others make of them".into()
+                "files, trials, decoders and statistics are what MNE, SciPy, pyRiemann, MOABB and others make of them".into()
             }
+            Step::Slurm => "a real Slurm on this machine runs, loses and drains tasks".into(),
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
         }
@@ -104,6 +109,13 @@ impl Step {
             (Step::Unsafe, _) => unsafe_code::check(),
             (Step::Kernels, _) => memory::check(),
             (Step::Peers, _) => peers::check(),
+            #[cfg(target_os = "linux")]
+            (Step::Slurm, _) => slurm::check(),
+            #[cfg(not(target_os = "linux"))]
+            (Step::Slurm, _) => {
+                println!("left out: Slurm runs on Linux");
+                Ok(())
+            }
             (Step::Demo, _) => demo::check(),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),

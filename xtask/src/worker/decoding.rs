@@ -45,7 +45,8 @@ pub(crate) fn run() -> Result<()> {
     let fitted = learn()?;
     let test = of(&request.test);
     let accuracy = accuracy(&decode(&*fitted, &test)?, &test);
-    answer(&mut out, &Ready { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy) })?;
+    let parameters = Some(fitted.parameters());
+    answer(&mut out, &Ready { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy), parameters })?;
     for line in lines {
         if line?.contains("quit") {
             break;

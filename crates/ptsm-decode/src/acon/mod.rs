@@ -38,7 +38,9 @@ use ptsm_engine::{Graph, Id, Init, Objective, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Batches, Network, Part, TrialShape, positive, probability, weighted};
+use crate::network::{
+    Batches, Measure, Measured, Network, Part, TrialShape, positive, probability, weighted,
+};
 use frequency::Frequency;
 use time::Time;
 
@@ -286,7 +288,9 @@ impl Acon {
             ],
             objectives,
             critics,
-            measured: vec![(SOURCE, Part::Labelled), (TARGET, Part::Target)],
+            measured: [(SOURCE, Part::Labelled), (TARGET, Part::Target)]
+                .map(|(name, of)| Measured { name, what: Measure::Channels, of })
+                .to_vec(),
             ..Network::new(g, logits, by_time)
         })
     }

@@ -20,7 +20,13 @@
 //! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
 //! multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head
 //! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared;
-//! the last state is kept all the same, as the authors do. 100 epochs by default, half of theirs.
+//! the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally
+//! frequent, and the logistic readout counts classes equally.
+//!
+//! An epoch is as many drawn trials as there are, so that steps are epochs x trials / trials of a step. The authors have 200 epochs of many trials;
+//! a few thousand trials in steps of 512 would leave some hundred steps. Simulated ERPs were still at the contrasts' chance level (ln 2 for two classes) after 240
+//! steps of 128. Hence steps of about 128 trials (`pair_trials` 64) at a rate of 5e-4, 100 epochs: half of their epochs, four times as many steps in each.
+//! At 3e-3 the contrasts came to rest at chance, as they do where all latents are alike.
 //!
 //! Parameters at C=30, T=256 with the authors' widths, without heads: 10 355 360 (held by a test).
 
@@ -33,7 +39,7 @@ use ptsm_engine::{Graph, Id, Init, Objective};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{DEVIATION, MEAN, Network, Pairs, TrialShape, linear, positive};
+use crate::network::{Measure, Measured, Network, Pairs, Part, TrialShape, linear, positive};
 use autoencoder::Latents;
 use losses::{FIRST_SCALE, contrasts, distance};
 
@@ -49,7 +55,7 @@ pub struct CslpAe {
     pub latent: usize,
     /// How often the length is halved, and layers of attention on both sides.
     pub levels: usize,
-    /// Trials of a step that are paired by person, and as many by task.
+    /// Trials of a step that are paired by person, and as many by task; the authors have 256.
     pub pair_trials: usize,
     /// Whether latents are exchanged within pairs; otherwise every trial is reconstructed from its own.
     pub permute: bool,
@@ -65,7 +71,7 @@ impl Default for CslpAe {
             width: 64,
             latent: 16,
             levels: 4,
-            pair_trials: 256,
+            pair_trials: 64,
             permute: true,
             contrast: true,
             readout: Readout::Logistic,
@@ -82,6 +88,10 @@ pub enum Readout {
     /// A linear head that learns together with everything else, as does one that tells the training people apart.
     Joint,
 }
+
+/// Names of the statistics `[C, T]` that trials are standardised by.
+const MEAN: &str = "input.mean";
+const DEVIATION: &str = "input.deviation";
 
 /// More halvings than any trial has samples for.
 const MOST_LEVELS: usize = 32;
@@ -125,9 +135,24 @@ impl CslpAe {
         Ok(())
     }
 
-    /// The network for a batch size. One of [`batch`](Self::batch) trials of known subjects is a training step's; every other reads latents
-    /// and heads, and renders latents that are given to it.
+    /// The network that reads latents and heads, and renders latents that are given to it.
     pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.network(shape, batch, false)
+    }
+
+    /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects.
+    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let wanted = self.batch(shape.subjects, shape.classes);
+        if shape.subjects == 0 || batch != wanted {
+            return Err(Error::Configuration(format!(
+                "a training step of CSLP-AE takes {wanted} trials of at least 1 subject, got {batch} of {}",
+                shape.subjects
+            )));
+        }
+        self.network(shape, batch, true)
+    }
+
+    fn network(&self, shape: TrialShape, batch: usize, training: bool) -> Result<Network> {
         self.check(shape)?;
         let mut g = Graph::new();
         let x = g.input("x", &[batch, shape.channels, shape.time])?;
@@ -144,12 +169,21 @@ impl CslpAe {
             let features = g.flatten(own.task)?;
             linear(g, "linear", features, shape.classes)
         })?;
-        let loss = g.scoped("loss", |g| g.cross_entropy(logits, task, 0.0))?;
+        // Pairs of one task have every class equally often, pairs of one person have what there is.
+        let by_person = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
+        let loss = g.scoped("loss", |g| -> Result<Id> {
+            let (from, trials) = (2 * by_person, batch - 2 * by_person);
+            let (logits, task) = (g.slice(logits, 0, from, trials)?, g.slice(task, 0, from, trials)?);
+            Ok(g.cross_entropy(logits, task, 0.0)?)
+        })?;
         let values = vec![("subject_latents", own.subject), ("task_latents", own.task)];
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
-        let mut network = Network { values, objectives, ..Network::new(Graph::new(), logits, loss) };
-        let training = shape.subjects > 0 && batch == self.batch(shape.subjects, shape.classes);
+        let measured = [(MEAN, Measure::Mean), (DEVIATION, Measure::Deviation)]
+            .map(|(name, what)| Measured { name, what, of: Part::Labelled })
+            .to_vec();
+        let mut network =
+            Network { values, objectives, measured, ..Network::new(Graph::new(), logits, loss) };
         let decoded = if training {
             self.exchanged(&mut g, own, shape)?
         } else {
@@ -249,6 +283,8 @@ impl CslpAe {
             from += 2 * n;
         }
         if let Some(who) = who {
+            let n = 2 * by_person.count();
+            let (who, subject) = (g.slice(who, 0, 0, n)?, g.slice(subject, 0, 0, n)?);
             losses.push(("subject", g.cross_entropy(who, subject, 0.0)?));
         }
         let mut own = losses[0].1;

@@ -6,7 +6,8 @@ use ptsm_engine::Parameters;
 use crate::classic::{Logistic, Regularised};
 use crate::error::Result;
 
-const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: false, tolerance: 1e-5 };
+/// Classes count equally, as they do in the pairs the latents were learnt from.
+const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
 
 /// Learns classes from latents `[n, F]` and makes the network's linear head say the same.
 pub(crate) fn read_out(
@@ -43,4 +44,33 @@ pub(crate) fn read_out(
     parameters.set(0, "task_head.linear.weight", &weights)?;
     parameters.set(0, "task_head.linear.bias", &biases)?;
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use ptsm_engine::{Graph, Init};
+
+    use super::*;
+
+    /// Two classes that are each other's mirror image part in the middle, also where one is five times as frequent.
+    #[test]
+    fn a_rare_class_is_not_given_up() {
+        let mut g = Graph::new();
+        g.parameter("task_head.linear.weight", &[2, 1], Init::Constant(0.0)).unwrap();
+        g.parameter("task_head.linear.bias", &[2], Init::Constant(0.0)).unwrap();
+        let mut parameters = Parameters::<f32>::new(&g, &[0]).unwrap();
+        let (mut latents, mut labels) = (vec![], vec![]);
+        for value in [-2.0f32, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0] {
+            latents.extend([value; 5]);
+            labels.extend([0; 5]);
+            latents.push(-value);
+            labels.push(1);
+        }
+        read_out(&mut parameters, &latents, &labels, 2).unwrap();
+        let weight = parameters.get(0, "task_head.linear.weight").unwrap();
+        let bias = parameters.get(0, "task_head.linear.bias").unwrap();
+        assert!(weight[1] - weight[0] > 0.5, "{weight:?}");
+        assert!((bias[1] - bias[0]).abs() < 1e-3, "{bias:?}");
+    }
 }

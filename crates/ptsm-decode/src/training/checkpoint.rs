@@ -1,7 +1,9 @@
 //! Where a run stands, on disk: one safetensors file, written beside and renamed.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 use ptsm_engine::{Checkpoint, Parameters, replace};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
@@ -59,9 +61,27 @@ struct Counts {
     runs: u32,
 }
 
-const MARK: &str = "ptsm.checkpoint";
+/// Where the mark of a checkpoint stands in its file.
+pub(crate) const MARK: &str = "ptsm.checkpoint";
 const COUNTS: &str = "ptsm.counts";
 const BEGIN_ANEW: &str = "delete it to begin anew";
+
+/// Checkpoints are written at most this often; the last one of a job always.
+pub(crate) const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+
+/// Says that a checkpoint cannot be understood.
+pub(crate) fn damaged(path: &Path, message: impl Display) -> Error {
+    Error::file_with_hint(path, format!("cannot be continued from: {message}"), BEGIN_ANEW)
+}
+
+/// Refuses a checkpoint of another job.
+pub(crate) fn expect_own(path: &Path, found: &str, identity: &str) -> Result<()> {
+    if found == identity {
+        return Ok(());
+    }
+    let message = "belongs to another run: other settings, seeds or data";
+    Err(Error::file_with_hint(path, message, BEGIN_ANEW))
+}
 
 /// Writes the state of one replica.
 pub(super) fn write(
@@ -113,9 +133,7 @@ pub(super) fn read(
     best: &mut Parameters<f32>,
     steps: &mut Steps,
 ) -> Result<Mark> {
-    let damaged = |message: String| {
-        Error::file_with_hint(path, format!("cannot be continued from: {message}"), BEGIN_ANEW)
-    };
+    let damaged = |message: String| damaged(path, message);
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, format!("cannot be read: {e}")))?;
     let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
@@ -123,13 +141,7 @@ pub(super) fn read(
     let entry = |key: &str| header.get(key).ok_or_else(|| damaged(format!("it lacks `{key}`")));
     let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
     let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
-    if mark.identity != identity {
-        return Err(Error::file_with_hint(
-            path,
-            "belongs to another run: other settings, seeds or data",
-            BEGIN_ANEW,
-        ));
-    }
+    expect_own(path, &mark.identity, identity)?;
     let values = |name: &str| -> Result<Vec<f32>> {
         let view = file.tensor(name).map_err(|e| damaged(format!("`{name}`: {e}")))?;
         if view.dtype() != Dtype::F32 {

@@ -8,20 +8,18 @@ use std::time::{Duration, Instant};
 
 use ptsm_engine::{Device, Feed, Graph, Parameters};
 
-use super::checkpoint::{self, Mark, Standing};
+use super::checkpoint::{self, BETWEEN_CHECKPOINTS, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
-use super::standard;
 use super::steps::Steps;
-use super::{MOST_PARAMETERS, Meter, Task, Trained};
+use super::{Meter, Task, Trained, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::deep::Deep;
 use crate::error::{Error, Result};
-use crate::network::{Part, Ramp};
+use crate::network::{Measured, Ramp};
 
-/// Checkpoints are written at most this often, and no more often than takes this part of the time; the last one of a job always.
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+/// Checkpoints are written no more often than takes this part of the time.
 const CHECKPOINT_SHARE: u32 = 20;
 
 /// More seats than this gain nothing on the largest GPU.
@@ -41,7 +39,7 @@ pub(super) struct Crew<'t, 'a> {
     graph: Graph,
     loss_names: Vec<&'static str>,
     ramps: Vec<(&'static str, Ramp)>,
-    measured: Vec<(&'static str, Part)>,
+    measured: Vec<Measured>,
     /// Of every seat: as they are, and the best so far.
     parameters: Parameters<f32>,
     best: Parameters<f32>,
@@ -77,14 +75,10 @@ impl<'t, 'a> Crew<'t, 'a> {
     ) -> Result<Crew<'t, 'a>> {
         let first = &tasks[group[0]];
         let (shape, batch, layout) = first.key();
-        let network = deep.model.build(shape, batch)?;
+        let network = deep.model.build_for_training(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
-        if numbers > MOST_PARAMETERS {
-            return Err(Error::Configuration(format!(
-                "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
-            )));
-        }
+        check_parameters(numbers)?;
         let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
         let adam = deep.training.adam();
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
@@ -174,9 +168,8 @@ impl<'t, 'a> Crew<'t, 'a> {
             let Some(task) = self.queue.pop_front() else { return Ok(()) };
             let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
             let mut start = Parameters::new(&self.graph, &[job.seed])?;
-            standard::set(&mut start, &self.tasks[task].train)?;
-            for (name, part) in &self.measured {
-                start.set(0, name, &self.tasks[task].moments(*part))?;
+            for Measured { name, what, of } in &self.measured {
+                start.set(0, name, &self.tasks[task].measure(*what, *of))?;
             }
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;

@@ -10,24 +10,26 @@ mod batches;
 mod checkpoint;
 mod crew;
 mod library;
+mod measured;
 mod scorer;
-mod standard;
 mod steps;
+mod tally;
 mod target;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Schedule, Shape};
+use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Real, Schedule, Shape};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::{Batches, Part, TrialShape};
+use crate::network::{Batches, Measure, Part, TrialShape};
 use batches::Draws;
-pub(crate) use checkpoint::Standing;
+pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, MARK, Standing, damaged, expect_own};
 use crew::Crew;
+pub(crate) use tally::{Score, Tally};
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
 /// test time is left out here.
@@ -41,6 +43,19 @@ pub enum Select {
     Loss,
     /// Nothing: the last epoch.
     Last,
+}
+
+impl Select {
+    /// Refuses to choose by people where there are none.
+    pub(crate) fn check(self, validation: &Subset<'_>) -> Result<()> {
+        if validation.is_empty() && self != Select::Last {
+            return Err(Error::trials(
+                "there is no validation subject to stop by",
+                "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// What the learning rate does after it has risen.
@@ -175,8 +190,18 @@ pub(crate) struct Trained {
 
 /// More trials in a batch, epochs or numbers in a network than anybody trains here: a slip of the keyboard.
 const MOST_BATCH: usize = 1 << 16;
-const MOST_EPOCHS: usize = 1 << 20;
+pub(crate) const MOST_EPOCHS: usize = 1 << 20;
 const MOST_PARAMETERS: usize = 1 << 28;
+
+/// Refuses a network of more numbers than anybody trains here.
+pub(crate) fn check_parameters(numbers: usize) -> Result<()> {
+    if numbers <= MOST_PARAMETERS {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!(
+        "a network of {numbers} parameters is over {MOST_PARAMETERS}; make it smaller"
+    )))
+}
 
 /// Trials an inference program takes at once.
 pub(crate) const INFERENCE_BATCH: usize = 32;
@@ -225,12 +250,7 @@ impl<'a> Task<'a> {
     fn new(deep: &Deep, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
         let validation = job.lesson.validation();
         let training = &deep.training;
-        if validation.is_empty() && training.select != Select::Last {
-            return Err(Error::trials(
-                "there is no validation subject to stop by",
-                "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
-            ));
-        }
+        training.select.check(validation)?;
         let kind = deep.model.batches();
         let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
@@ -286,11 +306,11 @@ impl<'a> Task<'a> {
         self.epochs * self.draws.steps()
     }
 
-    /// Mean and variance of each channel in a part of the trials.
-    fn moments(&self, part: Part) -> Vec<f32> {
-        match part {
-            Part::Labelled => target::moments(&self.train.signals().collect::<Vec<_>>(), self.shape.channels),
-            Part::Target => target::moments(&self.target, self.shape.channels),
+    fn measure(&self, what: Measure, of: Part) -> Vec<f32> {
+        let channels = self.shape.channels;
+        match of {
+            Part::Labelled => measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels),
+            Part::Target => measured::measure(what, &self.target, channels),
         }
     }
 }
@@ -344,15 +364,15 @@ pub(crate) fn padded(rows: &[usize]) -> Vec<u32> {
 }
 
 /// Probabilities from logits.
-pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f32> = logits.iter().map(|l| (l - most).exp()).collect();
-    let sum: f32 = powers.iter().sum();
-    powers.iter().map(|p| p / sum).collect()
+pub(crate) fn softmax<T: Real>(logits: &[T]) -> Vec<T> {
+    let most = logits.iter().copied().reduce(|a, b| if b > a { b } else { a }).unwrap_or(T::ZERO);
+    let powers: Vec<T> = logits.iter().map(|&l| (l - most).exp()).collect();
+    let sum = powers.iter().fold(T::ZERO, |sum, &p| sum + p);
+    powers.iter().map(|&p| p / sum).collect()
 }
 
 /// The place of the largest number, the first of equals.
-pub(crate) fn largest(values: &[f32]) -> usize {
+pub(crate) fn largest<T: Real>(values: &[T]) -> usize {
     let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
     (1..values.len()).fold(0, better)
 }

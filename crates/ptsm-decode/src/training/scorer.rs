@@ -4,7 +4,7 @@ use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
 use ptsm_signal::Subset;
 
 use super::library::Library;
-use super::{INFERENCE_BATCH, largest, softmax};
+use super::{INFERENCE_BATCH, Score, Tally, softmax};
 use crate::error::Result;
 use crate::network::{Model, TrialShape};
 
@@ -14,9 +14,6 @@ pub(super) struct Scorer {
     replicas: usize,
     classes: usize,
 }
-
-/// Balanced accuracy and cross-entropy; none where there is no trial.
-pub(super) type Score = Option<(f64, f64)>;
 
 impl Scorer {
     pub(super) fn new(model: &Model, shape: TrialShape, replicas: usize, device: &Device) -> Result<Scorer> {
@@ -37,8 +34,7 @@ impl Scorer {
         who: &[(usize, &Subset<'_>)],
     ) -> Result<Vec<Score>> {
         let classes = self.classes;
-        let mut right = vec![vec![0usize; classes]; who.len()];
-        let mut loss = vec![0.0; who.len()];
+        let mut tallies = vec![Tally::new(classes); who.len()];
         let labels: Vec<Vec<u32>> = who.iter().map(|(_, trials)| trials.labels()).collect();
         let most = who.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
         for from in (0..most).step_by(INFERENCE_BATCH) {
@@ -57,21 +53,10 @@ impl Scorer {
             for (i, (r, _)) in who.iter().enumerate().filter(|(_, (r, _))| active[*r]) {
                 let logits = self.program.output(parameters, *r, 0);
                 for (logits, &label) in logits.chunks(classes).zip(&labels[i][from..]) {
-                    let p = softmax(logits);
-                    right[i][label as usize] += usize::from(largest(&p) == label as usize);
-                    loss[i] -= f64::from(p[label as usize].max(f32::MIN_POSITIVE)).ln();
+                    tallies[i].add(&softmax(logits), label);
                 }
             }
         }
-        let each = who.iter().zip(right.iter().zip(&loss));
-        Ok(each
-            .map(|((_, trials), (right, loss))| {
-                let counts = trials.class_counts();
-                let present = counts.iter().filter(|n| **n > 0).count() as f64;
-                let recalls = right.iter().zip(&counts).filter(|(_, n)| **n > 0);
-                let balanced = recalls.map(|(right, n)| *right as f64 / *n as f64).sum::<f64>() / present;
-                (!trials.is_empty()).then(|| (balanced, loss / trials.len() as f64))
-            })
-            .collect())
+        Ok(tallies.iter().map(Tally::score).collect())
     }
 }

@@ -54,40 +54,9 @@ fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [
     Ok((labelled, train.only(|t| away.contains(&t.subject)).signals().collect()))
 }
 
-/// Mean and variance of each channel over trials and time, `[2, C]`; a variance of 0 is told as 1.
-pub(super) fn moments(trials: &[&[f32]], channels: usize) -> Vec<f32> {
-    let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
-        let (mut sums, mut samples) = (vec![0.0; channels], 0);
-        for trial in trials {
-            let time = trial.len() / channels;
-            samples += time;
-            for (c, (sum, row)) in sums.iter_mut().zip(trial.chunks_exact(time)).enumerate() {
-                *sum += row.iter().map(|&x| term(c, f64::from(x))).sum::<f64>();
-            }
-        }
-        sums.into_iter().map(|sum| sum / samples.max(1) as f64).collect::<Vec<f64>>()
-    };
-    let mean = mean_of(&|_, x| x);
-    let variance = mean_of(&|c, x| (x - mean[c]).powi(2));
-    // A channel that never changes has no size to divide by.
-    let variance = variance.into_iter().map(|v| if v > 0.0 { v } else { 1.0 });
-    mean.iter().copied().chain(variance).map(|x| x as f32).collect()
-}
-
 /// A number that differs where trials do: FNV-1a over the first samples of each.
 pub(super) fn fingerprint(trials: &[&[f32]]) -> u64 {
     let samples = trials.iter().flat_map(|trial| trial.iter().take(16));
     let next = |hash: u64, x: &f32| (hash ^ u64::from(x.to_bits())).wrapping_mul(0x0100_0000_01b3);
     samples.fold(0xcbf2_9ce4_8422_2325, next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn channels_are_measured_over_trials_and_time() {
-        let trials: [&[f32]; 2] = [&[1.0, 3.0, 10.0, 10.0], &[5.0, 3.0, 10.0, 10.0]];
-        assert_eq!(moments(&trials, 2), [3.0, 10.0, 2.0, 1.0]);
-    }
 }

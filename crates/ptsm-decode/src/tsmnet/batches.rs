@@ -3,6 +3,7 @@
 use ptsm_signal::{SubjectId, Subset};
 use rand::seq::SliceRandom;
 
+use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
 /// A session of a person.
@@ -13,6 +14,20 @@ pub(super) fn domains(trials: impl Iterator<Item = Domain>) -> Vec<(Domain, Vec<
     let mut all = std::collections::BTreeMap::<Domain, Vec<usize>>::new();
     trials.enumerate().for_each(|(place, domain)| all.entry(domain).or_default().push(place));
     all.into_iter().collect()
+}
+
+/// The same where each is to have a mean and a variance of its own: a domain of one trial is refused.
+pub(super) fn measurable(trials: impl Iterator<Item = Domain>) -> Result<Vec<(Domain, Vec<usize>)>> {
+    let all = domains(trials);
+    match all.iter().find(|(_, places)| places.len() < 2) {
+        None => Ok(all),
+        Some(((subject, session), _)) => Err(Error::trials(
+            format!(
+                "1 trial of {subject} in session {session} is too few: `tsmnet` needs at least 2 of each session"
+            ),
+            "leave that person or that session out, or use `tsmnet-spdmbn`, which does not look at sessions",
+        )),
+    }
 }
 
 /// The domain of every trial.
@@ -35,12 +50,18 @@ pub(super) struct Pool {
 pub(super) type Plan = Vec<(usize, Vec<usize>)>;
 
 impl Pool {
-    /// `together` x `each` in a batch; a domain with fewer trials gives all it has. A domain needs two: one trial has no variance.
+    /// `together` x `each` in a batch; a domain with fewer trials gives all it has.
     pub(super) fn new(domains: Vec<Vec<usize>>, together: usize, each: usize) -> Pool {
-        let domains: Vec<_> = domains.into_iter().filter(|trials| trials.len() > 1).collect();
         let together = together.min(domains.len());
         let hands: usize = domains.iter().map(|trials| (trials.len() / each).max(1)).sum();
         Pool { together, each, steps: hands / together.max(1), domains }
+    }
+
+    /// Trials in a batch at most.
+    pub(super) fn batch(&self) -> usize {
+        let mut hands: Vec<usize> = self.domains.iter().map(|trials| trials.len().min(self.each)).collect();
+        hands.sort_unstable();
+        hands.iter().rev().take(self.together).sum()
     }
 
     pub(super) fn domains(&self) -> usize {
@@ -111,13 +132,26 @@ mod tests {
 
     #[test]
     fn small_domains_give_what_they_have() {
-        let pool = pool(&[1, 4, 25, 1], 5, 10);
+        let pool = pool(&[4, 25], 5, 10);
         assert_eq!((pool.domains(), pool.together), (2, 2));
         let plans = pool.epoch(1, 0);
         assert_eq!(plans.len(), 1);
         let mut sizes: Vec<_> = plans[0].iter().map(|(_, trials)| trials.len()).collect();
         sizes.sort_unstable();
         assert_eq!(sizes, [4, 10]);
-        assert_eq!(pool.steps, 1);
+        assert_eq!((pool.steps, pool.batch()), (1, 14));
+    }
+
+    #[test]
+    fn a_domain_of_one_trial_is_named() {
+        let of = |sessions: &[u32]| measurable(sessions.iter().map(|&session| (SubjectId(3), session)));
+        assert_eq!(
+            of(&[2, 1, 2, 1]).unwrap(),
+            [((SubjectId(3), 1), vec![1, 3]), ((SubjectId(3), 2), vec![0, 2])]
+        );
+        assert!(of(&[]).unwrap().is_empty());
+        let error = of(&[1, 1, 2, 4, 4]).unwrap_err();
+        assert!(error.to_string().contains("1 trial of S03 in session 2 is too few"), "{error}");
+        assert!(error.hint().unwrap().contains("tsmnet-spdmbn"));
     }
 }

@@ -12,10 +12,7 @@ use super::train::State;
 use super::weights::{Sizes, Weights};
 use crate::classic::matrices::{Matrices, stacked, write as write_matrices};
 use crate::error::{Error, Result};
-use crate::training::Standing;
-
-const MARK: &str = "ptsm.checkpoint";
-const BEGIN_ANEW: &str = "delete it to begin anew";
+use crate::training::{MARK, Standing, damaged, expect_own};
 
 /// Everything of a checkpoint that is not a tensor.
 #[derive(Serialize, Deserialize)]
@@ -47,18 +44,11 @@ pub(super) fn write(path: &Path, identity: &str, state: &State) -> Result<()> {
 
 /// Brings a job to where its file says it stood.
 pub(super) fn read(path: &Path, identity: &str, sizes: &Sizes, state: &mut State) -> Result<()> {
-    let damaged =
-        |error: String| Error::file_with_hint(path, format!("cannot be continued from: {error}"), BEGIN_ANEW);
+    let damaged = |error: String| damaged(path, error);
     let header = metadata(path).map_err(|e| damaged(e.to_string()))?;
     let mark = header.get(MARK).ok_or_else(|| damaged(format!("it lacks `{MARK}`")))?;
     let mark: Mark = serde_json::from_str(mark).map_err(|e| damaged(e.to_string()))?;
-    if mark.identity != identity {
-        return Err(Error::file_with_hint(
-            path,
-            "belongs to another run: other settings, seeds or data",
-            BEGIN_ANEW,
-        ));
-    }
+    expect_own(path, &mark.identity, identity)?;
     let file = Matrices::read(path)?;
     let (all, count, side) = (state.weights.len(), state.statistics.len(), sizes.subspace);
     let sized = |name, rows, columns| file.sized(name, rows, columns).map_err(|e| damaged(e.to_string()));

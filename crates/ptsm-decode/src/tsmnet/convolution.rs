@@ -54,13 +54,24 @@ pub(super) struct FilterGradients<T> {
 
 impl<T: Number> Traces<T> {
     pub(super) fn new(sizes: &Sizes) -> Traces<T> {
-        let rows = whole(sizes.samples) + sizes.kernel - 1;
+        let rows = rows(sizes);
         Traces {
             padded: filled(rows, sizes.channels),
             mixed: filled(rows, sizes.outputs * sizes.filters),
             centred: DMatrix::zeros(sizes.samples, sizes.outputs),
         }
     }
+}
+
+/// Samples of a trial with its ends.
+fn rows(sizes: &Sizes) -> usize {
+    whole(sizes.samples) + sizes.kernel - 1
+}
+
+/// Numbers that one trial of a batch leaves on its way, those of gradients that are not summed yet among them.
+pub(super) fn traced(sizes: &Sizes) -> usize {
+    let pairs = sizes.outputs * sizes.filters;
+    rows(sizes) * (sizes.channels + pairs) + sizes.samples * sizes.outputs + sizes.channels * pairs
 }
 
 impl<T: Number> FilterGradients<T> {

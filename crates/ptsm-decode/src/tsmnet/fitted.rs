@@ -7,14 +7,15 @@ use nalgebra::DMatrix;
 use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, Unlabelled};
 
-use super::batches::{Domain, domains, of_each};
-use super::network::{Network, softmax};
+use super::batches::{Domain, domains, measurable, of_each};
+use super::network::Network;
 use super::norm::Statistics;
 use super::weights::{NAMES, Sizes, Weights};
 use super::{Normalised, TsmNet};
 use crate::classic::matrices::{self, Matrices};
 use crate::decoder::Fitted;
 use crate::error::{Error, Result};
+use crate::training::softmax;
 
 /// A trained TSMNet.
 #[derive(Clone)]
@@ -85,9 +86,6 @@ impl FittedTsmNet {
     }
 }
 
-/// The fewest trials that have a mean and a variance.
-pub(super) const LEAST_TRIALS: usize = 2;
-
 impl Fitted for FittedTsmNet {
     fn layout(&self) -> &Layout {
         &self.layout
@@ -116,18 +114,12 @@ impl Fitted for FittedTsmNet {
     fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
         let Known::Sessions(met) = &self.known else { return Ok(None) };
         self.layout.expect(people.layout())?;
+        let sessions = measurable(people.sessions())?;
         let network = self.network();
         let signals: Vec<&[f32]> = people.signals().collect();
         let matrices = self.device.enter(|| network.matrices(&signals))?;
         let mut met = met.clone();
-        for (domain, places) in domains(people.sessions()) {
-            if places.len() < LEAST_TRIALS {
-                let (subject, session) = domain;
-                return Err(Error::trials(
-                    format!("1 trial of {subject} in session {session} is too few to meet somebody by"),
-                    "give at least 2 of each session",
-                ));
-            }
+        for (domain, places) in sessions {
             let own: Vec<DMatrix<f64>> = places.iter().map(|&place| matrices[place].clone()).collect();
             met.insert(domain, self.device.enter(|| Statistics::of(&own))?);
         }

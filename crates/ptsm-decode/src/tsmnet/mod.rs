@@ -21,7 +21,6 @@
 mod batches;
 mod checkpoint;
 mod convolution;
-mod eigen;
 mod fitted;
 #[cfg(test)]
 mod golden;
@@ -33,12 +32,12 @@ mod spectral;
 mod train;
 mod weights;
 
-use ptsm_signal::Layout;
+use ptsm_signal::{Layout, Unlabelled};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{Decoder, Done, Job, Run, Watch};
 use crate::error::{Error, Result};
-use crate::training::Select;
+use crate::training::{MOST_EPOCHS, Select, check_parameters};
 pub(crate) use fitted::FittedTsmNet;
 pub use momentum::Momentum;
 use weights::Sizes;
@@ -129,9 +128,12 @@ impl Default for Learning {
 }
 
 /// More than anybody wants: a slip of the keyboard.
-const MOST_EPOCHS: usize = 1 << 20;
 const MOST_BATCH: usize = 1 << 12;
 const MOST_FILTERS: usize = 512;
+/// Numbers that a job may hold at once: up to 8 GiB.
+const MOST_NUMBERS: usize = 1 << 30;
+/// Copies of the network that a job holds: now, best, two moments, gradients.
+const COPIES: usize = 5;
 
 /// Below this the rate is not one of EEG.
 const LEAST_RATE_HZ: f64 = 32.0;
@@ -195,7 +197,7 @@ impl TsmNet {
                 n.kernel, layout.samples
             )));
         }
-        Ok(Sizes {
+        let sizes = Sizes {
             channels: layout.channels.len(),
             samples: layout.samples,
             classes: layout.classes.len(),
@@ -203,8 +205,26 @@ impl TsmNet {
             kernel: n.kernel,
             outputs: n.outputs,
             subspace: n.subspace,
-        })
+        };
+        check_parameters(sizes.parameters())?;
+        Ok(sizes)
     }
+}
+
+/// Refuses a job that would hold more numbers than fit: the network, what a batch of trials leaves on its way, and so many matrices.
+fn check_memory(sizes: &Sizes, batch: usize, matrices: usize) -> Result<()> {
+    let on_the_way = convolution::traced(sizes).saturating_mul(batch);
+    let side = sizes.subspace * sizes.subspace;
+    let numbers = (COPIES * sizes.parameters())
+        .saturating_add(on_the_way)
+        .saturating_add(side.saturating_mul(matrices));
+    if numbers <= MOST_NUMBERS {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!(
+        "training would hold {numbers} numbers at once, over {MOST_NUMBERS}; make `network.filters`, `network.outputs`, \
+         `network.subspace` or the batch of {batch} trials smaller"
+    )))
 }
 
 /// TSMNet of one kind, ready to learn.
@@ -218,7 +238,14 @@ impl Decoder for Untrained {
         train::train(self, jobs, run, watch, done)
     }
 
+    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+        match self.normalised {
+            Normalised::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
+            Normalised::Globally => Ok(()),
+        }
+    }
+
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
-        Ok(Some(self.settings.sizes(layout)?.shapes().iter().map(|(rows, columns)| rows * columns).sum()))
+        Ok(Some(self.settings.sizes(layout)?.parameters()))
     }
 }

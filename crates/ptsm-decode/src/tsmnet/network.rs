@@ -9,6 +9,7 @@ use super::norm::{Batch, Normaliser, Statistics};
 use super::spectral::{Function, Spectrum, symmetric};
 use super::weights::{BIMAP, LINEAR, LINEAR_BIAS, SCALE, Sizes, Weights};
 use crate::error::Result;
+use crate::training::softmax;
 
 /// Trials whose gradients one thread adds up: always the same ones, so that the sums do not depend on the threads.
 const PIECE: usize = 4;
@@ -201,14 +202,6 @@ fn matrix(vector: &DMatrix<f64>, size: usize) -> DMatrix<f64> {
         matrix[(j, i)] = matrix[(i, j)];
     }
     matrix
-}
-
-/// Probabilities from logits.
-pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
-    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let powers: Vec<f64> = logits.iter().map(|l| (l - most).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.iter().map(|p| p / sum).collect()
 }
 
 /// Does something with each, on several threads where the device has them; results are in order.

@@ -6,7 +6,7 @@
 //! one decomposition does for both.
 
 use nalgebra::DMatrix;
-use ptsm_signal::spd::karcher_mean;
+use ptsm_signal::spd::karcher_mean_of_any;
 
 use super::spectral::{Function, LEAST, Spectrum, congruence, symmetric};
 use crate::error::Result;
@@ -27,13 +27,15 @@ impl Statistics {
         Statistics { mean: DMatrix::identity(size, size), variance: 1.0 }
     }
 
-    /// Of all trials of a domain: the Karcher mean, and the mean squared distance to it.
+    /// Of all trials of a domain: the Karcher mean, and the mean squared distance to it. Small eigenvalues are kept from zero as they are in a
+    /// training step.
     pub(super) fn of(trials: &[DMatrix<f64>]) -> Result<Statistics> {
-        let mean = karcher_mean(trials)?;
-        let whiten = Spectrum::of(&mean)?.map(Function::InverseRoot);
+        let mean = karcher_mean_of_any(trials, LEAST)?;
+        let whiten = Spectrum::positive(&mean)?.map(Function::InverseRoot);
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
         let mut variance = 0.0;
-        for trial in trials {
-            let logs = Spectrum::positive(&congruence(&whiten, trial))?.values.map(|v| v.max(LEAST).ln());
+        for spectrum in Spectrum::positive_each(&white)? {
+            let logs = spectrum.values.map(|v| v.max(LEAST).ln());
             variance += logs.norm_squared() / trials.len() as f64;
         }
         Ok(Statistics { mean, variance })
@@ -41,7 +43,7 @@ impl Statistics {
 
     /// What turns a domain's trials into normalised logarithms.
     pub(super) fn normaliser(&self, scale: f64) -> Result<Normaliser> {
-        let whiten = Spectrum::of(&self.mean)?.map(Function::InverseRoot);
+        let whiten = Spectrum::positive(&self.mean)?.map(Function::InverseRoot);
         Ok(Normaliser { whiten, power: scale / (self.variance + SMALL).sqrt() })
     }
 
@@ -86,7 +88,7 @@ struct Path {
 
 impl Path {
     fn new(start: &DMatrix<f64>, end: &DMatrix<f64>) -> Result<Path> {
-        let spectrum = Spectrum::of(start)?;
+        let spectrum = Spectrum::positive(start)?;
         let (root, whiten) = (spectrum.map(Function::Root), spectrum.map(Function::InverseRoot));
         let between = Spectrum::positive(&congruence(&whiten, end))?;
         Ok(Path { root, whiten, between })
@@ -118,10 +120,10 @@ struct Moments {
 impl Moments {
     fn of(trials: &[&DMatrix<f64>], start: &DMatrix<f64>) -> Result<Moments> {
         let n = trials.len() as f64;
-        let start = Spectrum::of(start)?;
+        let start = Spectrum::positive(start)?;
         let (root, whiten) = (start.map(Function::Root), start.map(Function::InverseRoot));
-        let spectra = trials.iter().map(|trial| Spectrum::positive(&congruence(&whiten, trial)));
-        let spectra = spectra.collect::<Result<Vec<_>>>()?;
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
+        let spectra = Spectrum::positive_each(&white)?;
         let logs: Vec<_> = spectra.iter().map(|s| s.map(Function::Log)).collect();
         let middle = Spectrum::of(&(logs.iter().fold(&logs[0] * 0.0, |sum, log| sum + log) / n))?;
         let mean = congruence(&root, &middle.map(Function::Exp));
@@ -186,10 +188,10 @@ impl Batch {
         if let Some((later, momentum)) = later {
             later.follow(&moments, momentum)?;
         }
-        let centre = Spectrum::of(&statistics.mean)?;
+        let centre = Spectrum::positive(&statistics.mean)?;
         let whiten = centre.map(Function::InverseRoot);
-        let spectra = trials.iter().map(|trial| Spectrum::positive(&congruence(&whiten, trial)));
-        let spectra = spectra.collect::<Result<Vec<_>>>()?;
+        let white: Vec<_> = trials.iter().map(|trial| congruence(&whiten, trial)).collect();
+        let spectra = Spectrum::positive_each(&white)?;
         let variance = statistics.variance + SMALL;
         Ok(Batch {
             moments,
@@ -320,6 +322,33 @@ mod tests {
         let again = Statistics::of(&after).unwrap();
         symmetric_close(&again.mean, [1.0, 0.0, 1.0]);
         close(&[again.variance], &[0.99999], 1e-5);
+    }
+
+    /// Flat trials, trials of low rank and trials of absurd size give statistics, in a fit again as in a training step.
+    #[test]
+    fn degenerate_trials_are_normalised_too() {
+        let small = two(1e-4, 0.0, 1e-4);
+        let one = Spectrum::positive(&(two(1.0, 1.0, 1.0) * 1e12)).unwrap().map(Function::Floor(1e-4));
+        let other = Spectrum::positive(&(two(1.0, -1.0, 1.0) * 1e9)).unwrap().map(Function::Floor(1e-4));
+        let sets = [
+            vec![small.clone(), small.clone(), small.clone()],
+            vec![one.clone(), one.clone()],
+            vec![one.clone(), two(1e-4, 0.0, 1e3)],
+            vec![one, other, small, two(2.0, 0.5, 1.0)],
+        ];
+        for trials in &sets {
+            let found = Statistics::of(trials).unwrap();
+            let normaliser = found.normaliser(1.0).unwrap();
+            let mut logs: Vec<_> = trials.iter().map(|trial| normaliser.log(trial).unwrap()).collect();
+            let own: Vec<_> = trials.iter().collect();
+            let mut moving = Statistics::new(2);
+            for momentum in [1.0, 0.2] {
+                let batch = Batch::new(&own, &mut moving, momentum, 1.0, None).unwrap();
+                let gradients = batch.gradients(&own, &logs);
+                logs.extend(batch.logs().chain(gradients.trials));
+            }
+            assert!(found.variance.is_finite() && logs.iter().all(|log| log.iter().all(|v| v.is_finite())));
+        }
     }
 
     #[test]

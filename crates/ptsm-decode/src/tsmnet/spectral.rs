@@ -1,9 +1,9 @@
 //! Functions of symmetric matrices through their eigenvalues, and their gradients.
 
 use nalgebra::{DMatrix, DVector};
+use ptsm_signal::eigen::{self, Eigen};
 
-use super::eigen;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Eigenvalues of covariances below this count as this where their logarithm is taken.
 pub(super) const LEAST: f64 = 1e-7;
@@ -83,15 +83,24 @@ pub(super) struct Spectrum {
 impl Spectrum {
     /// Of the symmetric part of a matrix.
     pub(super) fn of(matrix: &DMatrix<f64>) -> Result<Spectrum> {
-        let (values, vectors) = eigen::symmetric(&symmetric(matrix))?;
-        Ok(Spectrum { values, vectors })
+        eigen::symmetric(&symmetric(matrix)).map(Spectrum::from).ok_or_else(not_found)
     }
 
-    /// The same of a matrix that has no eigenvalue below zero but for rounding.
+    /// The same of a matrix that has no eigenvalue at or below zero but for rounding, which can be told down to so much of the largest.
     pub(super) fn positive(matrix: &DMatrix<f64>) -> Result<Spectrum> {
-        let mut spectrum = Spectrum::of(matrix)?;
-        spectrum.values.iter_mut().for_each(|v| *v = v.max(f64::MIN_POSITIVE));
-        Ok(spectrum)
+        Spectrum::of(matrix).map(Spectrum::kept_from_zero)
+    }
+
+    /// The same of several such matrices that are exactly symmetric, which is less work together.
+    pub(super) fn positive_each(matrices: &[DMatrix<f64>]) -> Result<Vec<Spectrum>> {
+        let found = eigen::symmetric_each(matrices).ok_or_else(not_found)?;
+        Ok(found.into_iter().map(|eigen| Spectrum::from(eigen).kept_from_zero()).collect())
+    }
+
+    fn kept_from_zero(mut self) -> Spectrum {
+        let least = (f64::EPSILON * self.values.max()).max(f64::MIN_POSITIVE);
+        self.values.iter_mut().for_each(|v| *v = v.max(least));
+        self
     }
 
     /// The matrix after a function.
@@ -129,6 +138,19 @@ impl Spectrum {
         }
         &self.vectors * turned * self.vectors.transpose()
     }
+}
+
+impl From<Eigen> for Spectrum {
+    fn from(Eigen { values, vectors }: Eigen) -> Spectrum {
+        Spectrum { values, vectors }
+    }
+}
+
+fn not_found() -> Error {
+    Error::trials(
+        "a covariance has values that are not numbers",
+        "look for samples of absurd size, or lower `training.rate`",
+    )
 }
 
 /// The symmetric part.
@@ -179,6 +201,15 @@ mod tests {
             let found = Spectrum::of(&matrix).unwrap().gradient(function, &weights);
             let wanted = differences(function, &matrix, &weights);
             assert!((found - &wanted).amax() < 1e-7 * wanted.amax(), "{function:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let matrix = DMatrix::from_element(3, 3, wrong);
+            assert!(Spectrum::of(&matrix).unwrap_err().hint().is_some());
+            assert!(Spectrum::positive_each(&[DMatrix::identity(3, 3), matrix]).is_err());
         }
     }
 

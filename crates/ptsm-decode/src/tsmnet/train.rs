@@ -4,29 +4,26 @@
 //! one when all its epochs are done. What a job leads to depends on its seed and its lesson alone.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nalgebra::DMatrix;
 use ptsm_engine::Device;
 use ptsm_signal::Subset;
 
-use super::batches::{Plan, Pool, domains, of_each};
+use super::batches::{Plan, Pool, measurable, of_each};
 use super::checkpoint;
 use super::convolution::Traces;
-use super::fitted::{FittedTsmNet, Known, LEAST_TRIALS};
+use super::fitted::{FittedTsmNet, Known};
 use super::momentum::Schedule;
-use super::network::{Hand, Network, each, softmax};
+use super::network::{Hand, Network, each};
 use super::norm::Statistics;
 use super::optimizer::Adam;
 use super::weights::{Sizes, Weights};
-use super::{Normalised, TsmNet, Untrained};
+use super::{Normalised, TsmNet, Untrained, check_memory};
 use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
-use crate::training::{Meter, Select, Standing};
-
-/// Checkpoints are written at most this often, and at the end.
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(1000);
+use crate::training::{BETWEEN_CHECKPOINTS, Meter, Score, Standing, Tally, softmax};
 
 /// Trains once per job.
 pub(super) fn train(
@@ -88,6 +85,8 @@ struct Task<'a> {
     device: &'a Device,
     sizes: Sizes,
     pool: Pool,
+    /// The validation trials that are normalised together.
+    judged: Vec<Vec<usize>>,
     schedule: Schedule,
     signals: Vec<&'a [f32]>,
     labels: Vec<u32>,
@@ -101,17 +100,12 @@ impl<'a> Task<'a> {
         let Untrained { settings, normalised } = untrained;
         let (train, validation) = (job.lesson.train(), job.lesson.validation());
         let training = &settings.training;
-        if validation.is_empty() && training.select != Select::Last {
-            return Err(Error::trials(
-                "there is no validation subject to stop by",
-                "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
-            ));
-        }
+        training.select.check(validation)?;
         let (pool, share, kept) = match normalised {
             Normalised::ByDomain => {
-                let domains = domains(of_each(train)).into_iter().map(|(_, places)| places).collect();
+                let domains = places(train)?;
                 let pool = Pool::new(domains, training.batch_domains, training.batch_trials);
-                let share = 1.0 / pool.together.max(1) as f64;
+                let share = 1.0 / pool.together as f64;
                 (pool, share, 0.85)
             }
             Normalised::Globally => {
@@ -119,12 +113,12 @@ impl<'a> Task<'a> {
                 (Pool::new(vec![(0..train.len()).collect()], 1, batch), 0.1, 0.35)
             }
         };
-        if pool.together == 0 {
-            return Err(Error::trials(
-                "no session has 2 trials to learn from",
-                "give sessions with more trials each, or use `tsmnet-spdmbn`",
-            ));
-        }
+        let judged = match normalised {
+            Normalised::ByDomain => places(validation)?,
+            Normalised::Globally => vec![(0..validation.len()).collect()],
+        };
+        let sizes = settings.sizes(train.layout())?;
+        check_memory(&sizes, pool.batch(), pool.domains() + train.len().max(validation.len()))?;
         let identity = serde_json::json!({
             "settings": settings,
             "normalised": normalised,
@@ -138,8 +132,9 @@ impl<'a> Task<'a> {
             settings,
             normalised: *normalised,
             device: run.device,
-            sizes: settings.sizes(train.layout())?,
+            sizes,
             pool,
+            judged,
             schedule: Schedule { momentum: training.momentum, share, kept, epochs: training.epochs },
             gain: settings.network.amplitude_uv / middle_amplitude(train)?,
             signals: train.signals().collect(),
@@ -152,6 +147,11 @@ impl<'a> Task<'a> {
         let least = self.settings.network.least_eigenvalue;
         Network::new(&self.sizes, weights, self.gain, least, self.device)
     }
+}
+
+/// The trials of each session.
+fn places(trials: &Subset<'_>) -> Result<Vec<Vec<usize>>> {
+    Ok(measurable(of_each(trials))?.into_iter().map(|(_, places)| places).collect())
 }
 
 /// The median over trials of their root mean square over channels and time, each channel centred.
@@ -333,19 +333,14 @@ impl<'t, 'a> Seat<'t, 'a> {
 }
 
 /// Balanced accuracy and cross-entropy on the validation subjects, whose statistics are found as at test time; none without such.
-fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
+fn score(task: &Task<'_>, state: &State) -> Result<Score> {
     let validation = task.job.lesson.validation();
     let network = task.network(&state.weights);
     let signals: Vec<&[f32]> = validation.signals().collect();
     let labels = validation.labels();
     let matrices = network.matrices(&signals)?;
-    let mut sets = match task.normalised {
-        Normalised::ByDomain => domains(of_each(validation)).into_iter().map(|(_, places)| places).collect(),
-        Normalised::Globally => vec![(0..labels.len()).collect::<Vec<_>>()],
-    };
-    sets.retain(|places| places.len() >= LEAST_TRIALS);
     let classes = task.sizes.classes;
-    let counted = each(task.device, &mut sets, |_, places| {
+    let counted = each(task.device, &mut task.judged.clone(), |_, places| {
         let statistics = match task.normalised {
             Normalised::Globally => state.statistics[1].clone(),
             Normalised::ByDomain => Statistics::of(
@@ -353,25 +348,13 @@ fn score(task: &Task<'_>, state: &State) -> Result<Option<(f64, f64)>> {
             )?,
         };
         let normaliser = statistics.normaliser(state.weights.scale())?;
-        let (mut loss, mut right, mut all) = (0.0, vec![0usize; classes], vec![0usize; classes]);
+        let mut tally = Tally::new(classes);
         for &mut place in places {
-            let p = softmax(&network.logits(&matrices[place], &normaliser)?);
-            let label = labels[place] as usize;
-            let best = (1..classes).fold(0, |best, i| if p[i] > p[best] { i } else { best });
-            loss -= p[label].max(f64::MIN_POSITIVE).ln();
-            right[label] += usize::from(best == label);
-            all[label] += 1;
+            tally.add(&softmax(&network.logits(&matrices[place], &normaliser)?), labels[place]);
         }
-        Ok((loss, right, all))
+        Ok(tally)
     })?;
-    let (mut loss, mut right, mut all) = (0.0, vec![0; classes], vec![0; classes]);
-    for (own_loss, own_right, own_all) in counted {
-        loss += own_loss;
-        right.iter_mut().zip(own_right).for_each(|(sum, n)| *sum += n);
-        all.iter_mut().zip(own_all).for_each(|(sum, n)| *sum += n);
-    }
-    let recalls: Vec<f64> =
-        right.iter().zip(&all).filter(|(_, n)| **n > 0).map(|(right, n)| *right as f64 / *n as f64).collect();
-    let n: usize = all.iter().sum();
-    Ok((n > 0).then(|| (recalls.iter().sum::<f64>() / recalls.len() as f64, loss / n as f64)))
+    let mut all = Tally::new(classes);
+    counted.iter().for_each(|tally| all.join(tally));
+    Ok(all.score())
 }

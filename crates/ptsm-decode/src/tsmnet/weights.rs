@@ -28,6 +28,11 @@ impl Sizes {
         self.subspace * (self.subspace + 1) / 2
     }
 
+    /// Numbers the network learns.
+    pub(super) fn parameters(&self) -> usize {
+        self.shapes().iter().map(|(rows, columns)| rows * columns).sum()
+    }
+
     /// Rows and columns of every tensor, in the order of [`NAMES`].
     pub(super) fn shapes(&self) -> [(usize, usize); 8] {
         [

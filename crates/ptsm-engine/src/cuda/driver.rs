@@ -24,6 +24,11 @@ pub(super) struct Gpu {
     pub(super) loaded: Mutex<HashMap<[u8; 32], Vec<Kernel>>>,
 }
 
+/// GPUs that this process can see.
+pub(super) fn count() -> usize {
+    CudaContext::device_count().map_or(1, |n| n.max(1) as usize)
+}
+
 /// Whether there is a driver, whatever it can do.
 pub(super) fn has_driver() -> bool {
     // SAFETY: loading a library runs its initialisers; NVIDIA's are made for that.

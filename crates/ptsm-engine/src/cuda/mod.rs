@@ -95,6 +95,11 @@ impl Cuda {
         driver::has_driver()
     }
 
+    /// How many GPUs this process can see; it works with the first one.
+    pub fn count(&self) -> usize {
+        driver::count()
+    }
+
     /// What the GPU is called.
     pub fn name(&self) -> &str {
         &self.name

@@ -130,6 +130,8 @@ pub struct Outcome {
     pub elapsed_s: f64,
     /// How many fits were done together.
     pub together: usize,
+    /// Trials that were learnt from, without those of validation.
+    pub trials: usize,
     /// Version of the program, device and threads.
     pub made_by: String,
 }

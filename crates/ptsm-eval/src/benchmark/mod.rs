@@ -80,10 +80,8 @@ impl Benchmark<'_> {
             let decoder = method.build(entry.settings.clone())?;
             for (learnt, tested) in self.stage.tested_by() {
                 let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
-                let (finished, left): (Vec<&Item>, Vec<&Item>) =
-                    own.filter(|item| wanted(item)).partition(|item| item.is_scored(self.folder));
-                // Left by a process that was killed between writing the outcome and this.
-                finished.iter().for_each(|item| self.forget_checkpoint(item));
+                let left: Vec<&Item> =
+                    own.filter(|item| wanted(item) && !item.is_scored(self.folder)).collect();
                 if left.is_empty() {
                     continue;
                 }
@@ -92,6 +90,7 @@ impl Benchmark<'_> {
                 let with_target = decoder.learns_from_target();
                 let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
                 let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
+                let _working = Working::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
         }
@@ -112,7 +111,7 @@ impl Benchmark<'_> {
             }
             observer.failed(&group.entry.called(), item, &error.to_string());
             let came = Came::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(item, came, Instant::now(), 1).write(item, self.folder)?;
+            self.outcome(group, item, came, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
@@ -133,11 +132,12 @@ impl Benchmark<'_> {
             let item = items[job];
             let write = |records| {
                 let came = Came::Scored { records };
-                self.outcome(item, came, began, items.len()).write(item, self.folder)
+                self.outcome(group, item, came, (began, items.len())).write(item, self.folder)
             };
             let written = self.records(group, item, &fit).and_then(write);
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
-            written.map(|()| self.forget_checkpoint(item)).map_err(|error| {
+            let _ = written.as_ref().map(|()| std::fs::remove_file(item.checkpoint(self.folder)));
+            written.map_err(|error| {
                 failed = Some(error);
                 ptsm_decode::Error::Stopped
             })
@@ -192,18 +192,21 @@ impl Benchmark<'_> {
         Ok(records)
     }
 
-    fn outcome(&self, item: &Item, came: Came, began: Instant, together: usize) -> Outcome {
+    fn outcome(
+        &self,
+        group: &Group<'_>,
+        item: &Item,
+        came: Came,
+        (began, together): (Instant, usize),
+    ) -> Outcome {
         Outcome {
             key: item.key.clone(),
             came,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
+            trials: group.lessons[&item.fold].train().len(),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
-    }
-
-    fn forget_checkpoint(&self, item: &Item) {
-        let _ = std::fs::remove_file(item.checkpoint(self.folder));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
 use ptsm_decode::Lesson;
 use ptsm_decode::registry::find;
-use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};
+use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +32,10 @@ pub struct Stage {
     pub data: String,
     /// Fingerprint of the data and its preparation; of both sets where people are tested in another one.
     pub fingerprint: String,
+    /// What the trials are: channels, samples, rate, window, classes.
+    pub layout: Layout,
+    /// How recordings became trials.
+    pub pipeline: Pipeline,
     /// What preparing the trials saw of each person.
     pub trials_access: TargetAccess,
     /// How people are divided.
@@ -148,13 +152,18 @@ impl Stage {
         parts
     }
 
-    /// Everything that is to be fitted, entry by entry.
+    /// Everything that is to be fitted, entry by entry. Whoever could not be decoded in the end is told here, before anything is learnt.
     pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
         let mut items = vec![];
-        for (entry, Entry { model, .. }) in self.entries.iter().enumerate() {
-            find(model)?;
+        for (entry, Entry { model, settings, .. }) in self.entries.iter().enumerate() {
+            let method = find(model)?;
+            let decoder = method.build(settings.clone())?;
+            for units in parts.iter().flat_map(|(_, tested)| tested) {
+                let tested = sets.tested().all().only(|t| units.contains(t));
+                decoder.check_people(&tested, method.target_access)?;
+            }
             for (learnt, tested) in &parts {
                 for (fold, people) in folds.iter().enumerate() {
                     for &seed in &self.seeds {

@@ -114,6 +114,15 @@ impl WorkList {
         collected
     }
 
+    /// Takes away what fits that are done might have continued from: a process can be killed between writing an outcome and that.
+    pub fn tidy(&self, folder: &Path) {
+        for (_, item) in self.items().filter(|(_, item)| item.checkpoint(folder).exists()) {
+            if item.is_scored(folder) {
+                let _ = std::fs::remove_file(item.checkpoint(folder));
+            }
+        }
+    }
+
     /// How far each fit has come, in the order of the list.
     pub fn standing(&self, folder: &Path) -> Vec<Standing> {
         let running = running(folder);
@@ -136,9 +145,11 @@ pub struct Working {
 }
 
 impl Working {
-    /// Begins to tell. `name` is of this process alone.
-    pub fn at(folder: &Path, name: &str, items: &[&Item]) -> Result<Working> {
-        let path = folder.join(WORKING).join(name);
+    /// Begins to tell.
+    pub(super) fn at(folder: &Path, items: &[&Item]) -> Result<Working> {
+        // Of this work alone: the first fit is nobody else's, and should it be after all, not the process.
+        let key = items.first().map_or("", |item| &item.key);
+        let path = folder.join(WORKING).join(format!("{key}-{}", std::process::id()));
         let begin = || {
             std::fs::create_dir_all(folder.join(WORKING))?;
             let mut file = File::create(&path)?;
@@ -149,6 +160,18 @@ impl Working {
         };
         let file = begin().map_err(Error::file(&path, "written"))?;
         Ok(Working { path, _file: file })
+    }
+}
+
+impl Working {
+    /// Takes away what processes left behind that were killed.
+    pub fn clear(folder: &Path) {
+        for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
+            if !is_held(&entry.path()) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        let _ = std::fs::remove_dir(folder.join(WORKING));
     }
 }
 
@@ -164,11 +187,15 @@ impl Drop for Working {
 fn running(folder: &Path) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
-        let Ok(file) = File::open(entry.path()) else { continue };
-        if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        if is_held(&entry.path()) {
             let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
             keys.extend(text.lines().map(String::from));
         }
     }
     keys
+}
+
+/// Whether the process that wrote it still lives.
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Session {
     /// What was said about threads and the cache.
     pub(crate) threads: Option<usize>,
     pub(crate) cache: Option<PathBuf>,
+    /// What was said about the device.
+    pub(crate) wanted_device: String,
 }
 
 pub(crate) use train::seeds;
@@ -83,12 +85,15 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             | Command::Predict(_)
             | Command::Convert(_)
             | Command::Status(_)
+            | Command::Collect(_)
             | Command::Presets { .. }
             | Command::Completions { .. } => Stop::never(),
             _ => Stop::listen()?,
         },
         threads: general.threads,
         cache: general.cache,
+        wanted_device: clap::ValueEnum::to_possible_value(&general.device)
+            .map_or_else(|| "auto".into(), |value| value.get_name().to_string()),
     };
     match line.command {
         Command::Demo(args) => demo::run(&args, &session),
@@ -101,6 +106,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Benchmark(args) => benchmark::run(&args, &session),
         Command::Tune(args) => tune::run(&args, &session),
         Command::Work(args) => benchmark::work(&args, &session),
+        Command::Collect(args) => benchmark::collect(&args, &session),
         Command::Status(args) => status::run(&args, &session),
         Command::Presets { name } => presets::run(name.as_deref(), &session),
         Command::Convert(args) => convert::run(&args, &session),

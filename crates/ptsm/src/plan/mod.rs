@@ -1,5 +1,6 @@
 //! A benchmark as a file: who takes part, on which data, how people are divided. Flags on the command line make the same.
 
+mod paper;
 mod stages;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ptsm_data::{Protocol, SubjectList, Transfer};
+use ptsm_eval::Metric;
 use ptsm_signal::Alignment;
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -14,7 +16,9 @@ use toml::Table;
 use crate::args::BenchmarkArgs;
 use crate::config::{Changes, TUNED_ON};
 use crate::exit::told;
+use crate::words;
 
+pub(crate) use paper::{PaperColumn, Published};
 pub(crate) use stages::{Ready, StagePlan};
 
 /// Everything about a benchmark that a user decides.
@@ -34,7 +38,7 @@ pub(crate) struct Plan {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) across: bool,
     /// Sessions and runs to learn from and to test, `s1->s2`; everything without any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "units", skip_serializing_if = "Vec::is_empty")]
     pub(crate) transfers: Vec<Transfer>,
     /// Labelled trials of each class to tune decoders with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -62,9 +66,12 @@ pub(crate) struct Plan {
     /// Further decoders, each in its own way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) entry: Vec<EntryPlan>,
-    /// What a paper says of the same.
+    /// What a paper's table says of the same, column by column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) paper: Vec<PaperRow>,
+    pub(crate) paper: Vec<PaperColumn>,
+    /// Methods of that table, each with the rows of ours it stands beside: `ptsm`, `ptsm, without STAP`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) beside: BTreeMap<String, Vec<String>>,
 }
 
 /// One data set.
@@ -72,6 +79,9 @@ pub(crate) struct Plan {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DataPlan {
     pub(crate) id: String,
+    /// What it is called in the results; as the data set where there is none. Tells apart what is read twice with other choices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) root: Option<PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -111,24 +121,6 @@ pub(crate) struct EntryPlan {
     pub(crate) set: Table,
 }
 
-/// What a paper says of one decoder.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct PaperRow {
-    /// As in the paper.
-    pub(crate) name: String,
-    /// What it is called here; none where it has no counterpart.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) variant: Option<String>,
-    /// Which of the results it stands beside, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) transfer: Option<Transfer>,
-    /// Metrics in percent.
-    pub(crate) values: BTreeMap<String, f64>,
-}
-
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -146,20 +138,25 @@ impl Plan {
     }
 
     fn named(name: &str) -> anyhow::Result<Plan> {
-        let path = Path::new(name);
-        let text = match presets::find(name) {
-            Some(preset) => preset.text.to_string(),
-            None if path.exists() => {
-                std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?
-            }
-            None => {
-                return Err(told(
-                    format!("there is no preset and no file `{name}`"),
-                    format!("presets are {}; `ptsm presets NAME` shows one to copy", presets::names()),
-                ));
-            }
-        };
-        toml::from_str(&text).map_err(|e| {
+        match presets::find(name) {
+            Some(preset) => Plan::parse(name, preset.text),
+            None if Path::new(name).exists() => Plan::read(Path::new(name)),
+            None => Err(told(
+                format!("there is no preset and no file `{name}`"),
+                format!("presets are {}; `ptsm presets NAME` shows one to copy", presets::names()),
+            )),
+        }
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Plan> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Plan::parse(&path.display().to_string(), &text)
+    }
+
+    fn parse(name: &str, text: &str) -> anyhow::Result<Plan> {
+        toml::from_str(text).map_err(|e| {
             told(
                 format!("`{name}` is no benchmark: {}", e.to_string().trim_end()),
                 "mend that line; `ptsm presets paper-table-2` shows a whole one",
@@ -172,7 +169,7 @@ impl Plan {
         let given = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
         let source = &args.data.source;
         if let Some(id) = source.data.clone().or(given.outside("data")?) {
-            self.data = vec![DataPlan { id, ..DataPlan::default() }];
+            self.replace_data(id);
         }
         let root = source.root.clone().or(given.outside("root")?);
         let with = [given.outside("with")?.unwrap_or_default(), source.with.clone()].concat();
@@ -219,6 +216,19 @@ impl Plan {
         Ok(())
     }
 
+    /// Other data than a file's. What a paper says of the file's is no measure then.
+    fn replace_data(&mut self, id: String) {
+        if self.data.iter().any(|data| data.id != id) && !self.paper.is_empty() {
+            let mut of: Vec<&str> = self.data.iter().map(|data| data.id.as_str()).collect();
+            of.dedup();
+            self.about.push(format!(
+                "The published numbers are of {}, ours of {id}: they stand side by side and cannot be compared.",
+                of.join(", ")
+            ));
+        }
+        self.data = vec![DataPlan { id, ..DataPlan::default() }];
+    }
+
     /// Some of a file's decoders, or those that are named where it has none.
     fn choose(&mut self, names: &[String]) -> anyhow::Result<()> {
         if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
@@ -252,7 +262,7 @@ impl Plan {
                 "name a second one with `[[data]]` in a file, or leave `across` out",
             ));
         }
-        for name in &self.metrics {
+        for name in self.metrics.iter().chain(self.paper.iter().map(|column| &column.metric)) {
             if ptsm_eval::metric(name).is_none() {
                 let known: Vec<&str> = ptsm_eval::METRICS.iter().map(|m| m.name).collect();
                 return Err(told(
@@ -261,10 +271,35 @@ impl Plan {
                 ));
             }
         }
+        let names: Vec<&str> =
+            self.data.iter().map(|data| data.name.as_deref().unwrap_or(&data.id)).collect();
+        if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+            return Err(told(
+                format!("`{}` is there twice", names[twice]),
+                "give each `[[data]]` a `name` of its own",
+            ));
+        }
         if self.shots.contains(&0) {
             return Err(told("0 shots are scored anyhow", "give numbers from 1"));
         }
         Ok(())
+    }
+
+    /// The metrics of the tables.
+    pub(crate) fn metrics(&self) -> Vec<&'static Metric> {
+        let usual = words::USUAL.map(String::from);
+        let names = if self.metrics.is_empty() { &usual[..] } else { &self.metrics };
+        names.iter().filter_map(|name| ptsm_eval::metric(name)).collect()
+    }
+
+    /// The metrics of the comparisons, the one that is shown first.
+    pub(crate) fn compared(&self) -> Vec<&'static Metric> {
+        let mut metrics = self.metrics();
+        if self.metrics.is_empty() {
+            // Of plain results balanced accuracy, which no frequent class can flatter.
+            metrics.sort_by_key(|metric| metric.name != "balanced_accuracy");
+        }
+        metrics
     }
 
     /// Every decoder in every way it takes part.

@@ -104,14 +104,16 @@ impl StagePlan<'_> {
         let entries = self.resolve(learnt.trials.layout(), session)?;
         let named = tested.as_ref().unwrap_or(&learnt);
         let stage = Stage {
-            data: named.name.clone(),
+            data: called(self.tested.unwrap_or(self.data), named),
             fingerprint: match &tested {
                 None => learnt.fingerprint.clone(),
                 Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
             },
+            layout: learnt.trials.layout().clone(),
+            pipeline: learnt.pipeline.clone(),
             trials_access: learnt.pipeline.target_access(),
             people: match self.tested {
-                Some(_) => Division::Across { from: learnt.name.clone() },
+                Some(_) => Division::Across { from: called(self.data, &learnt) },
                 None => Division::Within(self.protocol()),
             },
             transfers: self.plan.transfers.clone(),
@@ -234,6 +236,11 @@ impl StagePlan<'_> {
         }
         Ok(entries)
     }
+}
+
+/// What data are called in the results.
+fn called(data: &DataPlan, loaded: &Loaded) -> String {
+    data.name.clone().unwrap_or_else(|| loaded.name.clone())
 }
 
 /// Applies the alignment, which is all that is left of the pipeline.

@@ -95,7 +95,7 @@ fn another_run_is_not_written_over() {
             ),
             Case::new(
                 "benchmark --data a.npz --models csp-lda --set band_hz=none --out run",
-                &["`command = \"train\"`", "`command = \"benchmark\"`"],
+                &["run holds a trained decoder"],
                 &["another folder"],
             ),
         ],

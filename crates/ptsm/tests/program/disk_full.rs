@@ -31,8 +31,11 @@ fn has_parts(place: &Place) -> bool {
 fn not_even_room_to_begin() {
     let place = Place::with_data();
     let before = place.list();
-    for line in ["train --data a.npz --out x", "benchmark --data a.npz --models csp-lda --out x"] {
-        expect(&cramped(&place, 0, line).run(), "run.toml: cannot write", "make room");
+    for (line, file) in [
+        ("train --data a.npz --out x", "run.toml"),
+        ("benchmark --data a.npz --models csp-lda --set band_hz=none --out x", "benchmark.toml"),
+    ] {
+        expect(&cramped(&place, 0, line).run(), &format!("{file}: cannot write"), "make room");
         assert_eq!(place.list(), before);
     }
 }
@@ -56,16 +59,12 @@ fn training_goes_on_when_there_is_room() {
 #[test]
 fn a_benchmark_goes_on_when_there_is_room() {
     let place = Place::with_data();
-    let line = "benchmark --data a.npz --models csp-lda --set band_hz=none --protocol kfold:4 --out";
+    let line = "benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out";
     let whole = place.ptsm(&format!("{line} whole")).succeed();
-    // The limit falls into the middle of a record.
-    expect(
-        &cramped(&place, 3, &format!("{line} bench")).run(),
-        "results.jsonl` cannot be written",
-        "make room",
-    );
-    let torn = place.read("bench/results.jsonl");
-    assert!(!torn.is_empty() && !torn.ends_with(b"\n"), "the limit did not tear a line");
+    // Room for the plan and every single outcome, but not for all records in one file.
+    expect(&cramped(&place, 10, &format!("{line} bench")).run(), "results.jsonl: cannot write", "make room");
+    assert!(!has_parts(&place), "{:?}", place.list());
+    assert!(!place.path("bench/results.jsonl").exists());
     assert_eq!(place.ptsm(&format!("{line} bench")).succeed().stdout, whole.stdout);
     assert_eq!(place.read("bench/results.jsonl"), place.read("whole/results.jsonl"));
 }

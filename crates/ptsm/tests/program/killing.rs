@@ -1,6 +1,5 @@
 //! Killed at random moments without warning, the same command ends with the same numbers.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::common::{Place, SMALL, Test, random};
@@ -112,40 +111,78 @@ fn training_in_its_first_moments_and_while_it_writes() {
     twice.check();
 }
 
+/// The processes that a process has started.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<u32> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name, in brackets, may hold anything; the parent is the second word after it.
+        let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        if after.split_whitespace().nth(1) == Some(&parent.to_string()) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// Fifty kills, of the runner or of one of its workers: nothing is lost, nothing stands twice, nothing is torn.
+#[cfg(target_os = "linux")]
 #[test]
-fn a_benchmark() {
+fn a_benchmark_and_its_workers() {
     let place = Place::with_data();
-    let benchmark = |out: &str| {
+    let benchmark = |out: &str, jobs: &str| {
         place
             .ptsm("benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --protocol kfold:4 --seeds 2")
-            .args(["--set", "training.epochs=60", "--set", "training.patience=none", "--out", out])
+            .args(["--set", "training.epochs=60", "--set", "training.patience=none", "--out", out, "--jobs", jobs])
     };
+    let whole = benchmark("whole", "1").succeed();
     let began = Instant::now();
-    let whole = benchmark("whole").succeed();
+    assert_eq!(benchmark("run", "2").succeed().stdout, whole.stdout);
     // A busy machine is slower: kills come within the time that it takes here.
     let took = began.elapsed().as_secs_f64();
-    let records = |out: &str| -> BTreeSet<String> {
-        let text = String::from_utf8(place.read(&format!("{out}/results.jsonl"))).unwrap();
-        let set: BTreeSet<String> = text.lines().map(String::from).collect();
-        assert_eq!(set.len(), text.lines().count(), "a record stands twice");
-        set
-    };
     let check = || {
-        assert_eq!(benchmark("run").succeed().stdout, whole.stdout);
-        assert_eq!(records("run"), records("whole"));
-        assert_eq!(place.read("run/summary.csv"), place.read("whole/summary.csv"));
+        for file in ["results.jsonl", "summary.csv", "work.json", "benchmark.toml"] {
+            assert!(
+                place.read(&format!("run/{file}")) == place.read(&format!("whole/{file}")),
+                "{file} differs"
+            );
+        }
+        let of = |run: &str| -> Vec<String> {
+            place.list().iter().filter_map(|name| name.strip_prefix(run).map(String::from)).collect()
+        };
+        assert_eq!(of("run/"), of("whole/"), "something is left over");
+        std::fs::remove_dir_all(place.path("run")).unwrap();
     };
-    let results = place.path("run/results.jsonl");
-    let continued = kill(
-        5,
-        [0.2 * took, 0.9 * took],
-        || benchmark("run"),
-        || results.exists(),
-        || {
+    check();
+    let mut random = random(11);
+    let (mut killed, mut workers, mut continued) = (0, 0, 0);
+    while killed < 50 {
+        let continuing = place.path("run/items").exists();
+        let mut runner = benchmark("run", "2").spawn();
+        std::thread::sleep(Duration::from_secs_f64(took * random()));
+        let under = children(runner.id());
+        if random() < 0.5 && !under.is_empty() {
+            // A worker is started again, and the runner comes to its end.
+            let one = under[(random() * under.len() as f64) as usize % under.len()];
+            std::process::Command::new("kill").args(["-9", &one.to_string()]).output().unwrap();
+            let ended = crate::common::Outcome::from(runner.wait_with_output().unwrap());
+            assert_eq!((ended.code, &ended.stdout), (Some(0), &whole.stdout), "{}", ended.stderr);
             check();
-            std::fs::remove_dir_all(place.path("run")).unwrap();
-        },
-    );
-    assert!(continued >= 1, "no killed process had anything to continue from");
+            (killed, workers) = (killed + 1, workers + 1);
+            continue;
+        }
+        if let Some(status) = runner.try_wait().unwrap() {
+            assert!(status.success(), "{:?}", runner.wait_with_output());
+            check();
+            continue;
+        }
+        runner.kill().unwrap();
+        runner.wait().unwrap();
+        (killed, continued) = (killed + 1, continued + usize::from(continuing));
+    }
+    assert!(workers >= 5 && continued >= 3, "{workers} workers killed, {continued} runs continued");
+    assert_eq!(benchmark("run", "2").succeed().stdout, whole.stdout);
     check();
 }

@@ -5,6 +5,7 @@ mod bad_arguments;
 mod bad_data;
 mod bad_places;
 mod bad_runs;
+mod benchmarking;
 mod common;
 mod converting;
 mod disk_full;
@@ -12,8 +13,10 @@ mod downloading;
 mod honest;
 mod keeping;
 mod killing;
+mod leakage;
 mod own_arrays;
 mod own_recordings;
+mod presets;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

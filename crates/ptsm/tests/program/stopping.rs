@@ -7,11 +7,19 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Outcome, Place, SMALL, Test};
 
-/// Starts it, sends a signal once a file has something in it, and waits for the end.
+/// Whether a file has something in it, or a folder.
+fn has_something(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => std::fs::metadata(path).is_ok_and(|m| m.len() > 0),
+    }
+}
+
+/// Starts it, sends a signal once a file or a folder has something in it, and waits for the end.
 fn stop(test: Test, signal: &str, begun: &Path) -> Outcome {
     let mut child = test.spawn();
     let start = Instant::now();
-    while std::fs::metadata(begun).map_or(0, |m| m.len()) == 0 {
+    while !has_something(begun) {
         assert!(
             start.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none(),
             "it never began"
@@ -61,7 +69,7 @@ fn a_benchmark_continues() {
             .args(["--set", "training.patience=none", "--out", out])
     };
     let whole = benchmark("whole").succeed();
-    let stopped = stop(benchmark("run"), "-INT", &place.path("run/results.jsonl"));
+    let stopped = stop(benchmark("run"), "-INT", &place.path("run/items"));
     assert_eq!(stopped.code, Some(130), "{}", stopped.stderr);
     assert!(stopped.stderr.contains("continue from their last checkpoint"), "{}", stopped.stderr);
     let some = place.read("run/results.jsonl").len();

@@ -162,7 +162,13 @@ fn flags_over_environment_over_file_over_defaults() {
     let run = |out: &str| String::from_utf8(place.read(&format!("{out}/run.toml"))).unwrap();
     assert!(run("a").contains("filters = 1") && run("d").contains("filters = 2"), "{}", run("d"));
     place.ptsm("benchmark --config my.toml --models csp-lda --protocol kfold:3 --out f").succeed();
-    assert!(run("f").contains("name = \"a.npz\"") && run("f").contains("filters = 1"), "{}", run("f"));
+    let plan = String::from_utf8(place.read("f/benchmark.toml")).unwrap();
+    assert!(plan.contains("id = \"a.npz\"") && plan.contains("filters = 1"), "{plan}");
+    // What was resolved is there as well, and can be given again as it is.
+    let list = String::from_utf8(place.read("f/work.json")).unwrap();
+    assert!(list.contains("\"filters\":1") && list.contains("\"seeds\":[5]"), "{list}");
+    place.ptsm("benchmark f/benchmark.toml --out g").succeed();
+    assert_eq!(place.read("g/results.jsonl"), place.read("f/results.jsonl"));
     place.ptsm("train --out e").args(QUICK).env("PTSM_DATA", "a.npz").succeed();
     assert!(run("e").contains("seeds = [1]"), "{}", run("e"));
 }

@@ -1,7 +1,8 @@
 //! `cargo xtask bench decoders`: how long each decoder takes to learn and to decode, against its peer in Python.
 //!
 //! Decoders are those of the registry. A peer is an entry of the same name in one of two scripts, `python/bench_decoders.py` for networks and
-//! `python/classic/bench_decoders.py` for the rest; a decoder without one is measured alone.
+//! `python/classic/bench_decoders.py` for the rest; a decoder without one is measured alone. Some networks have a second one,
+//! braindecode's own class, where braindecode can be installed.
 
 mod report;
 
@@ -62,7 +63,7 @@ pub(crate) struct Request {
     pub(crate) test: BTreeSet<u32>,
 }
 
-/// What a side answers when it has learnt once.
+/// What a side answers when it has learnt once; the peers' side one for each peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ready {
     /// What works there; nothing where there is no peer.
@@ -71,9 +72,11 @@ pub(crate) struct Ready {
     pub(crate) why: Option<String>,
     /// On the people to be tested.
     pub(crate) accuracy: Option<f64>,
+    /// Numbers that decode; nothing where nobody counts them.
+    pub(crate) parameters: Option<usize>,
 }
 
-/// What a side answers after a turn: each time it learnt and each time it decoded all trials.
+/// What a side answers after a turn, the peers' side one for each peer there is: each time it learnt and each time it decoded all trials.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) fit_ms: Vec<f64>,
@@ -100,7 +103,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let deep = |method: &Method| Ok::<_, anyhow::Error>(method.defaults(&layout)?.get("training").is_some());
     let classic = Python::ready(&CLASSIC)?;
     let networks = if methods.iter().map(|m| deep(m)).collect::<Result<Vec<_>>>()?.contains(&true) {
-        Some(Python::ready(&MODELS)?)
+        let python = Python::ready(&MODELS)?;
+        if let Err(error) = python.also("braindecode.txt") {
+            eprintln!("going on without braindecode: {error:#}");
+        }
+        Some(python)
     } else {
         None
     };
@@ -184,20 +191,18 @@ fn compare(request: &Request, deep: bool, ours: Command, mut theirs: Command, ro
     let mut own = Worker::spawn(ours, format!("ours ({name})"))?;
     let mut ours = Side::new(own.ask(request)?);
     let mut peer = Worker::spawn(theirs, format!("peer ({name})"))?;
-    let ready: Ready = peer.ask(request)?;
-    let mut row =
-        Row { decoder: name.clone(), deep, why: ready.why.clone(), ours: ours.clone(), theirs: None };
-    let mut theirs = ready.peer.is_some().then(|| Side::new(ready));
+    let (there, missing): (Vec<Ready>, Vec<Ready>) =
+        peer.ask::<Vec<Ready>>(request)?.into_iter().partition(|ready| ready.peer.is_some());
+    let mut theirs: Vec<Side> = there.into_iter().map(Side::new).collect();
     for _ in 0..rounds {
         ours.add(own.ask(&"turn")?);
-        if let Some(theirs) = &mut theirs {
-            theirs.add(peer.ask(&"turn")?);
-        }
+        let turns: Vec<Turn> = peer.ask(&"turn")?;
+        theirs.iter_mut().zip(turns).for_each(|(side, turn)| side.add(turn));
     }
     own.quit()?;
     peer.quit()?;
-    (row.ours, row.theirs) = (ours, theirs);
-    Ok(row)
+    let why = missing.into_iter().filter_map(|ready| ready.why).collect();
+    Ok(Row { decoder: name.clone(), deep, why, ours, theirs })
 }
 
 /// A line for someone who watches; a log should hold results only.

@@ -33,10 +33,10 @@ pub(crate) struct Report {
 pub(crate) struct Row {
     pub(crate) decoder: String,
     pub(crate) deep: bool,
-    /// Why there is no peer.
-    pub(crate) why: Option<String>,
+    /// Why peers are missing.
+    pub(crate) why: Vec<String>,
     pub(crate) ours: Side,
-    pub(crate) theirs: Option<Side>,
+    pub(crate) theirs: Vec<Side>,
 }
 
 /// What one side took.
@@ -74,13 +74,33 @@ fn told(ms: &[f64]) -> String {
 }
 
 impl Row {
-    /// How many times as long the peer takes to learn and to decode, at its best against ours.
-    fn ratios(&self) -> Option<[f64; 2]> {
-        let theirs = self.theirs.as_ref()?;
-        Some([
+    /// How many times as long a peer takes to learn and to decode, at its best against ours.
+    fn ratios(&self, theirs: &Side) -> [f64; 2] {
+        [
             best(&theirs.fit_ms) / best(&self.ours.fit_ms),
             best(&theirs.predict_ms) / best(&self.ours.predict_ms),
-        ])
+        ]
+    }
+
+    /// The least of these over all peers.
+    fn least(&self) -> Option<[f64; 2]> {
+        let all = self.theirs.iter().map(|theirs| self.ratios(theirs));
+        all.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])])
+    }
+
+    /// What there is to say about its peers.
+    fn remarks(&self) -> Vec<String> {
+        let mut all = self.why.clone();
+        if let Some(ours) = self.ours.ready.parameters {
+            for Ready { peer, parameters, .. } in self.theirs.iter().map(|side| &side.ready) {
+                if let (Some(peer), Some(n)) = (peer, parameters)
+                    && *n != ours
+                {
+                    all.push(format!("decodes with {ours} parameters, {peer} with {n}"));
+                }
+            }
+        }
+        all
     }
 }
 
@@ -129,24 +149,31 @@ impl Report {
             "peer's",
         ];
         let mut table = Table::new(2, &header);
+        let percent = |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
         for row in &self.rows {
-            let percent =
-                |side: &Side| side.ready.accuracy.map_or("-".into(), |a| format!("{:.1}", 100.0 * a));
-            let none = || "-".to_string();
-            let (theirs, ratios) = (row.theirs.as_ref(), row.ratios());
-            let times = |i: usize| ratios.map_or_else(none, |r| format!("{:.1}", r[i]));
-            table.row(vec![
-                row.decoder.clone(),
-                theirs.and_then(|t| t.ready.peer.clone()).unwrap_or_else(|| "none".into()),
-                told(&row.ours.fit_ms),
-                theirs.map_or_else(none, |t| told(&t.fit_ms)),
-                times(0),
-                told(&row.ours.predict_ms),
-                theirs.map_or_else(none, |t| told(&t.predict_ms)),
-                times(1),
-                percent(&row.ours),
-                theirs.map_or_else(none, percent),
-            ]);
+            let own = [told(&row.ours.fit_ms), told(&row.ours.predict_ms), percent(&row.ours)];
+            let [fit, predict, accuracy] = own.clone();
+            if row.theirs.is_empty() {
+                let none = || "-".to_string();
+                let cells = ["none".into(), fit, none(), none(), predict, none(), none(), accuracy, none()];
+                table.row([row.decoder.clone()].into_iter().chain(cells).collect());
+            }
+            for theirs in &row.theirs {
+                let [fit, predict, accuracy] = own.clone();
+                let times = row.ratios(theirs).map(|ratio| format!("{ratio:.1}"));
+                table.row(vec![
+                    row.decoder.clone(),
+                    theirs.ready.peer.clone().unwrap_or_default(),
+                    fit,
+                    told(&theirs.fit_ms),
+                    times[0].clone(),
+                    predict,
+                    told(&theirs.predict_ms),
+                    times[1].clone(),
+                    accuracy,
+                    percent(theirs),
+                ]);
+            }
         }
         table
     }
@@ -155,23 +182,25 @@ impl Report {
     fn goals(&self) -> Vec<String> {
         let mut all = vec![];
         for (kind, deep, goal) in [("networks", true, GOALS[0]), ("classic decoders", false, GOALS[1])] {
-            let of: Vec<(&str, [f64; 2])> = self
+            let of: Vec<(&str, f64)> = self
                 .rows
                 .iter()
                 .filter(|row| row.deep == deep)
-                .filter_map(|row| Some((&*row.decoder, row.ratios()?)))
+                .filter_map(|row| Some((&*row.decoder, row.least()?[0])))
                 .collect();
-            let Some(least) = of.iter().min_by(|a, b| a.1[0].total_cmp(&b.1[0])) else { continue };
-            let reached = of.iter().filter(|(_, ratios)| ratios[0] >= goal).count();
-            let met = if reached == of.len() { "met" } else { "**missed**" };
-            all.push(format!(
-                "{kind} learn at least {goal} times as fast as their peers: {reached} of {} do, the least is {} with {:.1} times, {met}",
-                of.len(),
-                least.0,
-                least.1[0],
-            ));
+            let below = of.iter().filter(|(_, ratio)| *ratio < goal);
+            let below: Vec<String> = below.map(|(name, ratio)| format!("{name} ({ratio:.1})")).collect();
+            let met = match &below[..] {
+                [] => "met".into(),
+                below => format!("not {}, **missed**", below.join(", ")),
+            };
+            if let (n @ 1.., reached) = (of.len(), of.len() - below.len()) {
+                all.push(format!(
+                    "{kind} learn at least {goal} times as fast as their peers: {reached} of {n} do, {met}"
+                ));
+            }
         }
-        let slower = self.rows.iter().filter(|row| row.ratios().is_some_and(|r| r.iter().any(|&r| r < 1.0)));
+        let slower = self.rows.iter().filter(|row| row.least().is_some_and(|r| r.iter().any(|&r| r < 1.0)));
         let slower: Vec<&str> = slower.map(|row| &*row.decoder).collect();
         let met =
             if slower.is_empty() { "met".into() } else { format!("**missed** by {}", slower.join(", ")) };
@@ -199,8 +228,8 @@ impl fmt::Display for Report {
         }
         writeln!(f, "\n```text\n{}```\n", self.table())?;
         for row in &self.rows {
-            if let Some(why) = &row.why {
-                writeln!(f, "- {}: {why}", row.decoder)?;
+            for remark in row.remarks() {
+                writeln!(f, "- {}: {remark}", row.decoder)?;
             }
         }
         for goal in self.goals() {
@@ -215,32 +244,48 @@ mod tests {
     use super::*;
 
     fn side(fit: &[f64], predict: &[f64]) -> Side {
-        let ready = Ready { peer: Some("a".into()), why: None, accuracy: Some(0.5) };
+        let ready =
+            Ready { peer: Some("a".into()), why: None, accuracy: Some(0.5), parameters: Some(fit.len()) };
         Side { ready, fit_ms: fit.to_vec(), predict_ms: predict.to_vec() }
     }
 
-    fn row(decoder: &str, deep: bool, theirs: Option<Side>) -> Row {
-        Row { decoder: decoder.into(), deep, why: None, ours: side(&[2.0, 1.0, 4.0], &[1.0]), theirs }
+    fn row(decoder: &str, deep: bool, theirs: Vec<Side>) -> Row {
+        Row { decoder: decoder.into(), deep, why: vec![], ours: side(&[2.0, 1.0, 4.0], &[1.0]), theirs }
+    }
+
+    fn report(rows: Vec<Row>) -> Report {
+        Report { cpu: "c".into(), versions: BTreeMap::new(), about: "a".into(), others: None, rows }
     }
 
     #[test]
-    fn ratios_are_of_the_best_times_and_goals_of_the_least_ratio() {
+    fn ratios_are_of_the_best_times_and_goals_name_what_misses_them() {
         let rows = vec![
-            row("fast", false, Some(side(&[30.0, 20.0], &[5.0]))),
-            row("slow", false, Some(side(&[9.0], &[0.5]))),
-            row("alone", false, None),
-            row("deep", true, Some(side(&[3.5], &[1.5]))),
+            row("fast", false, vec![side(&[30.0, 20.0], &[5.0])]),
+            row("slow", false, vec![side(&[9.0], &[0.5])]),
+            row("alone", false, vec![]),
+            row("deep", true, vec![side(&[3.5], &[1.5])]),
         ];
-        assert_eq!(rows[0].ratios(), Some([20.0, 5.0]));
-        let report =
-            Report { cpu: "c".into(), versions: BTreeMap::new(), about: "a".into(), others: None, rows };
+        assert_eq!(rows[0].least(), Some([20.0, 5.0]));
+        let report = report(rows);
         let goals = report.goals();
         assert!(
             goals[0].starts_with("networks") && goals[0].contains("1 of 1") && goals[0].ends_with("met"),
             "{goals:?}"
         );
-        assert!(goals[1].contains("1 of 2 do, the least is slow with 9.0 times, **missed**"), "{goals:?}");
+        assert!(goals[1].contains("1 of 2 do, not slow (9.0), **missed**"), "{goals:?}");
         assert!(goals[2].ends_with("**missed** by slow"), "{goals:?}");
         assert!(report.to_string().contains("alone") && told(&[3.0, 1.0, 2.0]) == "1.0 [2.0]");
+    }
+
+    #[test]
+    fn of_two_peers_the_faster_counts_and_both_are_shown() {
+        let mut two = row("two", true, vec![side(&[9.0, 9.0, 9.0], &[2.0]), side(&[5.0], &[8.0])]);
+        two.why.push("the third is missing".into());
+        assert_eq!(two.least(), Some([5.0, 2.0]));
+        let report = report(vec![two]);
+        let page = report.to_string();
+        assert_eq!(page.lines().filter(|line| line.starts_with("two ")).count(), 2, "{page}");
+        assert!(page.contains("- two: the third is missing"), "{page}");
+        assert_eq!(page.matches("decodes with 3 parameters, a with 1").count(), 1, "{page}");
     }
 }

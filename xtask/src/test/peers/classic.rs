@@ -26,10 +26,10 @@ const DEFAULT_SOLVER: f64 = 5e-3;
 const SINGLE: f64 = 1e-6;
 
 #[derive(Deserialize)]
-struct Expected {
-    what: String,
-    title: String,
-    settings: Value,
+pub(super) struct Expected {
+    pub(super) what: String,
+    pub(super) title: String,
+    pub(super) settings: Value,
     /// Names and shapes.
     arrays: Vec<(String, Vec<usize>)>,
 }
@@ -68,10 +68,10 @@ fn compare(expected: &Expected, told: &Told) -> Result<()> {
 }
 
 /// Arrays by name.
-struct Told(HashMap<String, (Vec<usize>, Vec<f64>)>);
+pub(super) struct Told(HashMap<String, (Vec<usize>, Vec<f64>)>);
 
 impl Told {
-    fn new(expected: &Expected, values: Vec<f64>) -> Result<Told> {
+    pub(super) fn new(expected: &Expected, values: Vec<f64>) -> Result<Told> {
         let mut rest = &values[..];
         let mut arrays = HashMap::new();
         for (name, shape) in &expected.arrays {
@@ -82,12 +82,12 @@ impl Told {
         Ok(Told(arrays))
     }
 
-    fn array(&self, name: &str) -> Result<(&[usize], &[f64])> {
+    pub(super) fn array(&self, name: &str) -> Result<(&[usize], &[f64])> {
         let (shape, values) = self.0.get(name).with_context(|| format!("`{name}` was not told"))?;
         Ok((shape, values))
     }
 
-    fn values(&self, name: &str) -> Result<&[f64]> {
+    pub(super) fn values(&self, name: &str) -> Result<&[f64]> {
         Ok(self.array(name)?.1)
     }
 
@@ -120,7 +120,12 @@ impl Told {
         self.within(PRECISION, name, found)
     }
 
-    fn within(&self, precision: f64, name: &str, found: impl IntoIterator<Item = f64>) -> Result<()> {
+    pub(super) fn within(
+        &self,
+        precision: f64,
+        name: &str,
+        found: impl IntoIterator<Item = f64>,
+    ) -> Result<()> {
         let wanted = self.values(name)?;
         let found: Vec<f64> = found.into_iter().collect();
         ensure!(found.len() == wanted.len(), "`{name}` has {} values, not {}", found.len(), wanted.len());

@@ -1,9 +1,10 @@
-//! Readers, writers, the pipeline and classic decoders against independent libraries: scripts make files and tell what others read in
-//! them, or make trials and tell what others learn from them.
+//! Readers, writers, the pipeline, classic decoders and statistics against independent libraries: scripts make files and tell what others read in
+//! them, or make trials or scores and tell what others learn from them.
 
 mod classic;
 mod matlab;
 mod recordings;
+mod statistics;
 mod telling;
 mod trials;
 mod written;
@@ -13,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::python::{CLASSIC, Python, READERS};
+use crate::python::{CLASSIC, Python, READERS, STATISTICS};
 use crate::shell;
 
 pub(super) fn check() -> Result<()> {
@@ -25,6 +26,7 @@ pub(super) fn check() -> Result<()> {
             .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
     }
     let mut held = Held::default();
+    statistics::check(&Python::ready(&STATISTICS)?, &mut held)?;
     classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;

@@ -47,6 +47,7 @@ impl Observer for Measured {
 }
 
 pub(super) fn show(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
+    let jobs = args.jobs.unwrap_or(1);
     let mut rows = vec![];
     let mut told = vec![];
     let mut total = Some(Duration::ZERO);
@@ -58,8 +59,9 @@ pub(super) fn show(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session)
             let own: Vec<&&Item> = left.iter().filter(|item| item.entry == i).collect();
             let time = match own.first() {
                 None => Some(Duration::ZERO),
-                Some(first) => measure(&ready, first, session)?
-                    .map(|one| one * own.len() as u32 / args.jobs.max(1) as u32),
+                Some(first) => {
+                    measure(&ready, first, session)?.map(|one| one * own.len() as u32 / jobs as u32)
+                }
             };
             total = total.zip(time).map(|(a, b)| a + b);
             rows.push(vec![
@@ -90,7 +92,7 @@ pub(super) fn show(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session)
         note: format!(
             "Nothing was written. About {} in all with {}, to the last epoch of every fit: a few steps of one fit each were timed. Early stopping makes it shorter, fits that train together on a GPU much shorter.",
             total.map_or("a time that is not known".into(), words::duration),
-            words::count(args.jobs, "process"),
+            if jobs == 1 { "one process".into() } else { format!("{jobs} processes") },
         ),
     };
     let document = json!({ "entries": told, "seconds": total.map(|t| t.as_secs_f64()) });

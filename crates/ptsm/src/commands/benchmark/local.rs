@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use ptsm_engine::Device;
 use ptsm_eval::{Standing, WorkList};
 
 use super::{Work, tasks};
@@ -18,8 +19,6 @@ use crate::progress::counting;
 const ATTEMPTS: usize = 3;
 /// How long the others are left alone between two looks at them.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The folder of what workers say.
-const LOGS: &str = "logs";
 
 /// A task that is under way.
 struct Running {
@@ -29,16 +28,21 @@ struct Running {
     left: usize,
 }
 
-pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
+pub(super) fn run(
+    work: &mut Work<'_>,
+    jobs: usize,
+    args: &BenchmarkArgs,
+    session: &Session,
+) -> anyhow::Result<()> {
     let folder = &args.out;
-    let tasks = tasks::divide(&work.list, folder, args.jobs);
+    let tasks = tasks::divide(&work.list, folder, jobs);
     if tasks.is_empty() {
         return Ok(());
     }
     tasks::share(work, &tasks, folder, session)?;
     tasks::write(folder, &tasks)?;
     let list = &work.list;
-    let logs = folder.join(LOGS);
+    let logs = folder.join(tasks::LOGS);
     std::fs::create_dir_all(&logs).with_context(|| format!("{} cannot be made", logs.display()))?;
     let bar = counting(session.output, "fits", list.items().count());
     let mut waiting: Vec<(usize, usize)> = (0..tasks.len()).rev().map(|task| (task, 0)).collect();
@@ -49,9 +53,9 @@ pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) 
         items.iter().filter(|i| tasks[task].keys.contains(&i.key) && !i.is_scored(folder)).count()
     };
     while !(waiting.is_empty() && running.is_empty()) {
-        while !session.stop.asked() && running.len() < args.jobs {
+        while !session.stop.asked() && running.len() < jobs {
             let Some((task, attempt)) = waiting.pop() else { break };
-            let child = start(task, args, session, &log(&logs, task))?;
+            let child = start(task, jobs, folder, session, &log(&logs, task))?;
             running.push((Running { task, child, left: left(task) }, attempt));
         }
         if running.is_empty() {
@@ -95,8 +99,6 @@ pub(super) fn run(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session) 
             format!("see {}; given again, the same command continues", logs.display()),
         ));
     }
-    tasks::clear(folder);
-    let _ = std::fs::remove_dir_all(&logs);
     Ok(())
 }
 
@@ -111,14 +113,14 @@ fn log(logs: &Path, task: usize) -> PathBuf {
 }
 
 /// Starts a worker with its share of the threads. It ends when this process does.
-fn start(task: usize, args: &BenchmarkArgs, session: &Session, log: &Path) -> anyhow::Result<Child> {
+fn start(task: usize, jobs: usize, folder: &Path, session: &Session, log: &Path) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("this program cannot be found")?;
-    let threads = (session.device.threads() / args.jobs).max(1);
+    let threads = (session.device.threads() / jobs).max(1);
     let said = File::create(log).with_context(|| format!("{} cannot be written", log.display()))?;
     let mut command = Command::new(program);
     command
         .arg("work")
-        .arg(&args.out)
+        .arg(folder)
         .args(["--task", &task.to_string(), "--leashed", "--quiet"])
         .args(["--threads", &threads.to_string()])
         .args(["--device", session.device_name()])
@@ -126,8 +128,39 @@ fn start(task: usize, args: &BenchmarkArgs, session: &Session, log: &Path) -> an
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(said);
+    if let Device::Cuda(cuda) = &session.device {
+        let seen = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        if let Some(gpu) = gpu(task, cuda.count(), seen.as_deref()) {
+            command.env("CUDA_VISIBLE_DEVICES", gpu);
+        }
+    }
     if let Some(cache) = &session.cache {
         command.arg("--cache").arg(cache);
     }
     command.spawn().context("a worker cannot be started")
+}
+
+/// The GPU of a task where there are several: each task has one, in turn.
+fn gpu(task: usize, count: usize, seen: Option<&str>) -> Option<String> {
+    if count < 2 {
+        return None;
+    }
+    let named: Vec<&str> = seen.into_iter().flat_map(|list| list.split(',')).map(str::trim).collect();
+    Some(match named.is_empty() {
+        true => (task % count).to_string(),
+        false => named[task % count.min(named.len())].to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gpu;
+
+    #[test]
+    fn tasks_take_turns_on_gpus() {
+        assert_eq!(gpu(3, 1, None), None);
+        let of = |count, seen| (0..4).filter_map(|task| gpu(task, count, seen)).collect::<Vec<_>>();
+        assert_eq!(of(3, None), ["0", "1", "2", "0"]);
+        assert_eq!(of(2, Some("5, 7")), ["5", "7", "5", "7"]);
+    }
 }

@@ -1,23 +1,28 @@
 //! `ptsm benchmark`: a plan, a list of work, those who do it, and what comes of it.
 
+mod collect;
 mod estimate;
+mod exports;
+mod groups;
 mod local;
 mod results;
+mod slurm;
 mod tasks;
 mod worker;
 
 use std::path::Path;
 
-use ptsm_eval::{Benchmark, Item, WorkList, Working};
+use ptsm_eval::{Benchmark, Item, WorkList};
 
 use super::Session;
-use crate::args::BenchmarkArgs;
+use crate::args::{BenchmarkArgs, Launcher};
 use crate::config::without_null;
 use crate::exit::told;
 use crate::folder::Folder;
 use crate::plan::{Plan, Ready, StagePlan};
 use crate::progress::{Live, LiveBenchmark};
 
+pub(super) use collect::run as collect;
 pub(super) use worker::run as work;
 
 /// A plan whose data were looked at: what is to be done, stage by stage.
@@ -29,7 +34,7 @@ struct Work<'a> {
 }
 
 pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
-    if args.jobs == 0 {
+    if args.jobs == Some(0) {
         return Err(told("`--jobs 0` leaves nobody to work", "give at least 1"));
     }
     let plan = Plan::of(args)?;
@@ -40,12 +45,19 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     let text = toml::to_string(&without_null(&serde_json::to_value(&plan)?))?;
     let folder = Folder::open_benchmark(&args.out, &text)?;
     work.list.write(&args.out)?;
-    let done =
-        if args.jobs == 1 { work.here(&args.out, session) } else { local::run(&mut work, args, session) };
+    let done = match (args.launcher, args.jobs.unwrap_or(1)) {
+        (Launcher::Slurm, _) if !work.is_done(&args.out) => return slurm::run(&mut work, args, session),
+        (Launcher::Slurm, _) => Ok(()),
+        (Launcher::Local, 1) => work.here(&args.out, session),
+        (Launcher::Local, jobs) => local::run(&mut work, jobs, args, session),
+    };
     // What there is, is collected also when it was stopped.
     let collected = work.list.collect(&args.out);
     results::write(&collected, &work.list, &plan, &args.out)?;
     done?;
+    work.list.tidy(&args.out);
+    tasks::clear(&args.out);
+    folder.clear();
     drop(folder);
     results::show(&collected, &work.list, &plan, &args.out, session)
 }
@@ -83,6 +95,10 @@ impl<'a> Work<'a> {
         Ok(ready)
     }
 
+    fn is_done(&self, folder: &Path) -> bool {
+        self.list.items().all(|(_, item)| item.is_scored(folder))
+    }
+
     /// Fits of a stage that have no scores.
     fn left(&self, stage: usize, folder: &Path) -> Vec<&Item> {
         self.list.stages[stage].1.iter().filter(|item| !item.is_scored(folder)).collect()
@@ -95,8 +111,6 @@ impl<'a> Work<'a> {
                 continue;
             }
             let ready = self.ready(stage, session)?;
-            let name = std::process::id().to_string();
-            let _working = Working::at(folder, &name, &self.left(stage, folder))?;
             let benchmark =
                 Benchmark { stage: &ready.stage, sets: ready.sets(), device: &session.device, folder };
             let live = Live::new(session.output, &session.stop, "benchmark");

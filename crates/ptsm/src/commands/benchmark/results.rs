@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use ptsm_eval::{Collected, Paired, Summary, WorkList, write_records};
+use ptsm_eval::{Collected, Summary, WorkList, write_records};
+use ptsm_report::{Column, Table};
 use serde_json::json;
 
+use super::exports;
+use super::groups::{self, Group};
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
@@ -18,10 +21,61 @@ pub(super) fn write(
     plan: &Plan,
     folder: &Path,
 ) -> anyhow::Result<()> {
-    let _ = plan;
     write_records(&folder.join("results.jsonl"), &collected.records)?;
-    let table = words::summaries(&summaries(collected, list)?);
-    output::write(&folder.join("summary.csv"), table.to_csv().as_bytes())
+    let groups = Group::of(&summaries(collected, list)?, &plan.compared());
+    output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
+    output::write(&folder.join("tables.md"), markdown(&groups, plan).as_bytes())?;
+    output::write(&folder.join("tables.tex"), latex(&groups, plan).as_bytes())?;
+    if !plan.paper.is_empty() {
+        let published = groups::cells_table(&groups::cells(plan, &groups));
+        output::write(&folder.join("published.csv"), published.to_csv().as_bytes())?;
+    }
+    exports::write(collected, list, plan, folder)
+}
+
+fn title(plan: &Plan) -> &str {
+    plan.title.as_deref().unwrap_or("Decoders across people")
+}
+
+fn markdown(groups: &[Group], plan: &Plan) -> String {
+    let mut text = format!("# {}\n", title(plan));
+    for group in groups {
+        text += &format!("\n## {}\n", group.title());
+        for table in group.tables(plan) {
+            text += &format!("\n{}", table.to_markdown());
+        }
+    }
+    plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
+    text + "\n"
+}
+
+fn latex(groups: &[Group], plan: &Plan) -> String {
+    let mut text = String::new();
+    for group in groups {
+        let caption = format!("{}: {}", title(plan), group.title());
+        for table in group.tables(plan) {
+            text += &format!("{}\n", table.to_latex(&caption));
+        }
+    }
+    text
+}
+
+/// All groups in one table. Where there are several, each row says which it is of.
+fn table(groups: &[Group], plan: &Plan) -> Table {
+    let [first, others @ ..] = groups else { return words::summaries_by(&[], &plan.metrics()) };
+    let mut table = words::summaries_by(&first.summaries, &plan.metrics());
+    if others.is_empty() {
+        return table;
+    }
+    table.columns.insert(0, Column::text("of"));
+    table.rows.clear();
+    for group in groups {
+        for mut row in words::summaries_by(&group.summaries, &plan.metrics()).rows {
+            row.insert(0, group.title());
+            table.rows.push(row);
+        }
+    }
+    table
 }
 
 /// Says it. Fits that failed, or are missing after all, are an error, but not before everything else is said.
@@ -37,11 +91,18 @@ pub(super) fn show(
     if let Some(title) = &plan.title {
         text += &format!("{title}\n\n");
     }
-    text += &words::summaries(&summaries).to_string();
-    let [balanced, accuracy, auc] =
-        ["balanced_accuracy", "accuracy", "auc"].map(|metric| Paired::against_first(&summaries, metric));
-    if !balanced.is_empty() {
-        text += &format!("\n{}", words::comparisons(&balanced));
+    let groups = Group::of(&summaries, &plan.compared());
+    for (i, group) in groups.iter().enumerate() {
+        if i > 0 {
+            text.push('\n');
+        }
+        if groups.len() > 1 {
+            text += &format!("{}\n\n", group.title());
+        }
+        text += &group.text(plan);
+    }
+    if let Some(table) = groups::left_over(plan, &groups) {
+        text += &format!("\n{table}");
     }
     for line in &plan.about {
         text += &format!("\n{line}");
@@ -49,9 +110,10 @@ pub(super) fn show(
     if !plan.about.is_empty() {
         text.push('\n');
     }
-    let comparisons = [balanced, accuracy, auc].concat();
+    let comparisons: Vec<_> = groups.iter().flat_map(|group| &group.comparisons).collect();
     let document = json!({
         "folder": folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
+        "groups": groups, "published": groups::cells(plan, &groups), "about": plan.about,
         "failures": collected.failures, "missing": collected.missing,
     });
     session.output.result(text, &document)?;

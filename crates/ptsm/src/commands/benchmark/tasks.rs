@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ptsm_data::{keep_trials, kept_trials};
-use ptsm_eval::WorkList;
+use ptsm_eval::{WorkList, Working};
 use ptsm_signal::Trials;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ use crate::plan::Ready;
 const TASKS: &str = "tasks.json";
 /// The folder of trials that workers share.
 const TRIALS: &str = "trials";
+/// The folder of what workers say.
+pub(super) const LOGS: &str = "logs";
 
 /// Some fits of one decoder: they train together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,7 +69,7 @@ pub(super) fn share(
     std::fs::create_dir_all(&inner).with_context(|| format!("{} cannot be made", inner.display()))?;
     for stage in 0..work.stages.len() {
         let needed = tasks.iter().any(|task| task.stage == stage);
-        if !needed || shared(&work.list, stage, folder).is_ok() {
+        if !needed || shared(&work.list, stage, folder, None).is_ok() {
             continue;
         }
         let Ready { stage: known, learnt, tested } = work.ready(stage, session)?;
@@ -79,15 +81,19 @@ pub(super) fn share(
     Ok(())
 }
 
-/// Maps what was shared.
+/// Maps what was shared; where a folder of this machine is named, a copy in it, so that the network is asked once.
 pub(super) fn shared(
     list: &WorkList,
     stage: usize,
     folder: &Path,
+    node_cache: Option<&Path>,
 ) -> anyhow::Result<(Trials, Option<Trials>)> {
     let known = &list.stages[stage].0;
     let map = |part: &str| {
         let path = file(folder, stage, part);
+        if let Some(cache) = node_cache {
+            return near(&path, cache, &name(&known.fingerprint, part));
+        }
         kept_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
             told(
                 format!("{} is missing or not whole", path.display()),
@@ -99,14 +105,41 @@ pub(super) fn shared(
     Ok((map("learnt")?, if across { Some(map("tested")?) } else { None }))
 }
 
-/// Takes away what workers shared.
+/// The copy of a file of trials on this machine, made where there is none.
+fn near(path: &Path, cache: &Path, name: &str) -> anyhow::Result<Trials> {
+    let hash = fingerprint(name);
+    let copy = cache.join(format!("{hash}.trials"));
+    if let Some(trials) = kept_trials(&copy, name) {
+        return Ok(trials);
+    }
+    let cannot = || format!("{} cannot be copied to {}", path.display(), cache.display());
+    std::fs::create_dir_all(cache).with_context(cannot)?;
+    let mut from = std::fs::File::open(path).with_context(cannot)?;
+    // Several tasks may begin at once on one machine: each writes beside and renames.
+    ptsm_io::atomic::write_renamed(&copy, |to| std::io::copy(&mut from, to).map(|_| ()))?;
+    kept_trials(&copy, name).ok_or_else(|| {
+        told(
+            format!("{} is not whole", path.display()),
+            "give the benchmark again; it writes the trials anew",
+        )
+    })
+}
+
+/// Takes away what only work under way needs.
 pub(super) fn clear(folder: &Path) {
+    Working::clear(folder);
     let _ = std::fs::remove_dir_all(folder.join(TRIALS));
+    let _ = std::fs::remove_dir_all(folder.join(LOGS));
     let _ = std::fs::remove_file(folder.join(TASKS));
 }
 
 fn file(folder: &Path, stage: usize, part: &str) -> PathBuf {
     folder.join(TRIALS).join(format!("{stage}-{part}.trials"))
+}
+
+/// A name of a file for a name of trials.
+fn fingerprint(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 
 fn name(fingerprint: &str, part: &str) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
-use ptsm_eval::{Benchmark, Item, Sets, WorkList, Working};
+use ptsm_eval::{Benchmark, Sets, WorkList};
 
 use super::tasks;
 use crate::args::WorkArgs;
@@ -26,8 +26,7 @@ pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
     };
     let (stage, items) = &list.stages[task.stage];
     let keys: BTreeSet<&str> = task.keys.iter().map(String::as_str).collect();
-    let own: Vec<&Item> = items.iter().filter(|item| keys.contains(item.key.as_str())).collect();
-    if own.len() < keys.len() {
+    if items.iter().filter(|item| keys.contains(item.key.as_str())).count() < keys.len() {
         return Err(told(
             format!("task {} is of another list of work", args.task),
             "give the benchmark again; it divides the work anew",
@@ -39,9 +38,7 @@ pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
             "give the same `--precision` as to the benchmark",
         ));
     }
-    let (learnt, tested) = tasks::shared(&list, task.stage, folder)?;
-    let name = format!("task-{}-{}", args.task, std::process::id());
-    let _working = Working::at(folder, &name, &own)?;
+    let (learnt, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
     let benchmark = Benchmark {
         stage,
         sets: Sets { learnt: &learnt, tested: tested.as_ref() },

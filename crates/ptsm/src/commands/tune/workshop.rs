@@ -155,6 +155,8 @@ impl<'a> Workshop<'a> {
         Stage {
             data: input.name.clone(),
             fingerprint: input.fingerprint.clone(),
+            layout: input.trials.layout().clone(),
+            pipeline: input.pipeline.clone(),
             trials_access: input.access(),
             people,
             transfers: vec![],

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-pub(crate) use data::{people, random};
+pub(crate) use data::{Arrays, other_people, people, random};
 pub(crate) use refused::{Case, check};
 
 /// Settings that make PTSM a network of a few thousand weights.

@@ -1,0 +1,321 @@
+//! Who beats whom: every model against every other, on one data set or on several.
+//!
+//! MOABB's procedure: on each data set a one-sided test of the differences of people, over data sets Stouffer's method with the root of
+//! the number of people as weight. Models are paired on the people both have scored, where MOABB wants everybody to be scored by all.
+
+use ptsm_signal::TargetAccess;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::metrics::Metric;
+use crate::paired::{difference_interval, differences};
+use crate::record::FewShot;
+use crate::significance::{combined_effect, combined_p, effect_size, holm, one_sided_p};
+use crate::statistics::{Interval, mean};
+use crate::summary::Summary;
+
+/// Every model against every other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Matrix {
+    /// The metric.
+    pub metric: &'static str,
+    /// Rows and columns, in the order models first appeared.
+    pub models: Vec<Contender>,
+    /// All ordered pairs that have people in common, row by row.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A model and what it may see of the people it is scored on. The same model with another access is another one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contender {
+    /// What it is called: the decoder, its variant, the parts of recordings it is about.
+    pub model: String,
+    /// What was seen of the scored person.
+    pub target_access: TargetAccess,
+    /// Few-shot tuning.
+    pub adapt: Option<FewShot>,
+}
+
+/// Is one model better than another?
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Place of the model among [`Matrix::models`].
+    pub row: usize,
+    /// Place of the one it is compared with.
+    pub column: usize,
+    /// The model.
+    pub model: String,
+    /// The one it is compared with.
+    pub against: String,
+    /// What the model has seen of these people, and what the one it is compared with.
+    pub target_access: [TargetAccess; 2],
+    /// People of all data sets that both have scored.
+    pub people: usize,
+    /// Effects on the data sets, averaged.
+    pub effect: f64,
+    /// How often the model comes out as far ahead by chance, on all data sets together.
+    pub p: f64,
+    /// The same, considering that all pairs of the matrix were looked at (Holm). This is the one to claim anything with.
+    pub p_holm: f64,
+    /// Each data set on its own.
+    pub data: Vec<OnData>,
+}
+
+/// One model against another on one data set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OnData {
+    /// The data set.
+    pub data: String,
+    /// How people were split.
+    pub protocol: String,
+    /// People both have scored.
+    pub people: usize,
+    /// By how much the model is better on average, or worse where negative. Where less of a metric is better, that much less.
+    pub difference: f64,
+    /// 95 % bootstrap interval of it, over people.
+    pub interval: Option<Interval>,
+    /// Mean difference in parts of the differences' standard deviation.
+    pub effect: f64,
+    /// How often the model comes out as far ahead by chance.
+    pub p: f64,
+}
+
+impl Matrix {
+    /// Compares all models that are summed up. A data set under two protocols is refused, as its people would count twice.
+    pub fn of(summaries: &[Summary], metric: &Metric) -> Result<Matrix> {
+        let mut models: Vec<(Contender, Vec<&Summary>)> = vec![];
+        for summary in summaries {
+            check(summary, summaries)?;
+            let own = Contender::of(summary);
+            match models.iter_mut().find(|(known, _)| *known == own) {
+                Some((_, all)) => all.push(summary),
+                None => models.push((own, vec![summary])),
+            }
+        }
+        let mut comparisons = vec![];
+        for (column, (against, columns)) in models.iter().enumerate() {
+            for (row, (model, rows)) in models.iter().enumerate().take(column) {
+                let pairs = rows.iter().flat_map(|a| columns.iter().map(move |b| (*a, *b)));
+                let ways: Vec<[OnData; 2]> = pairs.filter_map(|(a, b)| both_ways(a, b, metric)).collect();
+                if ways.is_empty() {
+                    continue;
+                }
+                let (there, back) = ways.into_iter().map(<(OnData, OnData)>::from).unzip();
+                comparisons.push(Comparison::of([row, column], [model, against], there));
+                comparisons.push(Comparison::of([column, row], [against, model], back));
+            }
+        }
+        comparisons.sort_by_key(|c| (c.row, c.column));
+        let adjusted = holm(&comparisons.iter().map(|c| c.p).collect::<Vec<_>>());
+        comparisons.iter_mut().zip(adjusted).for_each(|(c, p)| c.p_holm = p);
+        let models = models.into_iter().map(|(model, _)| model).collect();
+        Ok(Matrix { metric: metric.name, models, comparisons })
+    }
+
+    /// A model against another, by their places among [`Matrix::models`]; none where nobody was scored by both.
+    pub fn comparison(&self, row: usize, column: usize) -> Option<&Comparison> {
+        let place = self.comparisons.binary_search_by_key(&(row, column), |c| (c.row, c.column));
+        self.comparisons.get(place.ok()?)
+    }
+
+    /// Whether a model is better than another at an error rate of `alpha` for the whole matrix; none where nobody was scored by both.
+    pub fn beats(&self, row: usize, column: usize, alpha: f64) -> Option<bool> {
+        Some(self.comparison(row, column)?.p_holm <= alpha)
+    }
+}
+
+impl Contender {
+    fn of(summary: &Summary) -> Contender {
+        Contender { model: summary.called(), target_access: summary.target_access, adapt: summary.adapt }
+    }
+}
+
+impl Comparison {
+    fn of([row, column]: [usize; 2], [model, against]: [&Contender; 2], data: Vec<OnData>) -> Comparison {
+        let weighted = |get: fn(&OnData) -> f64| -> Vec<(f64, usize)> {
+            data.iter().map(|one| (get(one), one.people)).collect()
+        };
+        let p = combined_p(&weighted(|one| one.p));
+        Comparison {
+            row,
+            column,
+            model: model.model.clone(),
+            against: against.model.clone(),
+            target_access: [model.target_access, against.target_access],
+            people: data.iter().map(|one| one.people).sum(),
+            effect: combined_effect(&weighted(|one| one.effect)),
+            p,
+            p_holm: p,
+            data,
+        }
+    }
+}
+
+/// A model against another on the data set they share, and the other against it.
+fn both_ways(model: &Summary, against: &Summary, metric: &Metric) -> Option<[OnData; 2]> {
+    let mut ahead = differences(model, against, metric.name)?;
+    if !metric.more_is_better {
+        ahead.iter_mut().for_each(|d| *d = -*d);
+    }
+    let behind: Vec<f64> = ahead.iter().map(|d| -d).collect();
+    let interval = difference_interval(&ahead);
+    let one = |differences: &[f64], interval| OnData {
+        data: model.data.clone(),
+        protocol: model.protocol.clone(),
+        people: differences.len(),
+        difference: mean(differences),
+        interval,
+        effect: effect_size(differences),
+        p: one_sided_p(differences),
+    };
+    let reversed = interval.map(|i| Interval { low: -i.high, high: -i.low });
+    Some([one(&ahead, interval), one(&behind, reversed)])
+}
+
+/// Summaries whose people would count twice are refused.
+fn check(summary: &Summary, all: &[Summary]) -> Result<()> {
+    let data = &summary.data;
+    if let Some(other) = all.iter().find(|s| s.data == *data && s.protocol != summary.protocol) {
+        let message =
+            format!("`{data}` is there under `{}` and under `{}`", summary.protocol, other.protocol);
+        return Err(
+            Error::summary(&summary.model, message).with_hint("compare models under one protocol at a time")
+        );
+    }
+    let same = |s: &&Summary| s.data == *data && Contender::of(s) == Contender::of(summary);
+    if all.iter().filter(same).count() > 1 {
+        return Err(Error::summary(&summary.model, format!("it is there twice on `{data}`"))
+            .with_hint("leave one of them out; runs in another precision have the same name"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ptsm_signal::SubjectId;
+
+    use super::*;
+    use crate::metrics::metric;
+    use crate::summary::{Chance, SubjectSummary};
+
+    fn summary(data: &str, model: &str, people: &[(u32, f64)]) -> Summary {
+        let subject = |&(id, value): &(u32, f64)| SubjectSummary {
+            subject: SubjectId(id),
+            n: 100,
+            scores: BTreeMap::from([("accuracy", value), ("log_loss", 1.0 - value)]),
+            chance_threshold: 0.58,
+            above_chance: value > 0.58,
+        };
+        Summary {
+            data: data.into(),
+            model: model.into(),
+            variant: None,
+            learnt: None,
+            tested: None,
+            protocol: "loso".into(),
+            target_access: TargetAccess::Nothing,
+            adapt: None,
+            classes: 2,
+            seeds: 1,
+            records: people.len(),
+            subjects: people.iter().map(subject).collect(),
+            metrics: vec![],
+            chance: Chance {
+                level: 0.5,
+                alpha: 0.05,
+                above: 0,
+                share: 0.0,
+                pooled_n: 0,
+                pooled_accuracy: 0.5,
+                pooled_threshold: 0.5,
+                pooled_above: false,
+            },
+        }
+    }
+
+    fn matrix(summaries: &[Summary]) -> Matrix {
+        Matrix::of(summaries, metric("accuracy").unwrap()).unwrap()
+    }
+
+    const LOW: &[(u32, f64)] = &[(1, 0.5), (2, 0.6), (3, 0.7), (4, 0.8)];
+    const HIGH: &[(u32, f64)] = &[(4, 0.9), (3, 0.75), (2, 0.625), (1, 0.55)];
+
+    #[test]
+    fn every_pair_is_there_in_both_directions() {
+        let found = matrix(&[summary("a", "x", LOW), summary("a", "y", HIGH), summary("a", "z", LOW)]);
+        let places: Vec<_> = found.comparisons.iter().map(|c| (c.row, c.column)).collect();
+        assert_eq!(places, [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+        let up = found.comparison(1, 0).unwrap();
+        assert_eq!((&*up.model, &*up.against, up.people, up.p), ("y", "x", 4, 1.0 / 16.0));
+        // Six comparisons, two of which have the least p.
+        assert_eq!(up.p_holm, 6.0 / 16.0);
+        let [up, down] = [(1, 0), (0, 1)].map(|(a, b)| found.comparison(a, b).unwrap().data[0].clone());
+        assert!((up.difference - 0.05625).abs() < 1e-12 && up.difference == -down.difference);
+        assert_eq!((down.p, down.effect), (15.0 / 16.0, -up.effect));
+        let [up, down] = [up, down].map(|one| one.interval.unwrap());
+        assert_eq!((up.low, up.high), (-down.high, -down.low));
+        assert!(up.low > 0.0 && up.low < 0.05625 && up.high > 0.05625);
+        assert_eq!(found.beats(1, 0, 0.05), Some(false));
+        assert_eq!(found.beats(1, 0, 0.4), Some(true));
+        assert_eq!(found.comparison(1, 1), None);
+    }
+
+    #[test]
+    fn data_sets_are_combined_by_their_people() {
+        let found = matrix(&[
+            summary("a", "x", LOW),
+            summary("a", "y", HIGH),
+            summary("b", "y", &HIGH[..2]),
+            summary("b", "x", LOW),
+            summary("c", "y", HIGH),
+        ]);
+        let c = found.comparison(1, 0).unwrap();
+        assert_eq!((c.people, c.data.len(), &*c.data[1].data, c.data[1].people), (6, 2, "b", 2));
+        assert_eq!((c.data[0].p, c.data[1].p), (1.0 / 16.0, 1.0 / 4.0));
+        // scipy.stats.combine_pvalues([1/16, 1/4], "stouffer", weights=[2, 2 ** 0.5])[1]
+        assert!((c.p - 0.050292824180722874).abs() < 1e-15, "{}", c.p);
+        let effects = (2.0 * c.data[0].effect + 2f64.sqrt() * c.data[1].effect) / (2.0 + 2f64.sqrt());
+        assert!((c.effect - effects).abs() < 1e-12);
+    }
+
+    #[test]
+    fn people_that_one_side_lacks_are_left_out() {
+        let lacking = [(1, 0.55), (2, f64::NAN), (9, 0.1)];
+        let found = matrix(&[summary("a", "x", LOW), summary("a", "y", &lacking), summary("b", "z", LOW)]);
+        let c = found.comparison(1, 0).unwrap();
+        assert_eq!((c.people, c.p, c.effect, c.data[0].interval), (1, 0.5, f64::INFINITY, None));
+        assert_eq!((found.models.len(), found.comparisons.len()), (3, 2));
+        assert_eq!(found.beats(2, 0, 0.05), None);
+        assert!(serde_json::to_string(&found).unwrap().contains(r#""effect":null"#));
+    }
+
+    #[test]
+    fn less_is_better_of_a_loss() {
+        let both = [summary("a", "x", LOW), summary("a", "y", HIGH)];
+        let found = Matrix::of(&both, metric("log_loss").unwrap()).unwrap();
+        let c = found.comparison(1, 0).unwrap();
+        assert!(c.data[0].difference > 0.0 && c.p == 1.0 / 16.0);
+    }
+
+    #[test]
+    fn another_access_is_another_model() {
+        let aligned = Summary { target_access: TargetAccess::WHOLE, ..summary("a", "x", HIGH) };
+        let found = matrix(&[summary("a", "x", LOW), aligned]);
+        let c = found.comparison(1, 0).unwrap();
+        assert_eq!((&*c.model, &*c.against), ("x", "x"));
+        assert_eq!(c.target_access, [TargetAccess::WHOLE, TargetAccess::Nothing]);
+    }
+
+    #[test]
+    fn people_never_count_twice() {
+        let accuracy = metric("accuracy").unwrap();
+        let other = Summary { protocol: "kfold:5".into(), ..summary("a", "y", HIGH) };
+        let error = Matrix::of(&[summary("a", "x", LOW), other], accuracy).unwrap_err();
+        assert!(error.to_string().contains("`a` is there under `loso` and under `kfold:5`"), "{error}");
+        let twice = Matrix::of(&[summary("a", "x", LOW), summary("a", "x", HIGH)], accuracy).unwrap_err();
+        assert!(twice.hint().is_some() && twice.to_string().contains("twice on `a`"), "{twice}");
+        assert_eq!(matrix(&[]).comparisons, []);
+    }
+}

@@ -1,0 +1,45 @@
+//! A benchmark that cannot come to its end does not begin.
+#![allow(clippy::unwrap_used)]
+
+use ptsm_data::{Protocol, Source};
+use ptsm_decode::registry::find;
+use ptsm_eval::{Division, Entry, Sets, Stage};
+use ptsm_signal::{Pipeline, SubjectId, TargetAccess, Trials};
+use serde_json::json;
+
+#[test]
+fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
+    let all = Source::parse("simulated", None).unwrap().load(None, None).unwrap().trials;
+    // The last person has one trial.
+    let mut last = 0;
+    let some = all.all().only(|trial| trial.subject.0 <= 6);
+    let some = some.at(&(0..some.len())
+        .filter(|&place| {
+            let of_last = some.info().nth(place).unwrap().subject == SubjectId(6);
+            last += usize::from(of_last);
+            !of_last || last == 1
+        })
+        .collect::<Vec<_>>());
+    let samples = some.signals().flatten().copied().collect();
+    let trials = Trials::new(all.layout().clone(), samples, some.info().copied().collect()).unwrap();
+    let entries = ["csp-lda", "tsmnet"].map(|name| {
+        let settings = find(name).unwrap().settings(trials.layout(), &json!({})).unwrap();
+        Entry { model: name.into(), variant: None, settings }
+    });
+    let stage = Stage {
+        data: "simulated".into(),
+        fingerprint: "one trial".into(),
+        layout: trials.layout().clone(),
+        pipeline: Pipeline::default(),
+        trials_access: TargetAccess::Nothing,
+        people: Division::Within(Protocol::LeaveOneOut),
+        transfers: vec![],
+        shots: vec![],
+        entries: entries.into(),
+        seeds: vec![1],
+        precision: None,
+    };
+    let error = stage.items(Sets::one(&trials)).unwrap_err();
+    assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");
+    assert!(error.hint().unwrap().contains("leave that person"));
+}

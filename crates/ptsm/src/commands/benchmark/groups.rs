@@ -1,0 +1,268 @@
+//! Results that may stand in one table, and what a paper says of them.
+
+use ptsm_data::Transfer;
+use ptsm_eval::{Metric, Paired, Spread, Summary};
+use ptsm_report::{Column, Table};
+use serde::Serialize;
+
+use crate::plan::{PaperColumn, Plan, Published};
+use crate::words;
+
+/// Results of the same data, divided alike, learnt from and tested on the same parts of recordings, with as many trials set aside.
+#[derive(Serialize)]
+pub(super) struct Group {
+    pub(super) data: String,
+    protocol: String,
+    transfer: Transfer,
+    /// Trials of each class that are not scored because decoders may be tuned with them.
+    set_aside: Option<usize>,
+    #[serde(skip)]
+    pub(super) summaries: Vec<Summary>,
+    pub(super) comparisons: Vec<Paired>,
+}
+
+/// A published value and one of ours beside it.
+#[derive(Serialize)]
+pub(super) struct Cell<'a> {
+    /// As in the paper.
+    method: &'a str,
+    column: &'a str,
+    published_percent: Published,
+    /// The row of ours; none where there is none.
+    model: Option<&'a str>,
+    metric: &'a str,
+    data: Option<&'a str>,
+    transfer: Option<&'a Transfer>,
+    shots: Option<usize>,
+    mean: Option<f64>,
+    sd_subjects: Option<f64>,
+}
+
+impl Group {
+    /// The groups, in the order in which they are first met, each with everybody compared with its first one.
+    pub(super) fn of(summaries: &[Summary], metrics: &[&'static Metric]) -> Vec<Group> {
+        let mut groups: Vec<Group> = vec![];
+        for summary in summaries {
+            let own = Group::alone(summary);
+            let alike = |g: &&mut Group| {
+                let key = |g: &Group| (g.data.clone(), g.protocol.clone(), g.transfer.clone(), g.set_aside);
+                key(g) == key(&own)
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.summaries.extend(own.summaries),
+                None => groups.push(own),
+            }
+        }
+        groups.iter_mut().for_each(|group| group.compare(metrics));
+        groups
+    }
+
+    fn alone(summary: &Summary) -> Group {
+        Group {
+            data: summary.data.clone(),
+            protocol: summary.protocol.clone(),
+            transfer: Transfer {
+                learnt: summary.learnt.clone().unwrap_or_default(),
+                tested: summary.tested.clone().unwrap_or_default(),
+            },
+            set_aside: summary.adapt.map(|few| few.set_aside),
+            summaries: vec![summary.clone()],
+            comparisons: vec![],
+        }
+    }
+
+    /// Rows are compared under the names they have in the table.
+    fn compare(&mut self, metrics: &[&'static Metric]) {
+        let all = &self.summaries;
+        let named = |s: &Summary| Summary {
+            model: words::name(s, all),
+            variant: None,
+            learnt: None,
+            tested: None,
+            ..s.clone()
+        };
+        let named: Vec<Summary> = all.iter().map(named).collect();
+        self.comparisons = metrics.iter().flat_map(|m| Paired::against_first(&named, m.name)).collect();
+    }
+
+    /// What is the same for all rows.
+    pub(super) fn title(&self) -> String {
+        let mut title = self.data.clone();
+        if self.transfer != Transfer::default() {
+            let Transfer { learnt, tested } = &self.transfer;
+            title += &format!(", learnt from {learnt}, tested on {tested}");
+        }
+        if let Some(n) = self.set_aside {
+            let trials = words::count(n, "trial");
+            title += &format!(", the first {trials} of each class set aside for tuning");
+        }
+        title
+    }
+
+    /// Everything about the group: the models, whether they differ from the first one, and what a paper says.
+    pub(super) fn tables(&self, plan: &Plan) -> Vec<Table> {
+        let mut tables = vec![words::summaries_by(&self.summaries, &plan.metrics())];
+        if let Some(first) = self.comparisons.first() {
+            let shown: Vec<Paired> =
+                self.comparisons.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
+            tables.push(words::comparisons(&shown));
+        }
+        let columns: Vec<&PaperColumn> = plan.paper.iter().filter(|column| self.is_meant(column)).collect();
+        if !columns.is_empty() {
+            tables.push(beside(plan, Some(self), &columns));
+        }
+        tables
+    }
+
+    /// The same in words.
+    pub(super) fn text(&self, plan: &Plan) -> String {
+        self.tables(plan).iter().map(Table::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether a column of a paper is about results like these.
+    fn is_meant(&self, column: &PaperColumn) -> bool {
+        column.data.as_ref().is_none_or(|data| *data == self.data)
+            && column.transfer.as_ref().is_none_or(|transfer| *transfer == self.transfer)
+            && column.shots.is_some() == self.set_aside.is_some()
+    }
+
+    /// Our value for a column.
+    fn ours(&self, name: &str, column: &PaperColumn) -> Option<&Spread> {
+        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.called();
+        let own = self
+            .summaries
+            .iter()
+            .find(|s| s.adapt.map(|few| few.shots) == column.shots && called(s) == name)?;
+        own.metric(&column.metric).filter(|spread| spread.mean.is_finite())
+    }
+}
+
+/// Columns of the paper that none of our results stands beside, in words; nothing where there are none.
+pub(super) fn left_over(plan: &Plan, groups: &[Group]) -> Option<Table> {
+    let columns: Vec<&PaperColumn> =
+        plan.paper.iter().filter(|column| !groups.iter().any(|group| group.is_meant(column))).collect();
+    (!columns.is_empty()).then(|| beside(plan, None, &columns))
+}
+
+/// Methods of the paper in the order of our rows, those without any at the end; each with the rows it stands beside.
+fn methods<'a>(plan: &'a Plan, columns: &[&'a PaperColumn]) -> Vec<(&'a str, &'a [String])> {
+    let entries = plan.entries();
+    let order: Vec<String> =
+        entries.iter().map(|e| words::with_variant(&e.model, e.name.as_deref())).collect();
+    let mut all: Vec<&str> = columns.iter().flat_map(|c| c.values.keys().map(String::as_str)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut all: Vec<(&str, &[String])> =
+        all.into_iter().map(|name| (name, plan.beside.get(name).map_or(&[][..], Vec::as_slice))).collect();
+    all.sort_by_key(|(_, ours)| {
+        ours.iter().filter_map(|name| order.iter().position(|o| o == name)).min().unwrap_or(usize::MAX)
+    });
+    all
+}
+
+/// The published values and ours side by side.
+fn beside(plan: &Plan, group: Option<&Group>, columns: &[&PaperColumn]) -> Table {
+    let mut heads = vec![Column::text("published"), Column::text("ours")];
+    for column in columns {
+        let short = ptsm_eval::metric(&column.metric).map_or("", |metric| metric.short);
+        heads.push(Column::number(format!("published {}", column.column)));
+        heads.push(Column::number(format!("our {short}")));
+    }
+    let mut rows = vec![];
+    for (method, names) in methods(plan, columns) {
+        let found = |name: &&String| {
+            group.is_some_and(|group| columns.iter().any(|column| group.ours(name, column).is_some()))
+        };
+        let mut shown: Vec<Option<&String>> = names.iter().filter(found).map(Some).collect();
+        if shown.is_empty() {
+            shown.push(None);
+        }
+        for name in shown {
+            let mut row = vec![method.to_string(), name.map_or("-".into(), String::clone)];
+            for column in columns {
+                let ours = name.zip(group).and_then(|(name, group)| group.ours(name, column));
+                row.push(column.values.get(method).map_or("-".into(), Published::to_string));
+                row.push(ours.map_or("-".into(), |spread| in_brackets(&column.metric, spread)));
+            }
+            rows.push(row);
+        }
+    }
+    let note = "Published beside ours, in percent; of ours the mean over people and, in brackets, the standard deviation over people. A dash: there is none.";
+    Table { columns: heads, rows, note: note.into() }
+}
+
+/// `71.9 (13.2)`
+fn in_brackets(metric: &str, spread: &Spread) -> String {
+    let mean = words::value(metric, spread.mean);
+    spread.sd_subjects.map_or(mean.clone(), |sd| format!("{mean} ({})", words::value(metric, sd)))
+}
+
+/// Every published value with every one of ours it stands beside.
+pub(super) fn cells<'a>(plan: &'a Plan, groups: &'a [Group]) -> Vec<Cell<'a>> {
+    let mut cells = vec![];
+    for column in &plan.paper {
+        let meant: Vec<&Group> = groups.iter().filter(|group| group.is_meant(column)).collect();
+        for (method, names) in methods(plan, &[column]) {
+            let cell = Cell {
+                method,
+                column: &column.column,
+                published_percent: column.values[method],
+                model: None,
+                metric: &column.metric,
+                data: column.data.as_deref(),
+                transfer: column.transfer.as_ref(),
+                shots: column.shots,
+                mean: None,
+                sd_subjects: None,
+            };
+            let ours = meant.iter().flat_map(|group| {
+                names.iter().filter_map(|name| Some((*group, name, group.ours(name, column)?)))
+            });
+            let before = cells.len();
+            cells.extend(ours.map(|(group, name, spread)| Cell {
+                model: Some(name),
+                data: Some(&group.data),
+                transfer: Some(&group.transfer),
+                mean: Some(spread.mean),
+                sd_subjects: spread.sd_subjects,
+                ..cell
+            }));
+            if cells.len() == before {
+                cells.push(cell);
+            }
+        }
+    }
+    cells
+}
+
+/// The same as a table for a file.
+pub(super) fn cells_table(cells: &[Cell<'_>]) -> Table {
+    let columns = [
+        "method",
+        "column",
+        "published %",
+        "ours",
+        "metric",
+        "data",
+        "sessions and runs",
+        "shots",
+        "mean %",
+        "SD people",
+    ];
+    let percent = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{:.2}", 100.0 * x));
+    let rows = cells.iter().map(|cell| {
+        vec![
+            cell.method.into(),
+            cell.column.into(),
+            cell.published_percent.to_string(),
+            cell.model.unwrap_or_default().into(),
+            cell.metric.into(),
+            cell.data.unwrap_or_default().into(),
+            cell.transfer.map_or_else(String::new, Transfer::to_string),
+            cell.shots.map_or_else(String::new, |shots| shots.to_string()),
+            percent(cell.mean),
+            percent(cell.sd_subjects),
+        ]
+    });
+    Table { columns: columns.map(Column::text).to_vec(), rows: rows.collect(), note: String::new() }
+}

@@ -1,0 +1,287 @@
+//! A benchmark as a plan: what is done, by how many, and what is done again.
+
+use std::time::SystemTime;
+
+use ptsm_io::npy::Array;
+use serde_json::Value;
+
+use crate::common::{Case, Place, check, other_people, people};
+
+const LINE: &str = "benchmark --data a.npz --set band_hz=none --protocol kfold:4 --out bench";
+
+/// When each outcome was written.
+fn outcomes(place: &Place) -> Vec<(String, SystemTime)> {
+    let names =
+        place.list().into_iter().filter(|name| name.starts_with("bench/items/") && name.ends_with(".json"));
+    names.map(|name| (name.clone(), place.path(&name).metadata().unwrap().modified().unwrap())).collect()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn lines(place: &Place, file: &str) -> Vec<Value> {
+    String::from_utf8(place.read(file)).unwrap().lines().map(json).collect()
+}
+
+#[test]
+fn a_changed_plan_does_again_only_what_it_changes() {
+    let place = Place::with_data();
+    place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed();
+    let first = outcomes(&place);
+    assert_eq!(first.len(), 8);
+    // One more decoder, and another setting of one: the other one's outcomes stay.
+    place.ptsm(&format!("{LINE} --models csp-lda,mdm,ts-lr --set filters=1")).succeed();
+    let second = outcomes(&place);
+    assert_eq!(second.len(), 8 + 4 + 4);
+    assert!(first.iter().all(|outcome| second.contains(outcome)), "something was done again");
+    assert_eq!(lines(&place, "bench/results.jsonl").len(), 3 * 8);
+    // Back again: nothing is left to do.
+    let again = place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed();
+    assert_eq!(outcomes(&place), second);
+    std::fs::remove_dir_all(place.path("bench")).unwrap();
+    assert_eq!(place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed().stdout, again.stdout);
+}
+
+#[test]
+fn several_processes_come_to_the_same() {
+    let place = Place::with_data();
+    let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --set training.epochs=4 --protocol kfold:4 --seeds 2";
+    let alone = place.ptsm(&format!("{line} --out alone")).succeed();
+    let three = place.ptsm(&format!("{line} --out three --jobs 3")).succeed();
+    assert_eq!(alone.stdout, three.stdout);
+    let files = |out: &str| -> Vec<String> {
+        place.list().iter().filter_map(|name| name.strip_prefix(out).map(String::from)).collect()
+    };
+    assert_eq!(files("alone/"), files("three/"));
+    for file in ["results.jsonl", "summary.csv", "work.json"] {
+        assert!(
+            place.read(&format!("alone/{file}")) == place.read(&format!("three/{file}")),
+            "{file} differs"
+        );
+    }
+}
+
+#[test]
+fn a_fit_that_fails_is_written_down_and_the_others_go_on() {
+    let place = Place::with_data();
+    let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --protocol kfold:4 --out bench --set training.epochs=3";
+    let failed = place.ptsm(&format!("{line} --set training.rate=1e30")).run();
+    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+    assert!(failed.stdout.contains("csp-lda"), "{}", failed.stdout);
+    assert!(
+        failed.stderr.contains("4 of 8 fits failed; the first: eegnet, a.npz, fold 0, seed 1"),
+        "{}",
+        failed.stderr
+    );
+    assert_eq!(lines(&place, "bench/results.jsonl").len(), 8);
+    let status = place.ptsm("status bench --json").succeed();
+    let status = json(&status.stdout);
+    assert_eq!((&status["done"], &status["failed"], &status["missing"]), (&4.into(), &4.into(), &0.into()));
+    assert!(status["failures"][0]["error"].as_str().unwrap().contains("not finite"), "{status}");
+    // With settings that work they are done.
+    place.ptsm(line).succeed();
+    assert_eq!(json(&place.ptsm("status bench --json").succeed().stdout)["done"], 8);
+}
+
+#[test]
+fn what_is_there_is_collected() {
+    let place = Place::with_data();
+    let whole = place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed();
+    assert_eq!(place.ptsm("collect bench").succeed().stdout, whole.stdout);
+    std::fs::remove_file(place.path(&outcomes(&place)[0].0)).unwrap();
+    // One that is not what was written counts as missing, too.
+    place.write(&outcomes(&place)[0].0, "{\"key\": \"so");
+    let some = place.ptsm("collect bench").run();
+    assert!(some.code == Some(1) && some.stderr.contains("2 of 8 fits are missing"), "{}", some.stderr);
+    assert_eq!(json(&place.ptsm("status bench --json").succeed().stdout)["missing"], 2);
+    assert_eq!(place.ptsm(&format!("{LINE} --models csp-lda,mdm")).succeed().stdout, whole.stdout);
+}
+
+/// 8 people with 16 trials, 12 of them in the first session.
+fn two_sessions(place: &Place) {
+    let session: Vec<u32> = (0..8 * 16).map(|i| if i % 16 < 12 { 1 } else { 2 }).collect();
+    people(8, 16, 0.6).with("session", Array::vector(session)).write(&place.path("two.npz"));
+}
+
+#[test]
+fn parts_of_recordings_are_learnt_from_and_tested() {
+    let place = Place::new();
+    two_sessions(&place);
+    let line =
+        "benchmark --data two.npz --models csp-lda --set band_hz=none --protocol kfold:4 --out bench --units";
+    place.ptsm(&format!("{line} s1->s1,s1->s2,all->all")).succeed();
+    let records = lines(&place, "bench/results.jsonl");
+    let trials = |learnt: Value, tested: Value| -> Vec<u64> {
+        let own = records.iter().filter(|r| (&r["learnt"], &r["tested"]) == (&learnt, &tested));
+        own.map(|r| r["n"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(trials("s1".into(), "s1".into()), [12; 8]);
+    assert_eq!(trials("s1".into(), "s2".into()), [4; 8]);
+    assert_eq!(trials(Value::Null, Value::Null), [16; 8]);
+    // One fit of the first session for both.
+    assert_eq!(place.list().iter().filter(|name| name.starts_with("bench/items/")).count() - 1, 8);
+    check(
+        &place,
+        &[
+            Case::new(
+                "benchmark --data two.npz --models csp-lda --set band_hz=none --out x --units s3->s1",
+                &["training people", "`s3`"],
+                &["data show"],
+            ),
+            Case::line("benchmark --data two.npz --models csp-lda --out x --units s1", &["`s1`"]),
+        ],
+    );
+}
+
+#[test]
+fn variants_and_entries_of_a_file() {
+    let place = Place::with_data();
+    place.write(
+        "plan.toml",
+        r#"title = "Two ways"
+protocol = "kfold:4"
+models = ["csp-lda", "mdm"]
+set.band_hz = "none"
+
+[[data]]
+id = "a.npz"
+
+[[variant]]
+
+[[variant]]
+name = "aligned"
+align = "euclidean"
+
+[[entry]]
+model = "csp-lda"
+name = "one filter"
+set.filters = 1
+"#,
+    );
+    let done = place.ptsm("benchmark plan.toml --out bench").succeed();
+    for name in ["Two ways", "csp-lda, aligned", "mdm, aligned", "csp-lda, one filter"] {
+        assert!(done.stdout.contains(name), "{name}: {}", done.stdout);
+    }
+    let records = lines(&place, "bench/results.jsonl");
+    assert_eq!(records.len(), 5 * 8);
+    let aligned = |r: &&Value| r["variant"] == "aligned";
+    assert!(records.iter().filter(aligned).all(|r| r["target_access"]["unlabelled"]["fraction"] == 1.0));
+    // Only some of the decoders, and nothing done again.
+    let some = place.ptsm("benchmark plan.toml --models mdm --out bench --json").succeed();
+    assert_eq!(json(&some.stdout)["records"].as_array().unwrap().len(), 2 * 8);
+    place.write("twice.toml", "models = [\"mdm\"]\nset.band_hz = \"none\"\ndata = [{ id = \"a.npz\" }]\nentry = [{ model = \"mdm\" }]\n");
+    place.write("odd.toml", "modles = [\"mdm\"]\n");
+    place
+        .write("metric.toml", "models = [\"mdm\"]\ndata = [{ id = \"a.npz\" }]\nmetrics = [\"accurracy\"]\n");
+    check(
+        &place,
+        &[
+            Case::new("benchmark twice.toml --out x", &["`mdm` takes part twice"], &["`name`"]),
+            Case::new("benchmark odd.toml --out x", &["odd.toml", "modles"], &["mend"]),
+            Case::new("benchmark metric.toml --out x", &["accurracy"], &["balanced_accuracy"]),
+            Case::new("benchmark nowhere.toml --out x", &["nowhere.toml"], &["paper-table-2"]),
+            Case::new("status a.npz", &["a.npz"], &["benchmark --out"]),
+            Case::new("collect nowhere", &["nowhere does not exist"], &["benchmark --out"]),
+        ],
+    );
+}
+
+#[test]
+fn one_data_set_is_learnt_from_and_another_tested() {
+    let place = Place::new();
+    people(6, 16, 0.6).write(&place.path("a.npz"));
+    other_people(3, 5, 16, 0.6).cut(4, 128).write(&place.path("b.npz"));
+    place.write(
+        "plan.toml",
+        "across = true\nmodels = [\"csp-lda\"]\nset.band_hz = \"none\"\ndata = [{ id = \"a.npz\" }, { id = \"b.npz\" }]\n",
+    );
+    let done = place.ptsm("benchmark plan.toml --out bench").succeed();
+    assert!(done.stderr.contains("channels in common"), "{}", done.stderr);
+    let records = lines(&place, "bench/results.jsonl");
+    let of = |data: &str, protocol: &str| {
+        records.iter().filter(|r| r["data"] == data && r["protocol"] == protocol).count()
+    };
+    assert_eq!((of("b.npz", "across:a.npz"), of("a.npz", "across:b.npz"), records.len()), (5, 6, 11));
+    // The same people under another name are found out.
+    std::fs::copy(place.path("a.npz"), place.path("c.npz")).unwrap();
+    place.write(
+        "same.toml",
+        "across = true\nmodels = [\"csp-lda\"]\nset.band_hz = \"none\"\ndata = [{ id = \"a.npz\" }, { id = \"c.npz\" }]\n",
+    );
+    check(
+        &place,
+        &[
+            Case::new("benchmark same.toml --out x", &["also among the people learnt from"], &["leave"]),
+            Case::new(
+                "benchmark --data a.npz --models csp-lda --across --out x",
+                &["one data set"],
+                &["second"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn few_shots_are_scored_on_the_same_later_trials() {
+    let place = Place::with_data();
+    let line = "benchmark --data a.npz --models ptsm,csp-lda --set band_hz=none --set training.epochs=2 --protocol kfold:4 --shots 1,3 --out bench";
+    place.ptsm(line).args(crate::common::SMALL).succeed();
+    let records = lines(&place, "bench/results.jsonl");
+    let of = |model: &str, shots: Value| -> Vec<&Value> {
+        let own = records.iter().filter(|r| r["model"] == model && r["adapt"]["shots"] == shots);
+        own.map(|r| &r["n"]).collect()
+    };
+    let later = of("csp-lda", 0.into());
+    assert_eq!(later.len(), 8);
+    for shots in [0, 1, 3] {
+        assert_eq!(of("ptsm", shots.into()), later, "{shots}");
+    }
+    assert!(of("csp-lda", 3.into()).is_empty());
+    assert_eq!(of("csp-lda", Value::Null).len(), 8);
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_tells_what_it_would_do() {
+    let place = Place::with_data();
+    let before = place.list();
+    let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --protocol kfold:4 --seeds 3 --dry-run --out bench";
+    let told = json(&place.ptsm(line).args(["--json"]).succeed().stdout);
+    assert_eq!((&told["entries"][0]["fits"], &told["entries"][1]["left"]), (&12.into(), &12.into()));
+    assert!(told["seconds"].as_f64().unwrap() > 0.0, "{told}");
+    assert!(place.ptsm(line).succeed().stdout.contains("12"));
+    assert_eq!(place.list(), before);
+}
+
+#[test]
+fn results_are_for_others_too() {
+    let place = Place::with_data();
+    place.ptsm(&format!("{LINE} --models csp-lda,mdm --seeds 2")).succeed();
+    let text = |file: &str| String::from_utf8(place.read(&format!("bench/{file}"))).unwrap();
+    let rows = |file: &str| -> Vec<Vec<String>> {
+        text(file).lines().map(|line| line.split(',').map(String::from).collect()).collect()
+    };
+    let scores = rows("results.csv");
+    assert_eq!(
+        (scores.len(), scores[0][..2].join(","), scores[1][1].as_str()),
+        (1 + 32, "data,model".into(), "csp-lda")
+    );
+    let frame = rows("moabb.csv");
+    assert_eq!(
+        frame[0].join(","),
+        "score,time,samples,subject,session,channels,n_sessions,dataset,pipeline,cross_subject_mode"
+    );
+    // A row for each decoder and person, the mean over both seeds.
+    assert_eq!(frame.len(), 1 + 2 * 8);
+    let records = lines(&place, "bench/results.jsonl");
+    let own = records.iter().filter(|r| r["model"] == "mdm" && r["subject"] == 3);
+    let scores: Vec<f64> = own.map(|r| r["auc"].as_f64().unwrap()).collect();
+    let row = frame.iter().find(|row| row[8] == "mdm" && row[3] == "3").unwrap();
+    assert!((row[0].parse::<f64>().unwrap() - (scores[0] + scores[1]) / 2.0).abs() < 1e-12);
+    assert_eq!((row[5].as_str(), row[9].as_str()), ("5", "train"));
+    assert!(text("tables.tex").contains("\\begin{tabular}") && text("tables.md").contains("| csp-lda |"));
+    let provenance = json(&text("provenance.json"));
+    assert_eq!(provenance["stages"][0]["layout"]["rate_hz"], 64.0);
+    assert_eq!(provenance["stages"][0]["tested_by_fold"].as_object().unwrap().len(), 4);
+    assert!(provenance["program"].as_str().unwrap().starts_with("ptsm "), "{provenance}");
+}

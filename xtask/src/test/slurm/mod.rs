@@ -1,0 +1,22 @@
+//! A real Slurm on this one machine, and what has to hold with it.
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+mod cluster;
+mod configuration;
+mod install;
+mod processes;
+mod self_test;
+mod task;
+
+use cluster::Cluster;
+
+pub(super) fn check() -> Result<()> {
+    let start = Instant::now();
+    Cluster::during(|cluster| {
+        println!("Slurm takes jobs after {:.1} s", start.elapsed().as_secs_f64());
+        self_test::check(cluster)
+    })
+}
