@@ -33,6 +33,14 @@ pub enum Error {
         /// One thing to do.
         hint: String,
     },
+    /// A search for settings that makes no sense.
+    #[error("tuning: {message}")]
+    Tuning {
+        /// What does not fit.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
     /// A decoder that could not be fitted or applied.
     #[error(transparent)]
     Decode(#[from] ptsm_decode::Error),
@@ -77,7 +85,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::Scores { hint, .. } | Error::Summary { hint, .. } => hint.clone(),
-            Error::Plan { hint, .. } => Some(hint.clone()),
+            Error::Plan { hint, .. } | Error::Tuning { hint, .. } => Some(hint.clone()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Io(e) => e.hint().map(str::to_string),
@@ -91,6 +99,10 @@ impl Error {
 
     pub(crate) fn plan(message: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::Plan { message: message.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn tuning(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Tuning { message: message.into(), hint: hint.into() }
     }
 
     pub(crate) fn scores(message: impl Into<String>) -> Error {

@@ -5,6 +5,8 @@
 //! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
 //! spread over people and over seeds, interval, and how many people are above chance. A [`Matrix`] says which model beats which.
 //!
+//! Tuning tries candidates for some settings ([`candidates`], [`search`]) on people who are tested in nothing else ([`Ground`]).
+//!
 //! An undefined number (the AUC where one class never came) is NaN in memory and `null` in files. It is counted and left out
 //! of means, never taken for 0.
 
@@ -25,6 +27,7 @@ mod scores;
 mod significance;
 mod statistics;
 mod summary;
+mod tune;
 
 pub use benchmark::{
     Benchmark, Came, Collected, Division, Entry, Failure, Item, Observer, Outcome, Sets, Stage, Standing,
@@ -43,3 +46,6 @@ pub use scores::{Scores, positive_class};
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};
+pub use tune::{
+    Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,
+};

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_engine::Precision;
+use ptsm_eval::Choice;
 use ptsm_signal::Alignment;
 
 use crate::device::Wanted;
@@ -21,7 +22,7 @@ use crate::device::Wanted;
     after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
         ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
         Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
-        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train`, `benchmark` and `data get` continue when given again).",
+        Exit codes: 0 done, 1 an error with a hint, 2 a command line that is not understood, 130 stopped (`train`, `benchmark`, `tune` and `data get` continue when given again).",
     max_term_width = 110
 )]
 pub(crate) struct Line {
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     /// Compare decoders across people: models x folds x seeds
     #[command(after_help = BENCHMARK)]
     Benchmark(BenchmarkArgs),
+    /// Search for settings on people who are then tested in nothing else
+    #[command(after_help = TUNE)]
+    Tune(TuneArgs),
     /// How far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
@@ -122,7 +126,8 @@ killed, the same command continues where it was.
 Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s,
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. Flags go over the
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files,
+with `tuned_on` for the people who are not to be tested. Flags go over the
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:
@@ -161,6 +166,23 @@ A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `s
 
 What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
 there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.";
+
+const TUNE: &str = "Examples:
+  ptsm tune --data simulated --develop 1-10 --model ptsm --try training.rate=1e-4,3e-4,1e-3 --out tuned
+  ptsm tune --data trials.npz --develop 1-10 --try network.weights.decouple=log:1e-3..1 --try training.batch_trials=4,8 --search random:30 --seeds 2 --out tuned
+  ptsm tune --data trials.npz --nested kfold:5 --model csp-lda --try filters=2,4,6 --try align=none,euclidean --out nested
+  ptsm benchmark --data trials.npz --subjects 11-40 --models ptsm --config tuned/best.toml --out bench
+
+Values of a key are a list, or a range for random search: `log:1e-4..1e-2`, `lin:0..1`, `int:2..8`. Any setting can be tried, and `pipeline.KEY`
+and `align`; lists of lists are written `[8,8],[16,16]`.
+
+`--develop` names the development set: nobody else is read. Its people are divided into folds; each candidate learns from some of them and is
+scored on the others. `best.toml` says on whom it was tuned, and `benchmark` and `evaluate` then refuse to test them. `--nested` searches in
+each fold among the people to learn from, divided once more, and tests the people of the fold once, with what was chosen without them.
+
+With `--halving 3` all candidates begin with a small part of the epochs (without epochs: of the folds and seeds), and time after time the best
+third goes on with three times as much. The folder gets `best.toml` (nested: `fold-N.toml` and `results.jsonl`), `trials.csv` with every
+trial, and a figure for each key. Stopped or killed, the same command continues.";
 
 const CONVERT: &str = "Examples:
   ptsm train --data trials.npz --subjects 1-20 --model cslp-ae --out run
@@ -478,6 +500,51 @@ pub(crate) struct BenchmarkArgs {
     /// The folder of the results
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct TuneArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// The decoder (`ptsm` without it)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// What to try: `training.rate=1e-4,1e-3`, or a range such as `log:1e-4..1e-2`; may be repeated
+    #[arg(long = "try", value_name = "KEY=VALUES")]
+    pub(crate) tries: Vec<String>,
+    /// Every combination, or so many at random: `grid`, `random:30`
+    #[arg(long, value_name = "HOW", default_value = "grid", value_parser = choice)]
+    pub(crate) search: Choice,
+    /// Keep one candidate in so many after each round; 1 tries all of them in full
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) halving: usize,
+    /// The development set: people for tuning and for nothing else
+    #[arg(long, value_name = "LIST", required_unless_present = "nested", conflicts_with = "nested")]
+    pub(crate) develop: Option<SubjectList>,
+    /// Search anew in each fold, without the people it tests: `kfold:5`, `loso`
+    #[arg(long, value_name = "HOW")]
+    pub(crate) nested: Option<Protocol>,
+    /// Groups that the people tuned on are divided into (3 without it)
+    #[arg(long, value_name = "N")]
+    pub(crate) folds: Option<usize>,
+    /// What is compared, such as `balanced_accuracy`, `auc`, `log_loss`
+    #[arg(long, value_name = "NAME", default_value = "balanced_accuracy")]
+    pub(crate) metric: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
+    /// The folder of the results
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    match text.split_once(':') {
+        None if text == "grid" => Ok(Choice::Grid),
+        Some(("random", n)) => {
+            n.parse().map(Choice::Random).map_err(|_| format!("`{n}` is no number of candidates"))
+        }
+        _ => Err("it is `grid` or `random:30`".into()),
+    }
 }
 
 #[derive(Subcommand)]

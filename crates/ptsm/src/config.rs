@@ -16,7 +16,9 @@ use crate::exit::told;
 pub(crate) struct Changes(Map<String, Value>);
 
 /// Keys of a configuration file that are not settings of a decoder.
-const OUTSIDE: [&str; 8] = ["model", "data", "root", "with", "subjects", "seed", "seeds", "align"];
+const OUTSIDE: [&str; 9] = ["model", "data", "root", "with", "subjects", "seed", "seeds", "align", TUNED_ON];
+/// What the people are recognised by on whom settings were tuned: they are not tested.
+pub(crate) const TUNED_ON: &str = "tuned_on";
 
 impl Changes {
     /// A TOML file, then `key=value` pairs over it.
@@ -52,6 +54,27 @@ impl Changes {
         let Some(value) = self.0.get(key) else { return Ok(None) };
         let read = serde_json::from_value(value.clone());
         read.map(Some).map_err(|e| told(format!("configuration: `{key}`: {e}"), "see `ptsm train --help`"))
+    }
+
+    /// Whether `ptsm tune` can try values of a key: any setting, and how trials are prepared.
+    pub(crate) fn may_be_tried(key: &str) -> bool {
+        key == "align" || !OUTSIDE.contains(&key)
+    }
+
+    /// The same with one more value under a full key.
+    pub(crate) fn put(mut self, key: &str, value: Value) -> Changes {
+        insert(&mut self.0, key, value);
+        self
+    }
+
+    /// All of it as data.
+    pub(crate) fn value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    /// As a configuration file.
+    pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
+        toml::to_string(&without_null(&self.value())).context("the settings cannot be written as TOML")
     }
 
     /// The pipeline with the file's `[pipeline]` over it.
@@ -209,13 +232,17 @@ fn put(changes: &mut Map<String, Value>, key: &str, value: &str) -> anyhow::Resu
     if key.is_empty() || key.split('.').any(str::is_empty) {
         return Err(told(format!("`--set {key}={value}` has no key"), "write `--set training.epochs=20`"));
     }
-    let parsed: Result<toml::Table, _> = toml::from_str(&format!("value = {value}"));
-    let value = match parsed {
-        Ok(table) if table.len() == 1 => json(key, table["value"].clone())?,
-        _ => Value::String(value.into()),
-    };
-    insert(changes, key, value);
+    insert(changes, key, self::value(key, value)?);
     Ok(())
+}
+
+/// A value of TOML, or text where it is none.
+pub(crate) fn value(key: &str, text: &str) -> anyhow::Result<Value> {
+    let parsed: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
+    match parsed {
+        Ok(table) if table.len() == 1 => json(key, table["value"].clone()),
+        _ => Ok(Value::String(text.into())),
+    }
 }
 
 fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {

@@ -5,7 +5,7 @@
 //! | 0 | done; also when the reader of a pipe went away |
 //! | 1 | something is wrong; standard error says what, where and what to do |
 //! | 2 | the command line is not understood |
-//! | 130 | stopped by the user; `train`, `benchmark` and `data get` continue when given again |
+//! | 130 | stopped by the user; `train`, `benchmark`, `tune` and `data get` continue when given again |
 
 use std::process::ExitCode;
 

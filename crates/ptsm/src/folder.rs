@@ -41,10 +41,19 @@ pub(crate) struct RunFile {
 }
 
 impl RunFile {
-    /// Who of these data the decoders have learnt from or were stopped by, whatever their numbers and files are called here.
+    /// Who of these data the decoders have learnt from, were stopped by or have their settings from, whatever their numbers and files are called here.
     pub(crate) fn seen(&self, input: &Input) -> BTreeSet<SubjectId> {
-        let known = input.people.iter().filter(|(_, person)| person.is_among(&self.data.who));
+        let data = &self.data;
+        let known = input
+            .people
+            .iter()
+            .filter(|(_, person)| person.is_among(&data.who) || person.is_among(&data.tuned_on));
         known.map(|(subject, _)| *subject).collect()
+    }
+
+    /// What was done with those people: `trained`, or `trained or tuned`.
+    pub(crate) fn made(&self) -> &'static str {
+        if self.data.tuned_on.is_empty() { "trained" } else { "trained or tuned" }
     }
 
     /// What the decoders have seen of some people: one part for those whose unlabelled trials they learnt from, one for others, of whom
@@ -99,6 +108,9 @@ pub(crate) struct DataFile {
     pub(crate) validation: BTreeSet<SubjectId>,
     /// Hashes that all of them are recognised by: numbers and names of files change.
     pub(crate) who: BTreeSet<String>,
+    /// Hashes of people on whom the settings were tuned.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) tuned_on: BTreeSet<String>,
     /// Whose trials were learnt from without labels, and what they are recognised by.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) target: BTreeSet<SubjectId>,
@@ -126,6 +138,8 @@ pub(crate) struct Folder {
 const RUN: &str = "run.toml";
 /// A benchmark's plan with everything that was given; to be given again as it is.
 pub(crate) const BENCHMARK: &str = "benchmark.toml";
+/// What a search for settings was asked for.
+const TUNING: &str = "tune.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
 /// What a benchmark makes of its plan and its outcomes.
@@ -158,6 +172,11 @@ impl Folder {
     /// Makes the folder of a benchmark, or takes one up. Its plan may have changed: what is done is known by what it depends on.
     pub(crate) fn open_benchmark(path: &Path, plan: &str) -> anyhow::Result<Folder> {
         Folder::enter(path, BENCHMARK, plan, false)
+    }
+
+    /// Makes the folder of a search for settings, or takes one up; it may have changed as well.
+    pub(crate) fn open_tuning(path: &Path, asked: &str) -> anyhow::Result<Folder> {
+        Folder::enter(path, TUNING, asked, false)
     }
 
     /// Takes up a benchmark as it is.
@@ -243,7 +262,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let empty = |name: &str| self.path.join(name).read_dir().is_ok_and(|mut all| all.next().is_none());
         let worthless = |e: DirEntry| match e.file_name().to_str() {
-            Some(LOCK | RUN | LOG | BENCHMARK) => true,
+            Some(LOCK | RUN | LOG | BENCHMARK | TUNING) => true,
             // Without any outcome there is nothing in them.
             Some(name) if COLLECTED.contains(&name) => !self.path.join(ITEMS).exists() || empty(ITEMS),
             Some(name @ (MODELS | ITEMS)) => empty(name),
@@ -256,7 +275,7 @@ impl Drop for Folder {
         for name in [MODELS, ITEMS] {
             let _ = std::fs::remove_dir(self.path.join(name));
         }
-        for name in [LOG, RUN, BENCHMARK, LOCK].into_iter().chain(COLLECTED) {
+        for name in [LOG, RUN, BENCHMARK, TUNING, LOCK].into_iter().chain(COLLECTED) {
             let _ = std::fs::remove_file(self.path.join(name));
         }
         if self.made {

@@ -47,7 +47,16 @@ pub(crate) fn to_learn(
     changes: &Changes,
     session: &Session,
 ) -> anyhow::Result<Input> {
-    let data = &DataArgs {
+    let data = &given(data, changes)?;
+    let source = source(&data.source)?;
+    let align = align.or(changes.outside("align")?);
+    let pipeline = changes.pipeline(&source.pipeline()?, align)?;
+    prepared(data, &pipeline, session)
+}
+
+/// What to read: flags over the configuration.
+pub(crate) fn given(data: &DataArgs, changes: &Changes) -> anyhow::Result<DataArgs> {
+    Ok(DataArgs {
         source: SourceArgs {
             data: data.source.data.clone().or(changes.outside("data")?),
             root: data.source.root.clone().or(changes.outside("root")?),
@@ -55,11 +64,13 @@ pub(crate) fn to_learn(
             with: [changes.outside("with")?.unwrap_or_default(), data.source.with.clone()].concat(),
         },
         subjects: data.subjects.clone().or(changes.outside("subjects")?),
-    };
+    })
+}
+
+/// Trials to learn from, by a pipeline.
+pub(crate) fn prepared(data: &DataArgs, pipeline: &Pipeline, session: &Session) -> anyhow::Result<Input> {
     let source = source(&data.source)?;
-    let align = align.or(changes.outside("align")?);
-    let pipeline = changes.pipeline(&source.pipeline()?, align)?;
-    Input::new(&source, load(&source, Some(&pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
+    Input::new(&source, load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
 }
 
 /// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.

@@ -58,6 +58,13 @@ pub struct Stage {
 pub enum Division {
     /// People of one data set, divided.
     Within(Protocol),
+    /// Some people of one data set, divided; the others are not looked at.
+    Among {
+        /// Who takes part.
+        people: BTreeSet<SubjectId>,
+        /// How they are divided.
+        protocol: Protocol,
+    },
     /// Everybody of one data set is learnt from, everybody of another is tested.
     Across {
         /// Name of the data learnt from.
@@ -66,10 +73,15 @@ pub enum Division {
 }
 
 impl Division {
+    /// The people to learn from, of one fold, divided once more: nobody who is tested in that fold is among them.
+    pub fn inside(sources: &Sources, protocol: Protocol) -> Division {
+        Division::Among { people: sources.train_subjects() | sources.validation_subjects(), protocol }
+    }
+
     /// As it stands in records.
     pub fn name(&self) -> String {
         match self {
-            Division::Within(protocol) => protocol.to_string(),
+            Division::Within(protocol) | Division::Among { protocol, .. } => protocol.to_string(),
             Division::Across { from } => format!("across:{from}"),
         }
     }
@@ -104,14 +116,14 @@ impl<'a> Sets<'a> {
 impl Stage {
     pub(super) fn folds(&self, sets: Sets<'_>) -> Result<Vec<Fold>> {
         let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
+        let fold =
+            |split: &Split| Fold { sources: split.sources().clone(), test: split.test_subjects().clone() };
         match (&self.people, sets.tested) {
             (Division::Within(protocol), None) => {
-                let splits = protocol.splits(&sets.learnt.subjects(), seed)?;
-                let fold = |split: &Split| Fold {
-                    sources: split.sources().clone(),
-                    test: split.test_subjects().clone(),
-                };
-                Ok(splits.iter().map(fold).collect())
+                Ok(protocol.splits(&sets.learnt.subjects(), seed)?.iter().map(fold).collect())
+            }
+            (Division::Among { people, protocol }, None) => {
+                Ok(protocol.splits(people, seed)?.iter().map(fold).collect())
             }
             (Division::Across { .. }, Some(tested)) => {
                 sets.learnt.layout().expect(tested.layout()).map_err(ptsm_decode::Error::from)?;

@@ -28,7 +28,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let id = SubjectId(args.subject);
     if run.seen(&input).contains(&id) {
         return Err(told(
-            format!("the decoder was trained on {id}; scores before and after would mean nothing"),
+            format!("the decoder was {} on {id}; scores before and after would mean nothing", run.made()),
             "name a person it has never met",
         ));
     }

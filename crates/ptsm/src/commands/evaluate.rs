@@ -171,20 +171,20 @@ fn adapted_to<'a>(adapted: &AdaptedFile, input: &'a Input) -> anyhow::Result<Sub
 /// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
 fn strangers(run: &RunFile, input: &Input, named: bool) -> anyhow::Result<BTreeSet<SubjectId>> {
     let present = input.trials.subjects();
-    let seen = run.seen(input);
+    let (seen, made) = (run.seen(input), run.made());
     if named && let Some(first) = seen.first() {
         return Err(told(
             match seen.len() {
-                1 => format!("the decoder was trained on {first}"),
-                n => format!("the decoder was trained on {n} of those asked for, {first} among them"),
+                1 => format!("the decoder was {made} on {first}"),
+                n => format!("the decoder was {made} on {n} of those asked for, {first} among them"),
             },
-            "name other people, or nobody to score all it was not trained on",
+            format!("name other people, or nobody to score all it was not {made} on"),
         ));
     }
     let strangers: BTreeSet<SubjectId> = present.difference(&seen).copied().collect();
     if strangers.is_empty() {
         return Err(told(
-            "the decoder was trained on everybody in these data",
+            format!("the decoder was {made} on everybody in these data"),
             "train on some of them with `--subjects`, or use `ptsm benchmark`",
         ));
     }

@@ -11,6 +11,7 @@ mod predict;
 mod presets;
 mod status;
 mod train;
+mod tune;
 
 use std::path::{Path, PathBuf};
 
@@ -63,11 +64,12 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let output = Output::new(general.json, general.quiet);
     let trains = matches!(
         line.command,
-        Command::Train(_) | Command::Benchmark(_) | Command::Work(_) | Command::Demo(_)
+        Command::Train(_) | Command::Benchmark(_) | Command::Tune(_) | Command::Work(_) | Command::Demo(_)
     );
     let precision = match &line.command {
         Command::Train(args) => args.settings.precision,
         Command::Benchmark(args) => args.settings.precision,
+        Command::Tune(args) => args.settings.precision,
         Command::Work(args) => args.precision,
         _ => Precision::F32,
     };
@@ -102,6 +104,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Evaluate(args) => evaluate::run(&args, &session),
         Command::Adapt(args) => adapt::run(&args, &session),
         Command::Benchmark(args) => benchmark::run(&args, &session),
+        Command::Tune(args) => tune::run(&args, &session),
         Command::Work(args) => benchmark::work(&args, &session),
         Command::Collect(args) => benchmark::collect(&args, &session),
         Command::Status(args) => status::run(&args, &session),

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::Session;
 use crate::args::{DataArgs, TrainArgs};
-use crate::config::{Changes, without_null};
+use crate::config::{Changes, TUNED_ON, without_null};
 use crate::exit::told;
 use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
 use crate::input::{Input, to_learn};
@@ -67,6 +67,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             subjects: sources.train_subjects().clone(),
             validation: sources.validation_subjects().clone(),
             who: hashes(&learners),
+            tuned_on: changes.outside(TUNED_ON)?.unwrap_or_default(),
             target_who: hashes(&target),
             target: target.clone(),
         },

@@ -3,7 +3,7 @@
 mod paper;
 mod stages;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::args::BenchmarkArgs;
-use crate::config::Changes;
+use crate::config::{Changes, TUNED_ON};
 use crate::exit::told;
 use crate::words;
 
@@ -51,6 +51,9 @@ pub(crate) struct Plan {
     /// The metrics of the tables, the first one also of the comparisons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) metrics: Vec<String>,
+    /// What people are recognised by on whom settings were tuned: nobody of them is tested.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) tuned_on: BTreeSet<String>,
     /// Decoders, each in every variant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) models: Vec<String>,
@@ -205,6 +208,7 @@ impl Plan {
                 "name it in `--models`, or leave `model` out of the settings",
             ));
         }
+        self.tuned_on.extend(given.outside::<BTreeSet<String>>(TUNED_ON)?.unwrap_or_default());
         given.over(&mut self.set)?;
         if !args.models.is_empty() {
             self.choose(&args.models)?;

@@ -1,12 +1,12 @@
 //! From a plan to stages: trials of one kind, and everything that is fitted to them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Protocol, Source};
+use ptsm_data::{Loaded, Person, Protocol, Source, SubjectList};
 use ptsm_decode::registry::find;
 use ptsm_eval::{Division, Entry, Item, Sets, Stage};
-use ptsm_signal::{Layout, Pick, Pipeline, Trials};
+use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 
 use super::{DataPlan, EntryPlan, Plan};
 use crate::args::SourceArgs;
@@ -122,7 +122,33 @@ impl StagePlan<'_> {
             seeds: self.plan.seeds()?,
             precision: session.device.precision().noted(),
         };
-        Ok(Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) })
+        let people = named.people.clone();
+        let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
+        self.untuned(&ready, &people)?;
+        Ok(ready)
+    }
+
+    /// Refuses to test people on whom settings were tuned.
+    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, Person>) -> anyhow::Result<()> {
+        let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
+        let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
+        if known.is_empty() {
+            return Ok(());
+        }
+        let tested: BTreeSet<SubjectId> = ready.items()?.into_iter().flat_map(|item| item.test).collect();
+        let Some(first) = tested.intersection(&known).next() else { return Ok(()) };
+        let others: SubjectList = people.keys().filter(|subject| !known.contains(subject)).copied().collect();
+        Err(told(
+            format!(
+                "the settings were tuned on {} of the people tested in {}, {first} among them",
+                tested.intersection(&known).count(),
+                ready.stage.data
+            ),
+            match known.len() == people.len() {
+                true => "test other people: scores of those would be too good".to_string(),
+                false => format!("leave them out: `--subjects {others}`"),
+            },
+        ))
     }
 
     fn protocol(&self) -> Protocol {

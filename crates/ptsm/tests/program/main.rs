@@ -21,4 +21,5 @@ mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;
 mod stopping;
+mod tuning;
 mod using;

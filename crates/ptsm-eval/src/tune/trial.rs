@@ -1,0 +1,103 @@
+//! What came of trying a candidate.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::benchmark::{Came, Item, Outcome};
+use crate::metrics::Metric;
+use crate::record::Record;
+use crate::statistics::{deviation, mean};
+
+/// One candidate in one round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// The candidate's number, counted from 0.
+    pub candidate: usize,
+    /// The round, counted from 1.
+    pub rung: usize,
+    /// What came of it.
+    pub tested: Tested,
+}
+
+/// Scores of a candidate, or why there are none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tested {
+    /// One number for each fold and seed: the mean over the people who were kept out of the fit.
+    Scored(Vec<f64>),
+    /// A fit could not be done.
+    Failed {
+        /// Why.
+        error: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+}
+
+impl Tested {
+    /// What the outcomes of a candidate's fits say. A person whose score is undefined is left out of the mean.
+    pub fn of(outcomes: &[(&Item, Outcome)], metric: &Metric) -> Tested {
+        let mut scores = vec![];
+        for (_, outcome) in outcomes {
+            match &outcome.came {
+                Came::Scored { records } => scores.push(over_people(records, metric)),
+                Came::Failed { error, hint } => {
+                    return Tested::Failed { error: error.clone(), hint: hint.clone() };
+                }
+            }
+        }
+        if scores.is_empty() || scores.iter().any(|score| !score.is_finite()) {
+            return Tested::Failed {
+                error: format!("`{}` is undefined for the people who were kept out", metric.name),
+                hint: Some("choose another `--metric`".into()),
+            };
+        }
+        Tested::Scored(scores)
+    }
+}
+
+/// The mean over people, each with the mean of their records.
+pub(crate) fn over_people(records: &[Record], metric: &Metric) -> f64 {
+    let mut people: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for record in records {
+        let value = (metric.get)(&record.scores);
+        if value.is_finite() {
+            people.entry(record.subject).or_default().push(value);
+        }
+    }
+    mean(&people.values().map(|own| mean(own)).collect::<Vec<_>>())
+}
+
+impl Trial {
+    fn scores(&self) -> &[f64] {
+        match &self.tested {
+            Tested::Scored(scores) => scores,
+            Tested::Failed { .. } => &[],
+        }
+    }
+
+    /// How many fits were scored.
+    pub fn fits(&self) -> usize {
+        self.scores().len()
+    }
+
+    /// The mean over folds and seeds; none where it could not be tested.
+    pub fn mean(&self) -> Option<f64> {
+        Some(mean(self.scores())).filter(|mean| mean.is_finite())
+    }
+
+    /// The standard deviation over folds and seeds.
+    pub fn sd(&self) -> Option<f64> {
+        deviation(self.scores())
+    }
+
+    /// The better one first; of equals the one that was named first.
+    pub(super) fn against(&self, other: &Trial, metric: &Metric) -> Ordering {
+        let worst = if metric.more_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
+        let [own, theirs] = [self, other].map(|trial| trial.mean().unwrap_or(worst));
+        let order = if metric.more_is_better { theirs.total_cmp(&own) } else { own.total_cmp(&theirs) };
+        order.then(self.candidate.cmp(&other.candidate))
+    }
+}

@@ -1,0 +1,290 @@
+//! What a search leaves behind, and what it says.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ptsm_data::SubjectList;
+use ptsm_eval::{Choice, Metric, Record, Rung, Summary, Trial, ranked, write_records};
+use ptsm_report::{Column, Table};
+use ptsm_signal::SubjectId;
+use serde_json::{Value, json};
+
+use super::figures;
+use super::workshop::Workshop;
+use crate::args::TuneArgs;
+use crate::commands::Session;
+use crate::config::{Changes, TUNED_ON};
+use crate::exit::told;
+use crate::output;
+use crate::words::{self, count, people, percent};
+
+/// Candidates that the terminal shows.
+const SHOWN: usize = 10;
+
+/// What one search found.
+pub(super) struct Found {
+    /// Who was tuned on.
+    pub(super) people: BTreeSet<SubjectId>,
+    /// How they were divided.
+    pub(super) protocol: String,
+    pub(super) rungs: Vec<Rung>,
+    pub(super) trials: Vec<Trial>,
+    pub(super) best: Trial,
+    /// Who was tested afterwards, in nested searches.
+    pub(super) tested: Option<Tested>,
+}
+
+/// People of a fold whom no search has seen, and their scores.
+pub(super) struct Tested {
+    pub(super) fold: usize,
+    pub(super) people: BTreeSet<SubjectId>,
+    pub(super) records: Vec<Record>,
+}
+
+/// All that was found.
+pub(super) struct Results<'a> {
+    pub(super) args: &'a TuneArgs,
+    pub(super) workshop: &'a Workshop<'a>,
+    pub(super) metric: &'a Metric,
+    pub(super) seeds: &'a [u64],
+    /// Whom the settings that were given had been tuned on before.
+    pub(super) before: &'a BTreeSet<String>,
+    pub(super) found: Vec<Found>,
+}
+
+/// A value as people type it.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// As `--search` takes it.
+pub(super) fn called(choice: Choice) -> String {
+    match choice {
+        Choice::Grid => "grid".into(),
+        Choice::Random(n) => format!("random:{n}"),
+    }
+}
+
+/// Nothing could be tested.
+pub(super) fn nothing(trials: &[Trial]) -> anyhow::Error {
+    let failed = trials.iter().find_map(|trial| match &trial.tested {
+        ptsm_eval::Tested::Failed { error, hint } => Some((error, hint.clone())),
+        ptsm_eval::Tested::Scored(_) => None,
+    });
+    let (error, hint) = failed.map_or(("there was none".to_string(), None), |(e, h)| (e.clone(), h));
+    told(
+        format!("every candidate failed; the first: {error}"),
+        hint.unwrap_or_else(|| "try other values; `ptsm models --json` shows the defaults".into()),
+    )
+}
+
+impl Results<'_> {
+    /// Writes configurations, the table of all trials, figures and, of nested searches, the records.
+    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        for found in &self.found {
+            let name = found.tested.as_ref().map_or("best.toml".into(), |t| format!("fold-{}.toml", t.fold));
+            output::write(&folder.join(name), self.configuration(found)?.as_bytes())?;
+        }
+        output::write(&folder.join("trials.csv"), self.trials().to_csv().as_bytes())?;
+        for (name, drawing) in figures::all(self) {
+            output::write(&folder.join(name), drawing.as_bytes())?;
+        }
+        if self.args.nested.is_some() {
+            write_records(&folder.join("results.jsonl"), &self.records())?;
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> Vec<Record> {
+        self.found.iter().filter_map(|found| found.tested.as_ref()).flat_map(|t| t.records.clone()).collect()
+    }
+
+    /// A configuration file: what was chosen, and on whom.
+    fn configuration(&self, found: &Found) -> anyhow::Result<String> {
+        let mut hashes = self.before.clone();
+        for (_, person) in self.workshop.people().iter().filter(|(s, _)| found.people.contains(s)) {
+            hashes.extend(person.hashes.iter().cloned());
+        }
+        let mut changes = Changes::default().put(TUNED_ON, json!(hashes));
+        for (dimension, value) in self.workshop.space.iter().zip(self.values(&found.best)) {
+            changes = changes.put(&dimension.key, value.clone());
+        }
+        let who: SubjectList = found.people.iter().copied().collect();
+        let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
+        Ok(format!(
+            "# Tuned for `{}` by ptsm {}: {} {}{} on people kept out of each fit. It was chosen by that, so it is no result.\n\
+             # {}, {} ({who}), {} among them, seeds {}; {}, {}, halving {}.\n\
+             # Those people may be learnt from. They are not to be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
+            self.workshop.model(),
+            env!("CARGO_PKG_VERSION"),
+            self.metric.name,
+            self.score(found.best.mean()),
+            found.best.sd().map_or(String::new(), |sd| format!(
+                ", SD {} over {} fits",
+                self.score(Some(sd)),
+                found.best.fits()
+            )),
+            self.workshop.data_name(),
+            people(found.people.len()),
+            found.protocol,
+            seeds.join(", "),
+            called(self.args.search),
+            count(self.workshop.candidates(), "candidate"),
+            self.args.halving,
+            changes.to_toml()?
+        ))
+    }
+
+    pub(super) fn values(&self, trial: &Trial) -> &[Value] {
+        &self.workshop.all[trial.candidate].values
+    }
+
+    /// Percent, or digits where less is better.
+    fn score(&self, value: Option<f64>) -> String {
+        match (value, self.metric.more_is_better) {
+            (None, _) => "-".into(),
+            (Some(value), true) => format!("{} %", percent(value)),
+            (Some(value), false) => format!("{value:.4}"),
+        }
+    }
+
+    fn budget(&self, found: &Found, trial: &Trial) -> (usize, &'static str) {
+        self.workshop.budget(&found.rungs[trial.rung - 1], trial.candidate)
+    }
+
+    /// Every trial with all its digits.
+    fn trials(&self) -> Table {
+        let mut columns = vec![];
+        if self.args.nested.is_some() {
+            columns.push(Column::number("fold"));
+        }
+        columns.extend(["candidate", "rung", "budget", "unit"].map(Column::text));
+        columns.extend(self.workshop.space.iter().map(|dimension| Column::text(&dimension.key)));
+        columns.extend(["metric", "mean", "sd", "fits", "error"].map(Column::text));
+        let mut rows = vec![];
+        for found in &self.found {
+            for trial in &found.trials {
+                let (budget, unit) = self.budget(found, trial);
+                let number = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
+                let mut row: Vec<String> = found.tested.iter().map(|t| t.fold.to_string()).collect();
+                row.extend([(trial.candidate + 1).to_string(), trial.rung.to_string()]);
+                row.extend([budget.to_string(), unit.to_string()]);
+                row.extend(self.values(trial).iter().map(text));
+                row.extend([self.metric.name.to_string(), number(trial.mean()), number(trial.sd())]);
+                row.extend([trial.fits().to_string(), error(trial).to_string()]);
+                rows.push(row);
+            }
+        }
+        Table { columns, rows, note: String::new() }
+    }
+
+    /// The best of one search.
+    fn leaders(&self, found: &Found) -> Table {
+        let best: Vec<&Trial> = ranked(&found.trials, self.metric);
+        let failed: BTreeSet<usize> =
+            found.trials.iter().filter(|t| t.mean().is_none()).map(|t| t.candidate).collect();
+        let mut columns: Vec<Column> =
+            self.workshop.space.iter().map(|dimension| Column::text(&dimension.key)).collect();
+        columns.extend([Column::number(self.metric.short), Column::number("SD"), Column::text("tried with")]);
+        let row = |trial: &&Trial| {
+            let (budget, unit) = self.budget(found, trial);
+            let own = [self.score(trial.mean()), self.score(trial.sd()), count(budget, unit)];
+            self.values(trial).iter().map(text).chain(own).collect()
+        };
+        let mut note = format!(
+            "{} of {}; {} among {}, {}. Chosen by this: not a result.",
+            best.len().min(SHOWN),
+            count(self.workshop.candidates(), "candidate"),
+            found.protocol,
+            people(found.people.len()),
+            count(self.seeds.len(), "seed"),
+        );
+        if !failed.is_empty() {
+            note += &format!(" {} failed; `trials.csv` says why.", count(failed.len(), "candidate"));
+        }
+        Table { columns, rows: best.iter().take(SHOWN).map(row).collect(), note }
+    }
+
+    /// What each fold chose, and what it is worth to people nobody has seen.
+    fn folds(&self) -> Table {
+        let mut columns = vec![Column::number("fold"), Column::text("tested")];
+        columns.extend(self.workshop.space.iter().map(|dimension| Column::text(&dimension.key)));
+        columns.extend([Column::number("tuning"), Column::number("test")]);
+        let row = |found: &Found| {
+            let tested = found.tested.as_ref()?;
+            let who: SubjectList = tested.people.iter().copied().collect();
+            let mut row = vec![tested.fold.to_string(), who.to_string()];
+            row.extend(self.values(&found.best).iter().map(text));
+            row.extend([self.score(found.best.mean()), self.score(self.test(tested))]);
+            Some(row)
+        };
+        Table {
+            columns,
+            rows: self.found.iter().filter_map(row).collect(),
+            note: format!(
+                "{}. Tuning: people to learn from, divided once more; chosen by it. Test: people whom the search of their fold never saw.",
+                self.metric.name
+            ),
+        }
+    }
+
+    /// The mean over people and seeds.
+    fn test(&self, tested: &Tested) -> Option<f64> {
+        let values: Vec<f64> = tested.records.iter().map(|r| (self.metric.get)(&r.scores)).collect();
+        let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        Some(ptsm_eval::mean(&finite)).filter(|mean| mean.is_finite())
+    }
+
+    /// Says it.
+    pub(super) fn show(&self, session: &Session) -> anyhow::Result<()> {
+        let records = self.records();
+        let summaries = Summary::of(&records)?;
+        let text = match (&self.args.nested, self.found.first()) {
+            (None, Some(found)) => format!(
+                "{}next: ptsm benchmark --data ... --models {} --config {} --subjects (all others)\n",
+                self.leaders(found),
+                self.workshop.model(),
+                self.args.out.join("best.toml").display()
+            ),
+            _ => format!("{}\n{}", self.folds(), words::summaries(&summaries)),
+        };
+        let searches: Vec<Value> = self.found.iter().map(|found| self.document(found)).collect();
+        let document = json!({
+            "folder": self.args.out, "model": self.workshop.model(), "data": self.workshop.data_name(),
+            "metric": self.metric.name, "seeds": self.seeds, "searches": searches,
+            "records": records, "summary": summaries,
+        });
+        session.output.result(text, &document)
+    }
+
+    fn document(&self, found: &Found) -> Value {
+        let told = |trial: &Trial| {
+            let (budget, unit) = self.budget(found, trial);
+            let keys = self.workshop.space.iter().map(|dimension| dimension.key.clone());
+            let settings: serde_json::Map<String, Value> =
+                keys.zip(self.values(trial).iter().cloned()).collect();
+            json!({
+                "candidate": trial.candidate + 1, "rung": trial.rung, "budget": budget, "unit": unit,
+                "settings": settings, "mean": trial.mean(), "sd": trial.sd(), "fits": trial.fits(),
+                "error": match error(trial) { "" => None, error => Some(error) },
+            })
+        };
+        json!({
+            "people": found.people, "protocol": found.protocol, "best": told(&found.best),
+            "trials": found.trials.iter().map(told).collect::<Vec<_>>(),
+            "fold": found.tested.as_ref().map(|t| t.fold),
+            "tested": found.tested.as_ref().map(|t| &t.people),
+            "score": found.tested.as_ref().and_then(|t| self.test(t)),
+        })
+    }
+}
+
+fn error(trial: &Trial) -> &str {
+    match &trial.tested {
+        ptsm_eval::Tested::Failed { error, .. } => error,
+        ptsm_eval::Tested::Scored(_) => "",
+    }
+}
