@@ -299,11 +299,9 @@ fn a_method_sees_what_it_declares() {
 fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
     let trials = people(10, 12, 0.3, 18);
     let first_of = |subject: u32| {
-        let mut seen = 0;
         let mut info = trials.info().to_vec();
-        for trial in info.iter_mut().filter(|trial| trial.subject.0 == subject) {
-            trial.session = if seen == 0 { 7 } else { 1 };
-            seen += 1;
+        for (i, trial) in info.iter_mut().filter(|trial| trial.subject.0 == subject).enumerate() {
+            trial.session = if i == 0 { 7 } else { 1 };
         }
         let samples = trials.all().signals().flatten().copied().collect();
         Trials::new(trials.layout().clone(), samples, info).unwrap()
