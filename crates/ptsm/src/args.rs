@@ -165,7 +165,11 @@ A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `s
 `across = true` tests each data set with decoders of every other. `ptsm presets paper-table-2` shows one.
 
 What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
-there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.";
+there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.
+
+`--launcher slurm` submits an array of jobs and one that collects after it, and returns. Tasks that were killed are submitted again by themselves; given again, the
+command submits what is missing, but not while its jobs are in the queue. All machines see `--out` and this program under the same path; the one that submits needs
+no GPU. A task has as many threads as `--sbatch \"--cpus-per-task=4\"` gives it, else one. `slurm.json` and `logs/` are there until everything is done.";
 
 const TUNE: &str = "Examples:
   ptsm tune --data simulated --develop 1-10 --model ptsm --try training.rate=1e-4,3e-4,1e-3 --out tuned

@@ -1,13 +1,14 @@
 //! The first minute of a new user: `ptsm demo`, built as they build it.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use super::built;
 use crate::shell;
 
 /// What the demonstration may take on two cores.
@@ -17,9 +18,8 @@ const MOST_MIB: f64 = 1024.0;
 const ALPHA: f64 = 0.001;
 
 pub(super) fn check() -> Result<()> {
-    shell::stream(&mut shell::cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
+    let mut demo = Command::new(built::ptsm()?);
     let folder = shell::target().join("demo");
-    let mut demo = std::process::Command::new(shell::target().join("release").join("ptsm"));
     demo.args(["demo", "--json", "--to"]).arg(&folder);
     let mut child = demo.stdout(Stdio::piped()).spawn().context("`ptsm demo` cannot be started")?;
     let mut peak_mib = 0f64;

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::shell::{cargo, spelled, stream};
 
+mod built;
 mod demo;
 mod gpu;
 mod memory;
@@ -42,7 +43,7 @@ enum Step {
     Kernels,
     /// Files, trials and classic decoders are what independent libraries make of them.
     Peers,
-    /// A real Slurm on this machine, installed where it is missing, runs, loses and drains tasks.
+    /// A benchmark through a real Slurm on this machine, installed where it is missing, with tasks killed and a node drained.
     Slurm,
     /// `ptsm demo` decodes strangers above chance, in its time and memory.
     Demo,
@@ -94,7 +95,7 @@ impl Step {
             Step::Peers => {
                 "files, trials, decoders and statistics are what MNE, SciPy, pyRiemann, MOABB and others make of them".into()
             }
-            Step::Slurm => "a real Slurm on this machine runs, loses and drains tasks".into(),
+            Step::Slurm => "a real Slurm on this machine loses tasks of a benchmark and comes to what one process does".into(),
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
             _ => self.again(),
         }

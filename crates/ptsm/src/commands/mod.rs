@@ -21,8 +21,8 @@ use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
 use ptsm_engine::{Cpu, Device, Isa, Precision};
 
-use crate::args::{Command, DataCommand, Line};
-use crate::device;
+use crate::args::{BenchmarkArgs, Command, DataCommand, Launcher, Line};
+use crate::device::{self, Wanted};
 use crate::exit::told;
 use crate::folder;
 use crate::output::{self, Output};
@@ -32,6 +32,8 @@ use crate::progress::Stop;
 pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) device: Device,
+    /// What operands of large products are rounded to, here or on the machines that work.
+    pub(crate) precision: Precision,
     pub(crate) stop: Stop,
     /// What was said about threads and the cache.
     pub(crate) threads: Option<usize>,
@@ -74,9 +76,15 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         _ => Precision::F32,
     };
     let cpu = Cpu::with(threads, Isa::best())?;
+    let device = match &line.command {
+        // The machines of the cluster have GPUs; the one that submits need not.
+        Command::Benchmark(args) if submits(args) && general.device != Wanted::Cpu => Device::Cpu(cpu),
+        _ => device::open(general.device, precision, cpu, trains, general.cache.as_deref(), output)?,
+    };
     let session = Session {
         output,
-        device: device::open(general.device, precision, cpu, trains, general.cache.as_deref(), output)?,
+        device,
+        precision,
         // The others end at once when told to.
         stop: match &line.command {
             Command::Data(DataCommand::Get(_)) => Stop::listen()?,
@@ -116,6 +124,11 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             output::print(&String::from_utf8_lossy(&script))
         }
     }
+}
+
+/// Whether other machines do the work.
+fn submits(args: &BenchmarkArgs) -> bool {
+    args.launcher == Launcher::Slurm && !args.dry_run
 }
 
 /// Refuses decoders that have nothing to tune.

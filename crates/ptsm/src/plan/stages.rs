@@ -120,7 +120,7 @@ impl StagePlan<'_> {
             shots: self.plan.shots.clone(),
             entries,
             seeds: self.plan.seeds()?,
-            precision: session.device.precision().noted(),
+            precision: session.precision.noted(),
         };
         let people = named.people.clone();
         let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };

@@ -6,6 +6,8 @@ mod bad_data;
 mod bad_places;
 mod bad_runs;
 mod benchmarking;
+#[cfg(unix)]
+mod clusters;
 mod common;
 mod converting;
 mod disk_full;

@@ -1,5 +1,9 @@
 //! `ptsm collect`: tables of what there is.
 
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use ptsm_eval::WorkList;
 
 use super::{results, slurm, tasks};
@@ -8,6 +12,9 @@ use crate::commands::Session;
 use crate::exit::told;
 use crate::folder::{self, Folder};
 use crate::plan::Plan;
+
+/// How long another process may keep the folder from the job that collects.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     let folder = &args.folder;
@@ -18,16 +25,31 @@ pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
             "`ptsm benchmark --out FOLDER` makes one; give that folder",
         ));
     }
-    let held = Folder::lock_benchmark(folder)?;
+    let held = enter(folder, args.resubmit)?;
     let plan = Plan::read(&folder.join(folder::BENCHMARK))?;
     let list = WorkList::read(folder)?;
     let collected = list.collect(folder);
     results::write(&collected, &list, &plan, folder)?;
-    if collected.missing == 0 {
+    // Others may still try what failed, but not when all jobs are over.
+    if collected.missing == 0 && (args.resubmit || collected.failures.is_empty()) {
+        list.tidy(folder);
         tasks::clear(folder);
-    } else if args.resubmit && slurm::again(&list, folder)? {
+        held.clear();
+    } else if collected.missing > 0 && args.resubmit && slurm::again(&list, folder)? {
         return Ok(());
     }
     drop(held);
     results::show(&collected, &list, &plan, folder, session)
+}
+
+/// Takes up the folder. The job that collects waits for it: it can begin before the process that submitted it has ended, and nobody gives it
+/// again.
+fn enter(folder: &Path, waits: bool) -> anyhow::Result<Folder> {
+    let start = Instant::now();
+    loop {
+        match Folder::lock_benchmark(folder) {
+            Err(_) if waits && start.elapsed() < PATIENCE => sleep(Duration::from_millis(200)),
+            entered => return entered,
+        }
+    }
 }

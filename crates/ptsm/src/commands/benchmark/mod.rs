@@ -37,6 +37,9 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     if args.jobs == Some(0) {
         return Err(told("`--jobs 0` leaves nobody to work", "give at least 1"));
     }
+    if !args.dry_run {
+        slurm::check(args)?;
+    }
     let plan = Plan::of(args)?;
     let mut work = Work::of(&plan, session)?;
     if args.dry_run {

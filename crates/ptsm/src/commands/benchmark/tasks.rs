@@ -9,6 +9,7 @@ use ptsm_signal::Trials;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
+use super::slurm::SUBMITTED;
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
@@ -130,7 +131,9 @@ pub(super) fn clear(folder: &Path) {
     Working::clear(folder);
     let _ = std::fs::remove_dir_all(folder.join(TRIALS));
     let _ = std::fs::remove_dir_all(folder.join(LOGS));
-    let _ = std::fs::remove_file(folder.join(TASKS));
+    for name in [TASKS, SUBMITTED] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
 }
 
 fn file(folder: &Path, stage: usize, part: &str) -> PathBuf {

@@ -1,0 +1,141 @@
+//! A benchmark through Slurm, with tasks killed, a node drained and everything cancelled on the way, comes to what one process does.
+
+use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::cluster::Cluster;
+use super::configuration::NODES;
+use super::program::{Job, Program};
+use super::task::Task;
+
+/// The most that any one thing may take.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Fits of each decoder, and tasks of each: 3 folds with 2 seeds.
+const FITS: usize = 6;
+
+/// What one process did.
+const LOCAL: &str = "local";
+
+pub(super) fn check(cluster: &Cluster, program: &Program) -> Result<()> {
+    program.run([
+        "data",
+        "simulate",
+        "--to",
+        "cohort",
+        "--subjects",
+        "6",
+        "--trials",
+        "20",
+        "--seed",
+        "3",
+    ])?;
+    program.benchmark(LOCAL, &["--jobs", "1"])?;
+    println!("one process has done it");
+    a_task_is_killed_and_a_node_drained(cluster, program)?;
+    everything_is_cancelled_and_given_again(cluster, program)
+}
+
+fn a_task_is_killed_and_a_node_drained(cluster: &Cluster, program: &Program) -> Result<()> {
+    // A name that a shell, or Slurm, could misread.
+    let out = "it's 5%a";
+    let options = ["--sbatch", "-p all --cpus-per-task=1", "--node-cache", "near"];
+    let first = submit(program, out, &options)?;
+    ensure!(first.tasks == 2 * FITS, "{} tasks instead of {}", first.tasks, 2 * FITS);
+    let refused = program.benchmark(out, &["--jobs", "1"]).err().context("it was taken twice")?.to_string();
+    ensure!(refused.contains(&format!("job {} (", first.array)), "the second time it said: {refused}");
+
+    let victim = cluster.wait_for("networks are trained on both nodes and more wait", LIMIT, || {
+        let told = program.status(out)?;
+        let tasks = cluster.tasks_of(first.array)?;
+        // The classic decoder's tasks come first and take no time.
+        let trains = |t: &&Task, node: &str| t.runs() && t.node == node && t.index >= Some(FITS as u32);
+        let on = |node: &str| tasks.iter().rfind(|t| trains(t, node));
+        let both = on(NODES[1]).and(on(NODES[0])).filter(|_| told.running > 0 && told.missing > 0);
+        Ok(both.and_then(|task| Some((program.worker(out, task.index?)?, task.clone()))))
+    })?;
+    let (process, task) = victim;
+    cluster.call("kill", ["-KILL", &process])?;
+    cluster.drain(NODES[1])?;
+    let kept = on_drained(cluster, first.array)?;
+    println!("task {task} was killed, {} is drained", NODES[1]);
+    cluster.wait_for_node(NODES[1], "drained", LIMIT)?;
+    ensure!(on_drained(cluster, first.array)? == kept, "the drained node was given more tasks");
+    cluster.resume(NODES[1])?;
+
+    let ended = cluster.wait_for_end(first.array, LIMIT)?;
+    for one in &ended {
+        let killed = one.index == task.index;
+        let well = if killed { one.exit.signal() == Some(9) } else { one.state == "COMPLETED" };
+        ensure!(well, "{one} is {} ({}); only {task} was killed", one.state, one.exit);
+    }
+    done(cluster, first.collects)?;
+    let next: Vec<Task> = cluster.tasks()?.into_iter().filter(|t| t.job > first.collects).collect();
+    let [array, collects] = jobs(&next)[..] else { anyhow::bail!("it went on with {next:?}") };
+    let again = next.iter().filter(|t| t.job == array).count();
+    ensure!(again == 1, "{again} tasks were submitted again, and 1 was killed");
+    done(cluster, array)?;
+    done(cluster, collects)?;
+    ensure!(cluster.tasks()?.iter().all(|t| t.job <= collects), "there are more jobs than needed");
+    let copies = program.files("near")?;
+    ensure!(copies.len() == 1 && copies.iter().all(|f| f.ends_with(".trials")), "copies: {copies:?}");
+    program.must_equal(LOCAL, out)?;
+    println!("its fit was submitted again by itself; the results are those of one process");
+    Ok(())
+}
+
+fn everything_is_cancelled_and_given_again(cluster: &Cluster, program: &Program) -> Result<()> {
+    let out = "again";
+    let options = ["--sbatch", "--export=NONE"];
+    let first = submit(program, out, &options)?;
+    cluster.wait_for("some fits are done and some under way", LIMIT, || {
+        let told = program.status(out)?;
+        Ok((told.done > 0 && told.running > 0).then_some(()))
+    })?;
+    cluster.call("scancel", [first.collects.to_string(), first.array.to_string()])?;
+    cluster.wait_for_end(first.array, LIMIT)?;
+    cluster.wait_for_end(first.collects, LIMIT)?;
+    let told = program.status(out)?;
+    ensure!(told.running == 0 && told.missing > 0, "after the end of all jobs: {told:?}");
+    // Slurm forgets jobs after a while; this one forgets none, but knows none of these numbers either.
+    program.rename_jobs(out, &first, 900_000)?;
+    let second = submit(program, out, &options)?;
+    let tasks = cluster.tasks_of(second.array)?.len();
+    ensure!(
+        tasks == told.missing && second.tasks == tasks,
+        "{tasks} tasks for {} fits that were missing",
+        told.missing
+    );
+    done(cluster, second.array)?;
+    done(cluster, second.collects)?;
+    program.must_equal(LOCAL, out)?;
+    println!("cancelled and given again, the {tasks} of {} fits that were missing were done", 2 * FITS);
+    Ok(())
+}
+
+fn submit(program: &Program, out: &str, options: &[&str]) -> Result<Job> {
+    let jobs = FITS.to_string();
+    let told = program.benchmark(out, &[&["--launcher", "slurm", "--jobs", &jobs], options].concat())?;
+    Job::parse(&told)
+}
+
+/// Waits until a job has ended well.
+fn done(cluster: &Cluster, job: u32) -> Result<()> {
+    let tasks = cluster.wait_for_end(job, LIMIT)?;
+    ensure!(tasks.iter().all(|t| t.state == "COMPLETED"), "job {job} came out as {tasks:?}");
+    Ok(())
+}
+
+/// The tasks of a job that are or were on the node to be drained.
+fn on_drained(cluster: &Cluster, job: u32) -> Result<BTreeSet<Option<u32>>> {
+    let tasks = cluster.tasks_of(job)?;
+    Ok(tasks.iter().filter(|t| t.node == NODES[1]).map(|t| t.index).collect())
+}
+
+/// The numbers of all jobs, in their order.
+fn jobs(tasks: &[Task]) -> Vec<u32> {
+    tasks.iter().map(|t| t.job).collect::<BTreeSet<u32>>().into_iter().collect()
+}
