@@ -826,7 +826,8 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     let method = find("ptsm-paper").unwrap();
     let fits = fit(method, &trials, set(1..=6), &[1], 3);
     let (shots, later) = calibration(&trials.of(&set([10])), 3).unwrap();
-    assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 18));
+    // Cues are a second apart and trials longer, so that the first of the 18 others shares samples with the last shot.
+    assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 17));
     let how = Adaptation { guard: false, ..Adaptation::default() };
     let adapted = fits[0].fitted.adapt(&shots, &how).unwrap();
     let card = card(method, &trials, 3);

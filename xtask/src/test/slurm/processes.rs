@@ -119,6 +119,10 @@ mod tests {
         let sleeper =
             |conf: PathBuf| Command::new("sleep").arg("60").env("SLURM_CONF", conf).spawn().unwrap();
         let (mut of_it, mut other) = (sleeper(conf(&folder)), sleeper(folder.join("other.conf")));
+        // A process that has only just begun does not tell its environment yet.
+        while processes(&folder).is_empty() {
+            sleep(Duration::from_millis(1));
+        }
         sweep(&folder);
         assert!(!of_it.wait().unwrap().success());
         assert!(other.try_wait().unwrap().is_none());
