@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// Every decoder there is, compared with `ptsm`, instead of two of them under several conditions.
     #[arg(long)]
     decoders: bool,
+    /// PTSM without each of its parts, as `benchmarks/*-ablations.toml` say.
+    #[arg(long, conflicts_with = "decoders")]
+    ablations: bool,
     /// Nothing is trained: the page is made of what is there.
     #[arg(long)]
     collect: bool,
@@ -54,10 +57,14 @@ struct Section {
 }
 
 /// Where tables stand in the page: those of conditions, and that of all decoders.
-const MARKS: [[&str; 2]; 2] = [
+const MARKS: [[&str; 2]; 3] = [
     ["<!-- tables -->", "<!-- end of tables -->"],
     ["<!-- every decoder -->", "<!-- end of every decoder -->"],
+    ["<!-- ablations -->", "<!-- end of ablations -->"],
 ];
+
+/// Plans in `benchmarks`, and where their recordings are.
+const ABLATIONS: [(&str, &str); 2] = [("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
 
 const ACCURACY: &[(&str, &str)] = &[("accuracy", "accuracy %"), ("auc", "AUC %")];
 const TARGETS: &[(&str, &str)] = &[("auc", "AUC %"), ("balanced_accuracy", "balanced accuracy %")];
@@ -156,6 +163,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.collect {
         stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     }
+    if options.ablations {
+        return ablations(&data, options.collect);
+    }
     let mut page = String::new();
     let sections = if options.decoders { decoders(options.seeds) } else { sections(options.seeds) };
     for section in sections {
@@ -193,6 +203,35 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         page += "```\n";
     }
     write(&page, MARKS[usize::from(options.decoders)])
+}
+
+/// Runs the plans, or continues them, and puts their tables into the page.
+fn ablations(data: &Path, collect: bool) -> Result<()> {
+    let mut page = String::new();
+    for (name, place) in ABLATIONS {
+        let folder = target().join("results").join(name);
+        let mut command = Command::new(target().join("release/ptsm"));
+        if collect {
+            command.arg("collect").arg(&folder);
+        } else {
+            let plan = root().join("benchmarks").join(format!("{name}.toml"));
+            command.arg("benchmark").arg(plan).arg("--root").arg(data.join(place)).arg("--out").arg(&folder);
+        }
+        stream(command.stdout(std::process::Stdio::null()))?;
+        let file = folder.join("tables.md");
+        let tables =
+            fs::read_to_string(&file).with_context(|| format!("{} cannot be read", relative(&file)))?;
+        // One level below the page's own headings; the data's name stands in the title.
+        let lines = tables.lines().filter(|line| !line.starts_with("## "));
+        let lines: Vec<String> =
+            lines.map(|line| line.replacen("# ", "## ", usize::from(line.starts_with('#')))).collect();
+        let from = if place.is_empty() { "DATA".to_string() } else { format!("DATA/{place}") };
+        page += &format!(
+            "\n{}\n\n```\nptsm benchmark benchmarks/{name}.toml --root {from} --out {name}\n```\n",
+            lines.join("\n").trim()
+        );
+    }
+    write(&page, MARKS[2])
 }
 
 /// Where the recordings are, with the manifest that their publishers do not have.
