@@ -143,7 +143,7 @@ const TUNING: &str = "tune.toml";
 /// What came of a benchmark's fits.
 const ITEMS: &str = "items";
 /// What a benchmark makes of its plan and its outcomes.
-const COLLECTED: [&str; 10] = [
+const COLLECTED: [&str; 11] = [
     "work.json",
     "tasks.json",
     "results.jsonl",
@@ -153,6 +153,7 @@ const COLLECTED: [&str; 10] = [
     "tables.md",
     "tables.tex",
     "moabb.csv",
+    "matrix.json",
     "provenance.json",
 ];
 const LOCK: &str = "lock";

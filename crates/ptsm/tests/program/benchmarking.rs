@@ -279,6 +279,13 @@ fn results_are_for_others_too() {
     let row = frame.iter().find(|row| row[8] == "mdm" && row[3] == "3").unwrap();
     assert!((row[0].parse::<f64>().unwrap() - (scores[0] + scores[1]) / 2.0).abs() < 1e-12);
     assert_eq!((row[5].as_str(), row[9].as_str()), ("5", "train"));
+    let matrix = json(&text("matrix.json"));
+    assert_eq!(matrix[0]["matrix"]["comparisons"].as_array().unwrap().len(), 2);
+    assert!(
+        text("tables.md").contains("Who beats whom by balanced_accuracy: a.npz."),
+        "{}",
+        text("tables.md")
+    );
     assert!(text("tables.tex").contains("\\begin{tabular}") && text("tables.md").contains("| csp-lda |"));
     let provenance = json(&text("provenance.json"));
     assert_eq!(provenance["stages"][0]["layout"]["rate_hz"], 64.0);

@@ -71,8 +71,13 @@ impl Group {
         }
     }
 
-    /// Rows are compared under the names they have in the table.
-    fn compare(&mut self, metrics: &[&'static Metric]) {
+    /// Whether people were divided and parts of recordings taken in the same way, whatever the data.
+    pub(super) fn is_like(&self, other: &Group) -> bool {
+        (&self.transfer, self.set_aside) == (&other.transfer, other.set_aside)
+    }
+
+    /// The summaries under the names they have in the table.
+    pub(super) fn named(&self) -> Vec<Summary> {
         let all = &self.summaries;
         let named = |s: &Summary| Summary {
             model: words::name(s, all),
@@ -81,7 +86,12 @@ impl Group {
             tested: None,
             ..s.clone()
         };
-        let named: Vec<Summary> = all.iter().map(named).collect();
+        all.iter().map(named).collect()
+    }
+
+    /// Rows are compared under the names they have in the table.
+    fn compare(&mut self, metrics: &[&'static Metric]) {
+        let named = self.named();
         self.comparisons = metrics.iter().flat_map(|m| Paired::against_first(&named, m.name)).collect();
     }
 

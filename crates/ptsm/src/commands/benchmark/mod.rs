@@ -5,6 +5,7 @@ mod estimate;
 mod exports;
 mod groups;
 mod local;
+mod matrix;
 mod results;
 mod slurm;
 mod tasks;

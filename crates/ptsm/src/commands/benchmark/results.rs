@@ -8,11 +8,15 @@ use serde_json::json;
 
 use super::exports;
 use super::groups::{self, Group};
+use super::matrix::{self, Beats};
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
 use crate::plan::Plan;
 use crate::words;
+
+/// Decoders in a matrix that fits on a terminal.
+const MOST_COLUMNS: usize = 16;
 
 /// Writes what there is: records and tables.
 pub(super) fn write(
@@ -24,8 +28,11 @@ pub(super) fn write(
     write_records(&folder.join("results.jsonl"), &collected.records)?;
     let groups = Group::of(&summaries(collected, list)?, &plan.compared());
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
-    output::write(&folder.join("tables.md"), markdown(&groups, plan).as_bytes())?;
-    output::write(&folder.join("tables.tex"), latex(&groups, plan).as_bytes())?;
+    let beats = matrix::of(&groups, plan)?;
+    let all: Vec<_> = beats.iter().map(|b| json!({ "of": b.of, "matrix": b.matrix })).collect();
+    output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&all)?)?;
+    output::write(&folder.join("tables.md"), markdown(&groups, &beats, plan).as_bytes())?;
+    output::write(&folder.join("tables.tex"), latex(&groups, &beats, plan).as_bytes())?;
     if !plan.paper.is_empty() {
         let published = groups::cells_table(&groups::cells(plan, &groups));
         output::write(&folder.join("published.csv"), published.to_csv().as_bytes())?;
@@ -37,7 +44,7 @@ fn title(plan: &Plan) -> &str {
     plan.title.as_deref().unwrap_or("Decoders across people")
 }
 
-fn markdown(groups: &[Group], plan: &Plan) -> String {
+fn markdown(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     let mut text = format!("# {}\n", title(plan));
     for group in groups {
         text += &format!("\n## {}\n", group.title());
@@ -45,17 +52,23 @@ fn markdown(groups: &[Group], plan: &Plan) -> String {
             text += &format!("\n{}", table.to_markdown());
         }
     }
+    for one in beats {
+        text += &format!("\n{}", one.table().to_markdown());
+    }
     plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
     text + "\n"
 }
 
-fn latex(groups: &[Group], plan: &Plan) -> String {
+fn latex(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     let mut text = String::new();
     for group in groups {
         let caption = format!("{}: {}", title(plan), group.title());
         for table in group.tables(plan) {
             text += &format!("{}\n", table.to_latex(&caption));
         }
+    }
+    for one in beats {
+        text += &format!("{}\n", one.table().to_latex(&format!("{}: who beats whom", title(plan))));
     }
     text
 }
@@ -101,6 +114,11 @@ pub(super) fn show(
         }
         text += &group.text(plan);
     }
+    let beats = matrix::of(&groups, plan)?;
+    // Two are compared above; many are too wide for a terminal and stand in the files.
+    for one in beats.iter().filter(|one| (3..=MOST_COLUMNS).contains(&one.matrix.models.len())) {
+        text += &format!("\n{}", one.table());
+    }
     if let Some(table) = groups::left_over(plan, &groups) {
         text += &format!("\n{table}");
     }
@@ -114,6 +132,7 @@ pub(super) fn show(
     let document = json!({
         "folder": folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
         "groups": groups, "published": groups::cells(plan, &groups), "about": plan.about,
+        "matrices": beats.iter().map(|b| json!({ "of": b.of, "matrix": b.matrix })).collect::<Vec<_>>(),
         "failures": collected.failures, "missing": collected.missing,
     });
     session.output.result(text, &document)?;
