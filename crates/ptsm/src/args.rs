@@ -158,11 +158,11 @@ const BENCHMARK: &str = "Examples:
 
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
 `--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
-session 1.
+session 1. A decoder that learns from unlabelled trials of the people tested gets all the units that are tested.
 
 A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `shots` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
 `with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way);
-`across = true` tests each data set with decoders of every other. `ptsm presets paper-table-2` shows one.
+`across = true` tests each data set with decoders of every other. Flags go over the file; what a data set or an entry sets itself stays. `ptsm presets paper-table-2` shows one.
 
 What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
 there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.

@@ -146,6 +146,12 @@ impl Changes {
         Ok(())
     }
 
+    /// What decides about decoders and their trials, without which data and seeds.
+    pub(crate) fn of_decoder(&self) -> Changes {
+        let kept = |key: &String| key == "align" || !OUTSIDE.contains(&key.as_str());
+        Changes(self.0.iter().filter(|(key, _)| kept(key)).map(|(k, v)| (k.clone(), v.clone())).collect())
+    }
+
     /// Whether an error says that a decoder has no such setting.
     pub(crate) fn is_unknown_key(error: &anyhow::Error) -> bool {
         matches!(error.downcast_ref::<ptsm_decode::Error>(), Some(ptsm_decode::Error::Key { .. }))

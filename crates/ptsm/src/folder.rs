@@ -131,6 +131,8 @@ pub(crate) struct Folder {
     path: PathBuf,
     /// Whether it was not there before.
     made: bool,
+    /// Whether it stays even where nothing came of the run.
+    stays: bool,
     // Held as long as the folder is.
     _lock: File,
 }
@@ -182,14 +184,21 @@ impl Folder {
 
     /// Takes up a benchmark as it is.
     pub(crate) fn lock_benchmark(path: &Path) -> anyhow::Result<Folder> {
-        Ok(Folder { path: path.into(), made: false, _lock: lock(path)? })
+        Ok(Folder { path: path.into(), made: false, stays: true, _lock: lock(path)? })
     }
 
     /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
     fn enter(path: &Path, name: &'static str, text: &str, same: bool) -> anyhow::Result<Folder> {
         let cannot = || format!("{} cannot be used as a run's folder", path.display());
         let file = path.join(name);
-        let (begun, made) = (file.exists(), !path.exists());
+        let made = !path.exists();
+        let begun = file.exists() && (same || is_begun(path, &file));
+        if file.exists() && !begun {
+            return Err(told(
+                format!("{} is not of a benchmark that was begun there", file.display()),
+                "give another folder to `--out`: a plan of your own stays where it is",
+            ));
+        }
         if !begun && !made {
             for (other, what) in [(RUN, "a trained decoder"), (BENCHMARK, "a benchmark")] {
                 if path.join(other).exists() {
@@ -225,7 +234,7 @@ impl Folder {
             }
         }
         // From here on the folder is this run's own, and taken away again should nothing come of it.
-        let folder = Folder { path: path.into(), made, _lock: lock };
+        let folder = Folder { path: path.into(), made, stays: begun && !same, _lock: lock };
         folder.clear();
         if !begun || !same {
             output::write(&file, text.as_bytes())?;
@@ -261,6 +270,9 @@ impl Drop for Folder {
     /// A run that came to nothing leaves nothing, so that the folder can be given again with other settings. A log without a
     /// checkpoint is nothing: training would begin anew.
     fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
         let empty = |name: &str| self.path.join(name).read_dir().is_ok_and(|mut all| all.next().is_none());
         let worthless = |e: DirEntry| match e.file_name().to_str() {
             Some(LOCK | RUN | LOG | BENCHMARK | TUNING) => true,
@@ -283,6 +295,15 @@ impl Drop for Folder {
             let _ = std::fs::remove_dir(&self.path);
         }
     }
+}
+
+/// What a plan begins with that this program wrote.
+pub(crate) const WRITTEN: &str = "# Written by `ptsm benchmark`, to be given to it again.\n";
+
+/// Whether a benchmark was begun in a folder: there is work, or at least a plan that this program wrote.
+fn is_begun(path: &Path, plan: &Path) -> bool {
+    let written = || std::fs::read_to_string(plan).is_ok_and(|text| text.starts_with(WRITTEN));
+    path.join("work.json").exists() || path.join(ITEMS).exists() || written()
 }
 
 /// Whether it is the beginning of a file that was never put in its place.

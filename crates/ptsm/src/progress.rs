@@ -37,6 +37,11 @@ impl Stop {
         Stop(Arc::default())
     }
 
+    /// Asks in the user's place.
+    pub(crate) fn ask(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

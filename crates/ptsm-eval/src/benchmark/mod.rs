@@ -170,7 +170,7 @@ impl Benchmark<'_> {
             };
             let trials = people.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
-                return Err(stage::nothing_of(tested, "test"));
+                return Err(stage::nothing_of(tested, "test people"));
             }
             records.extend(score(&*fit.fitted, &trials, &context)?);
             if self.stage.shots.is_empty() {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
-use ptsm_decode::Lesson;
 use ptsm_decode::registry::find;
+use ptsm_decode::{Lesson, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -156,6 +156,10 @@ impl Stage {
     pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
+        for (learnt, tested) in &parts {
+            self.lessons(&folds, sets, learnt, tested, false)?;
+            tested.iter().try_for_each(|units| self.check_tested(&folds, sets, units))?;
+        }
         let mut items = vec![];
         for (entry, Entry { model, settings, .. }) in self.entries.iter().enumerate() {
             let method = find(model)?;
@@ -175,6 +179,26 @@ impl Stage {
         Ok(items)
     }
 
+    /// Everybody who is tested has trials of these units, and enough of them to set some aside.
+    fn check_tested(&self, folds: &[Fold], sets: Sets<'_>, units: &Units) -> Result<()> {
+        for subject in folds.iter().flat_map(|fold| &fold.test) {
+            let trials = sets.tested().all().only(|t| t.subject == *subject && units.contains(t));
+            if trials.is_empty() {
+                return Err(nothing_of(units, &format!("test people, {subject} among them,")));
+            }
+            if let Some(&most) = self.shots.iter().max() {
+                let (_, later) = calibration(&trials, most)?;
+                if later.is_empty() {
+                    return Err(Error::plan(
+                        format!("with {most} shots nothing of {subject} is left to score"),
+                        "ask for fewer shots",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is learnt in each fold, from some units; with the fold's test people as the target, unlabelled, or without anything of them.
     pub(super) fn lessons<'a>(
         &self,
@@ -192,8 +216,8 @@ impl Stage {
             Ok(kept)
         };
         let lesson = |fold: &Fold| -> Result<Lesson<'a>> {
-            let train = some(fold.sources.train(sets.learnt), "training")?;
-            let validation = some(fold.sources.validation(sets.learnt), "validation")?;
+            let train = some(fold.sources.train(sets.learnt), "training people")?;
+            let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
             let lesson = Lesson::new(train, validation)?;
             if !with_target {
                 return Ok(lesson);
@@ -207,7 +231,7 @@ impl Stage {
 
 pub(super) fn nothing_of(units: &Units, side: &str) -> Error {
     Error::plan(
-        format!("the {side} people have no trial of `{units}`"),
+        format!("the {side} have no trial of `{units}`"),
         "name sessions and runs the data have; `ptsm data show` lists them",
     )
 }

@@ -71,7 +71,14 @@ impl WorkList {
     pub fn read(folder: &Path) -> Result<WorkList> {
         let path = folder.join(WORK);
         let bytes = std::fs::read(&path).map_err(Error::file(&path, "read"))?;
-        serde_json::from_slice(&bytes).map_err(|source| Error::Work { path, source })
+        let list: WorkList = serde_json::from_slice(&bytes).map_err(|source| Error::Work { path, source })?;
+        if list.items().any(|(stage, item)| item.entry >= stage.entries.len()) {
+            return Err(Error::plan(
+                "the list of work names a decoder it does not have",
+                "give the benchmark again; it writes the list anew and keeps what is done",
+            ));
+        }
+        Ok(list)
     }
 
     /// Whether a folder has one.
@@ -151,8 +158,17 @@ impl Working {
         let key = items.first().map_or("", |item| &item.key);
         let path = folder.join(WORKING).join(format!("{key}-{}", std::process::id()));
         let begin = || {
-            std::fs::create_dir_all(folder.join(WORKING))?;
-            let mut file = File::create(&path)?;
+            // Whoever ends just now may take the empty folder away.
+            let mut file = (0..100)
+                .find_map(|_| {
+                    let made =
+                        std::fs::create_dir_all(folder.join(WORKING)).and_then(|()| File::create(&path));
+                    match made {
+                        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                        other => Some(other),
+                    }
+                })
+                .unwrap_or_else(|| File::create(&path))?;
             // Where a file system has no locks, nobody is told.
             let _ = file.try_lock();
             items.iter().try_for_each(|item| writeln!(file, "{}", item.key))?;

@@ -79,6 +79,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let device = match &line.command {
         // The machines of the cluster have GPUs; the one that submits need not.
         Command::Benchmark(args) if submits(args) && general.device != Wanted::Cpu => Device::Cpu(cpu),
+        // They compute nothing, wherever they run.
+        Command::Status(_) | Command::Collect(_) | Command::Presets { .. } => Device::Cpu(cpu),
         _ => device::open(general.device, precision, cpu, trains, general.cache.as_deref(), output)?,
     };
     let session = Session {

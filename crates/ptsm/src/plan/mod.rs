@@ -189,6 +189,8 @@ impl Plan {
         }
         if !args.shots.is_empty() {
             self.shots = args.shots.clone();
+            self.shots.sort_unstable();
+            self.shots.dedup();
         }
         self.seed = args.settings.seed.or(given.outside("seed")?).or(self.seed);
         self.seeds = args.settings.seeds.or(given.outside("seeds")?).or(self.seeds);
@@ -202,6 +204,7 @@ impl Plan {
         }
         if let Some(model) = given.outside::<String>("model")?
             && !args.models.contains(&model)
+            && !self.entries().iter().any(|entry| entry.model == model)
         {
             return Err(told(
                 format!("the settings are for `{model}`, which does not take part"),
@@ -237,6 +240,14 @@ impl Plan {
         if self.entry.is_empty() {
             self.models = names.to_vec();
             return Ok(());
+        }
+        let is_there =
+            |name: &&String| self.models.contains(name) || self.entry.iter().any(|e| e.model == **name);
+        if let Some(other) = names.iter().find(|name| !is_there(name)) {
+            return Err(told(
+                format!("`{other}` does not take part in this benchmark"),
+                "name decoders of the file, or add it there",
+            ));
         }
         self.models.retain(|model| names.contains(model));
         self.entry.retain(|entry| names.contains(&entry.model));
@@ -278,6 +289,9 @@ impl Plan {
                 format!("`{}` is there twice", names[twice]),
                 "give each `[[data]]` a `name` of its own",
             ));
+        }
+        if (1..self.shots.len()).any(|i| self.shots[..i].contains(&self.shots[i])) {
+            return Err(told("a number of shots is there twice", "give each once"));
         }
         if self.shots.contains(&0) {
             return Err(told("0 shots are scored anyhow", "give numbers from 1"));

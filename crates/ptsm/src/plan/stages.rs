@@ -151,6 +151,11 @@ impl StagePlan<'_> {
         ))
     }
 
+    /// Whether both are of the same entries of the plan's data.
+    pub(crate) fn is_of_same_data(&self, other: &StagePlan<'_>) -> bool {
+        (self.data, self.tested) == (other.data, other.tested)
+    }
+
     fn protocol(&self) -> Protocol {
         let own = self.data.protocol.clone().or_else(|| self.plan.protocol.clone());
         own.unwrap_or(Protocol::LeaveOneOut)
@@ -208,10 +213,14 @@ impl StagePlan<'_> {
 
     /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
     fn resolve(&self, layout: &Layout, session: &Session) -> anyhow::Result<Vec<Entry>> {
-        let methods = self.entries.iter().map(|e| find(&e.model)).collect::<Result<Vec<_>, _>>()?;
-        let shared = Changes::layered(&[&self.plan.set, &self.data.set])?.for_each(&methods, layout)?;
+        // A setting for all must fit somebody, if not among those who get these trials.
+        let all = self.plan.entries().iter().map(|e| find(&e.model)).collect::<Result<Vec<_>, _>>()?;
+        let shared = Changes::layered(&[&self.plan.set, &self.data.set])?.for_each(&all, layout)?;
         let mut entries = vec![];
-        for ((entry, method), shared) in self.entries.iter().zip(methods).zip(shared) {
+        for entry in &self.entries {
+            let method = find(&entry.model)?;
+            let fitting = all.iter().zip(&shared).find(|(other, _)| other.name == method.name);
+            let Some((_, shared)) = fitting else { continue };
             let own = shared.with(&entry.set)?;
             let settings = match own.settings(method, layout) {
                 Ok(settings) => settings,
@@ -226,13 +235,6 @@ impl StagePlan<'_> {
             };
             method.build(settings.clone())?;
             entries.push(Entry { model: method.name.into(), variant: entry.name.clone(), settings });
-        }
-        let called: Vec<String> = entries.iter().map(Entry::called).collect();
-        if let Some(twice) = (1..called.len()).find(|&i| called[..i].contains(&called[i])) {
-            return Err(told(
-                format!("`{}` takes part twice", called[twice]),
-                "give one of them a `name` of its own",
-            ));
         }
         Ok(entries)
     }

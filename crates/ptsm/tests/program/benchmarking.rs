@@ -292,3 +292,84 @@ fn results_are_for_others_too() {
     assert_eq!(provenance["stages"][0]["tested_by_fold"].as_object().unwrap().len(), 4);
     assert!(provenance["program"].as_str().unwrap().starts_with("ptsm "), "{provenance}");
 }
+
+#[test]
+fn files_of_the_user_stay() {
+    let place = Place::with_data();
+    std::fs::create_dir(place.path("mine")).unwrap();
+    let plan = "# Mine.\nmodels = [\"csp-lda\"]\nset.band_hz = \"none\"\nprotocol = \"kfold:4\"\ndata = [{ id = \"a.npz\" }]\n";
+    place.write("mine/benchmark.toml", plan);
+    check(
+        &place,
+        &[Case::new(
+            "benchmark mine/benchmark.toml --out mine",
+            &["not of a benchmark"],
+            &["another folder"],
+        )],
+    );
+    assert_eq!(place.read("mine/benchmark.toml"), plan.as_bytes());
+    place.ptsm("benchmark mine/benchmark.toml --out bench").succeed();
+    let results = place.read("bench/results.jsonl");
+    // Without its outcomes nothing can be collected, and nothing is written over.
+    std::fs::remove_dir_all(place.path("bench/items")).unwrap();
+    check(&place, &[Case::new("collect bench", &["nothing is done yet"], &["again"])]);
+    assert_eq!(place.read("bench/results.jsonl"), results);
+}
+
+#[test]
+fn what_cannot_come_to_an_end_does_not_begin() {
+    let place = Place::new();
+    two_sessions(&place);
+    for name in ["one", "other"] {
+        std::fs::create_dir(place.path(name)).unwrap();
+        people(4, 16, 0.6).write(&place.path(&format!("{name}/c.npz")));
+    }
+    let file = |more: &str| format!("models = [\"csp-lda\"]\nset.band_hz = \"none\"\n{more}\n");
+    place.write("same.toml", file("data = [{ id = \"one/c.npz\" }, { id = \"other/c.npz\" }]"));
+    place.write(
+        "twice.toml",
+        file("data = [{ id = \"two.npz\" }]\nvariant = [{}, { align = \"euclidean\" }]"),
+    );
+    check(
+        &place,
+        &[
+            Case::new("benchmark same.toml --out x", &["two data sets are called `c.npz`"], &["`name`"]),
+            Case::new("benchmark twice.toml --out x", &["`csp-lda` takes part twice"], &["`name`"]),
+            Case::new(
+                "benchmark --data two.npz --models csp-lda --set band_hz=none --units s1->s9 --out x",
+                &["test people", "`s9`"],
+                &["data show"],
+            ),
+            Case::new(
+                "benchmark --data two.npz --models csp-lda --set band_hz=none --shots 99 --out x",
+                &["99 trials"],
+                &["fewer"],
+            ),
+            Case::new(
+                "benchmark same.toml --models eegnet,mdm --data two.npz --units s1->s1 --shots 6 --out x",
+                &["nothing of S01 is left"],
+                &["fewer"],
+            ),
+        ],
+    );
+}
+
+/// A setting for all need not fit those who get other trials.
+#[test]
+fn settings_for_all_fit_somebody() {
+    let place = Place::with_data();
+    place.write(
+        "plan.toml",
+        "protocol = \"kfold:4\"\nmodels = [\"eegnet\"]\nset.training.epochs = 1\ndata = [{ id = \"a.npz\" }]\n\n[[entry]]\nmodel = \"csp-lda\"\nalign = \"euclidean\"\nset.band_hz = \"none\"\n",
+    );
+    place.ptsm("benchmark plan.toml --out bench").succeed();
+    assert_eq!(lines(&place, "bench/results.jsonl").len(), 16);
+    check(
+        &place,
+        &[Case::new(
+            "benchmark plan.toml --models eegnte --out x",
+            &["`eegnte` does not take part"],
+            &["of the file"],
+        )],
+    );
+}

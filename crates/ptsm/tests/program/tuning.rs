@@ -55,7 +55,10 @@ fn the_better_setting_is_found_and_written_as_a_configuration() {
     assert!(rows.iter().all(|row| row["sd"].parse::<f64>().is_ok() && row["error"].is_empty()));
 
     let text = String::from_utf8(place.read("tuned/best.toml")).unwrap();
-    assert!(text.contains("\n[training]\nrate = 0."), "{text}");
+    // What was chosen, and what all candidates had in common.
+    for part in ["\n[training]\n", "\nrate = 0.", "\nepochs = 30\n", "\npatience = \"none\"\n"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     assert!(text.contains("(1-6)") && text.contains("kfold:3") && text.contains("tuned_on = ["), "{text}");
     assert!(place.read("tuned/trials-training.rate.svg").starts_with(b"<svg"));
     // A second time there is nothing to do, and the same is said.

@@ -29,6 +29,12 @@ pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     let plan = Plan::read(&folder.join(folder::BENCHMARK))?;
     let list = WorkList::read(folder)?;
     let collected = list.collect(folder);
+    if collected.records.is_empty() && collected.failures.is_empty() && !args.resubmit {
+        return Err(told(
+            format!("nothing is done yet in {}", folder.display()),
+            "give the benchmark again; it does what is missing",
+        ));
+    }
     results::write(&collected, &list, &plan, folder)?;
     // Others may still try what failed, but not when all jobs are over.
     if collected.missing == 0 && (args.resubmit || collected.failures.is_empty()) {

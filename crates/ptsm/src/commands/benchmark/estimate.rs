@@ -60,7 +60,7 @@ pub(super) fn show(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session)
             let time = match own.first() {
                 None => Some(Duration::ZERO),
                 Some(first) => {
-                    measure(&ready, first, session)?.map(|one| one * own.len() as u32 / jobs as u32)
+                    measure(&ready, first, session)?.map(|one| one.mul_f64(own.len() as f64 / jobs as f64))
                 }
             };
             total = total.zip(time).map(|(a, b)| a + b);

@@ -112,6 +112,10 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
             }
             let sessions: BTreeSet<_> = cells.keys().map(|(_, _, session)| session.clone()).collect();
             for ((learnt, subject, session), cell) in &cells {
+                let from = match &stage.people {
+                    ptsm_eval::Division::Across { from } => format!(", decoders of {from}"),
+                    _ => String::new(),
+                };
                 let part = learnt.as_ref().map_or(String::new(), |units| format!(", learnt from {units}"));
                 rows.push(vec![
                     exact(cell.score / cell.seeds as f64),
@@ -122,7 +126,7 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                     stage.layout.channels.len().to_string(),
                     sessions.len().to_string(),
                     stage.data.clone(),
-                    format!("{}{part}", entry.called()),
+                    format!("{}{from}{part}", entry.called()),
                     access(target_access(stage, &entry.model)),
                 ]);
             }
@@ -181,7 +185,7 @@ fn provenance(list: &WorkList, folder: &Path) -> anyhow::Result<Value> {
         "system": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         "processor": processor(),
         "fits_made_by": made_by,
-        "again": "ptsm benchmark benchmark.toml --out FOLDER",
+        "again": "ptsm benchmark benchmark.toml --out FOLDER, with the same --precision",
         "stages": stages,
     }))
 }

@@ -98,6 +98,9 @@ impl Group {
     /// What is the same for all rows.
     pub(super) fn title(&self) -> String {
         let mut title = self.data.clone();
+        if let Some(from) = self.protocol.strip_prefix("across:") {
+            title += &format!(", decoders of {from}");
+        }
         if self.transfer != Transfer::default() {
             let Transfer { learnt, tested } = &self.transfer;
             title += &format!(", learnt from {learnt}, tested on {tested}");

@@ -1,6 +1,7 @@
 //! Several processes on this machine, each with one task after the other.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub(super) fn run(
     let mut waiting: Vec<(usize, usize)> = (0..tasks.len()).rev().map(|task| (task, 0)).collect();
     let mut running: Vec<(Running, usize)> = vec![];
     let mut given_up = vec![];
+    let mut told_to_stop = false;
     let left = |task: usize| {
         let items = &list.stages[tasks[task].stage].1;
         items.iter().filter(|i| tasks[task].keys.contains(&i.key) && !i.is_scored(folder)).count()
@@ -60,6 +62,10 @@ pub(super) fn run(
         }
         if running.is_empty() {
             break;
+        }
+        if session.stop.asked() && !told_to_stop {
+            told_to_stop = true;
+            running.iter_mut().for_each(|(one, _)| ask_to_stop(&mut one.child));
         }
         std::thread::sleep(PAUSE);
         let mut still = vec![];
@@ -110,6 +116,12 @@ fn done(list: &WorkList, folder: &Path) -> usize {
 
 fn log(logs: &Path, task: usize) -> PathBuf {
     logs.join(format!("task-{task}.log"))
+}
+
+/// A terminal tells everybody; a signal to this process alone does not. Anything said through the pipe means it.
+fn ask_to_stop(worker: &mut Child) {
+    // One that has ended already does not mind.
+    let _ = worker.stdin.as_mut().map(|pipe| pipe.write_all(b"stop"));
 }
 
 /// Starts a worker with its share of the threads. It ends when this process does.

@@ -19,7 +19,7 @@ use super::Session;
 use crate::args::{BenchmarkArgs, Launcher};
 use crate::config::without_null;
 use crate::exit::told;
-use crate::folder::Folder;
+use crate::folder::{Folder, WRITTEN};
 use crate::plan::{Plan, Ready, StagePlan};
 use crate::progress::{Live, LiveBenchmark};
 
@@ -46,7 +46,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     if args.dry_run {
         return estimate::show(&mut work, args, session);
     }
-    let text = toml::to_string(&without_null(&serde_json::to_value(&plan)?))?;
+    let text = format!("{WRITTEN}{}", toml::to_string(&without_null(&serde_json::to_value(&plan)?))?);
     let folder = Folder::open_benchmark(&args.out, &text)?;
     work.list.write(&args.out)?;
     let done = match (args.launcher, args.jobs.unwrap_or(1)) {
@@ -57,8 +57,9 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     };
     // What there is, is collected also when it was stopped.
     let collected = work.list.collect(&args.out);
-    results::write(&collected, &work.list, &plan, &args.out)?;
+    let written = results::write(&collected, &work.list, &plan, &args.out);
     done?;
+    written?;
     work.list.tidy(&args.out);
     tasks::clear(&args.out);
     folder.clear();
@@ -81,10 +82,40 @@ impl<'a> Work<'a> {
             work.stages.push(stage);
             work.kept = only.then_some(ready);
         }
+        work.check_names()?;
         if work.stages.is_empty() {
             return Err(told("no decoder is left to take part", "the notes above say why"));
         }
         Ok(work)
+    }
+
+    /// Refuses results that could not be told apart in the end.
+    fn check_names(&self) -> anyhow::Result<()> {
+        let mut seen: Vec<(String, String, String, &StagePlan<'_>)> = vec![];
+        for (plan, (stage, _)) in self.stages.iter().zip(&self.list.stages) {
+            for entry in &stage.entries {
+                let own = (stage.data.clone(), stage.people.name(), entry.called(), plan);
+                let same = |other: &&(String, String, String, &StagePlan<'_>)| {
+                    (&other.0, &other.1, &other.2) == (&own.0, &own.1, &own.2)
+                };
+                match seen.iter().find(same) {
+                    Some((data, _, _, other)) if !other.is_of_same_data(plan) => {
+                        return Err(told(
+                            format!("two data sets are called `{data}`"),
+                            "give each `[[data]]` a `name` of its own",
+                        ));
+                    }
+                    Some((_, _, called, _)) => {
+                        return Err(told(
+                            format!("`{called}` takes part twice"),
+                            "give one of them a `name` of its own",
+                        ));
+                    }
+                    None => seen.push(own),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The trials of a stage.

@@ -37,7 +37,7 @@ pub(super) fn divide(list: &WorkList, folder: &Path, portions: usize) -> Vec<Tas
         for entry in 0..of.entries.len() {
             let left: Vec<_> =
                 items.iter().filter(|item| item.entry == entry && !item.is_scored(folder)).collect();
-            let size = left.len().div_ceil(portions).max(1);
+            let size = left.len().div_ceil(portions.max(1)).max(1);
             let task = |some: &[&ptsm_eval::Item]| Task {
                 stage,
                 keys: some.iter().map(|item| item.key.clone()).collect(),
@@ -129,11 +129,27 @@ fn near(path: &Path, cache: &Path, name: &str) -> anyhow::Result<Trials> {
 /// Takes away what only work under way needs.
 pub(super) fn clear(folder: &Path) {
     Working::clear(folder);
-    let _ = std::fs::remove_dir_all(folder.join(TRIALS));
-    let _ = std::fs::remove_dir_all(folder.join(LOGS));
+    // Nothing but what we put there.
+    let trials = |name: &str| name.ends_with("-learnt.trials") || name.ends_with("-tested.trials");
+    let logs = |name: &str| {
+        (name.starts_with("task-") && name.ends_with(".log"))
+            || ["work.sh", "collect.sh", "collect.log"].contains(&name)
+    };
+    empty(&folder.join(TRIALS), trials);
+    empty(&folder.join(LOGS), logs);
     for name in [TASKS, SUBMITTED] {
         let _ = std::fs::remove_file(folder.join(name));
     }
+}
+
+/// Takes files of some names away, and the folder where nothing else is in it.
+fn empty(folder: &Path, ours: impl Fn(&str) -> bool) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(&ours) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 fn file(folder: &Path, stage: usize, part: &str) -> PathBuf {

@@ -9,11 +9,11 @@ use super::tasks;
 use crate::args::WorkArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use crate::progress::{Live, LiveBenchmark};
+use crate::progress::{Live, LiveBenchmark, Stop};
 
 pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
     if args.leashed {
-        leash();
+        leash(session.stop.clone());
     }
     let folder = &args.folder;
     let list = WorkList::read(folder)?;
@@ -39,23 +39,28 @@ pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
         ));
     }
     let (learnt, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
-    let benchmark = Benchmark {
-        stage,
-        sets: Sets { learnt: &learnt, tested: tested.as_ref() },
-        device: &session.device,
-        folder,
-    };
+    let sets = Sets { learnt: &learnt, tested: tested.as_ref() };
+    let known: BTreeSet<String> = stage.items(sets)?.into_iter().map(|item| item.key).collect();
+    if !keys.iter().all(|key| known.contains(*key)) {
+        return Err(told(
+            "the list of work was made by another version of this program, or changed since",
+            "give the benchmark again; it makes the list anew",
+        ));
+    }
+    let benchmark = Benchmark { stage, sets, device: &session.device, folder };
     let live = Live::new(session.output, &session.stop, format!("task {}", args.task));
     benchmark
         .run(&|item| keys.contains(item.key.as_str()), &mut LiveBenchmark { live, output: session.output })?;
     Ok(())
 }
 
-/// Ends this process when whoever started it is gone: the pipe to it is closed then, also by a kill.
-fn leash() {
-    std::thread::spawn(|| {
-        let mut nothing = [0; 64];
-        while std::io::stdin().read(&mut nothing).is_ok_and(|n| n > 0) {}
+/// Ends this process when whoever started it is gone: the pipe to it is closed then, also by a kill. What comes through it is the wish to stop.
+fn leash(stop: Stop) {
+    std::thread::spawn(move || {
+        let mut words = [0; 64];
+        while std::io::stdin().read(&mut words).is_ok_and(|n| n > 0) {
+            stop.ask();
+        }
         std::process::exit(130);
     });
 }

@@ -184,7 +184,8 @@ fn forget(folder: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let fold = name.starts_with("fold-") && name.ends_with(".toml");
-        if fold || name.starts_with("trials") || name == "best.toml" || name == "results.jsonl" {
+        let figure = name.starts_with("trials-") && name.ends_with(".svg");
+        if fold || figure || name == "trials.csv" || name == "best.toml" || name == "results.jsonl" {
             // One that stays is written over or does no harm.
             let _ = std::fs::remove_file(entry.path());
         }

@@ -108,7 +108,12 @@ impl Results<'_> {
         for (_, person) in self.workshop.people().iter().filter(|(s, _)| found.people.contains(s)) {
             hashes.extend(person.hashes.iter().cloned());
         }
-        let mut changes = Changes::default().put(TUNED_ON, json!(hashes));
+        // Everything the candidates had in common, too: the score is of that.
+        let given = Changes::read(self.args.settings.config.as_deref(), &self.args.settings.set)?;
+        let mut changes = given.of_decoder().put(TUNED_ON, json!(hashes));
+        if let Some(align) = self.args.settings.align.map(ptsm_signal::Alignment::from) {
+            changes = changes.put("align", json!(align));
+        }
         for (dimension, value) in self.workshop.space.iter().zip(self.values(&found.best)) {
             changes = changes.put(&dimension.key, value.clone());
         }
