@@ -31,8 +31,8 @@ struct Row {
     folds: usize,
     jobs: usize,
     wall_s: f64,
-    /// Of it, with fits under way.
-    training_s: f64,
+    /// Of it, with fits under way, the scoring of people included.
+    training_s: Option<f64>,
     /// Most memory of all its processes together, what they share counted once.
     memory: u64,
 }
@@ -126,26 +126,29 @@ fn proportional(process: u32) -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// Seconds in which fits were under way: each process has one task after the other, and all of them as many.
-fn training(out: &Path, jobs: usize) -> Result<f64> {
-    let mut all = 0.0;
+/// Seconds until the last fit was ready, where all of them are handed to the decoder at once; none where several processes share them.
+fn training(out: &Path, jobs: usize) -> Result<Option<f64>> {
+    if jobs > 1 {
+        return Ok(None);
+    }
+    let mut last: f64 = 0.0;
     for entry in fs::read_dir(out.join("items"))? {
         let outcome: Value = serde_json::from_slice(&fs::read(entry?.path())?)?;
-        let number = |key: &str| outcome[key].as_f64().with_context(|| format!("an outcome lacks `{key}`"));
-        // Fits that train together end at about the same time.
-        all += number("elapsed_s")? / number("together")?;
+        last = last.max(outcome["elapsed_s"].as_f64().context("an outcome lacks `elapsed_s`")?);
     }
-    Ok(all / jobs as f64)
+    Ok(Some(last))
 }
 
 fn line(row: &Row) -> String {
-    let beside = 100.0 * (row.wall_s - row.training_s) / row.training_s;
+    let [training, beside] = match row.training_s {
+        Some(s) => [format!("{s:.1}"), format!("{:.1}", 100.0 * (row.wall_s - s) / s)],
+        None => ["-".into(), "-".into()],
+    };
     format!(
-        "| {} | {} | {:.1} | {:.1} | {beside:.1} | {:.0} |",
+        "| {} | {} | {:.1} | {training} | {beside} | {:.0} |",
         row.folds,
         row.jobs,
         row.wall_s,
-        row.training_s,
         row.memory as f64 / 1e6
     )
 }
@@ -159,6 +162,6 @@ fn report(rows: &[Row], trials: u64) -> String {
     for row in rows {
         text += &format!("{}\n", line(row));
     }
-    text + "\nWhole: from the program's start to its end, reading the data and writing all results included. Memory: the most that all \
+    text + "\nWhole: from the program's start to its end, reading the data and writing all results included. Training: until the last fit was scored. Memory: the most that all \
             processes held together, what they share counted once.\n"
 }
