@@ -118,6 +118,12 @@ impl Item {
     }
 }
 
+/// Makes the folder of outcomes and checkpoints where there is none.
+pub(super) fn make_room(folder: &Path) -> Result<()> {
+    let items = folder.join(ITEMS);
+    std::fs::create_dir_all(&items).map_err(Error::file(&items, "written"))
+}
+
 /// What came of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -159,7 +165,7 @@ impl Outcome {
     pub fn write(&self, item: &Item, folder: &Path) -> Result<()> {
         let path = item.file(folder);
         let text = serde_json::to_vec(self).map_err(|e| Error::file(&path, "written")(e.into()))?;
-        std::fs::create_dir_all(folder.join(ITEMS)).map_err(Error::file(&path, "written"))?;
+        make_room(folder)?;
         Ok(ptsm_io::atomic::replace(&path, &text)?)
     }
 }

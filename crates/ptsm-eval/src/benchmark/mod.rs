@@ -118,7 +118,7 @@ impl Benchmark<'_> {
 
     /// Fits, and writes down what comes of each as soon as it is known.
     fn together(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
-        std::fs::create_dir_all(self.folder.join("items")).map_err(Error::file(self.folder, "written"))?;
+        item::make_room(self.folder)?;
         let job = |item: &&Item| Job {
             lesson: &group.lessons[&item.fold],
             seed: item.seed,

@@ -13,7 +13,7 @@ use ptsm_signal::SubjectId;
 use serde_json::json;
 
 use super::Session;
-use crate::args::{DataArgs, TrainArgs};
+use crate::args::{DataArgs, SettingsArgs, TrainArgs};
 use crate::config::{Changes, TUNED_ON, without_null};
 use crate::exit::told;
 use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
@@ -27,15 +27,7 @@ const MOST_SEEDS: usize = 1000;
 
 pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let changes = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
-    let name = match &args.model {
-        Some(name) => name.clone(),
-        None => changes.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
-    };
-    let method = find(&name)?;
-    let seeds = seeds(
-        args.settings.seed.or(changes.outside("seed")?),
-        args.settings.seeds.or(changes.outside("seeds")?),
-    )?;
+    let (method, seeds) = wanted(args.model.as_deref(), &args.settings, &changes)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataArgs { subjects: together(&subjects, &args.target)?, ..args.data.clone() };
     let input = to_learn(&data, args.settings.align.map(Into::into), &changes, session)?;
@@ -189,6 +181,20 @@ fn finished(folder: &Folder, seeds: &[u64], session: &Session) -> Option<Vec<Fit
 }
 
 /// One seed after the other, from the first.
+/// The decoder and the seeds, as flags say, or the configuration, or nobody.
+pub(super) fn wanted(
+    model: Option<&str>,
+    args: &SettingsArgs,
+    changes: &Changes,
+) -> anyhow::Result<(&'static Method, Vec<u64>)> {
+    let name = match model {
+        Some(name) => name.to_string(),
+        None => changes.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
+    };
+    let (first, n) = (args.seed.or(changes.outside("seed")?), args.seeds.or(changes.outside("seeds")?));
+    Ok((find(&name)?, seeds(first, n)?))
+}
+
 pub(crate) fn seeds(first: Option<u64>, n: Option<usize>) -> anyhow::Result<Vec<u64>> {
     let (first, n) = (first.unwrap_or(1), n.unwrap_or(1));
     if n == 0 {

@@ -2,11 +2,13 @@
 
 use ptsm_eval::{ALPHA, Matrix};
 use ptsm_report::{Column, Table};
+use serde::Serialize;
 
 use super::groups::Group;
 use crate::plan::Plan;
 
 /// A matrix, and what it is about.
+#[derive(Serialize)]
 pub(super) struct Beats {
     pub(super) of: String,
     pub(super) matrix: Matrix,

@@ -29,8 +29,7 @@ pub(super) fn write(
     let groups = Group::of(&summaries(collected, list)?, &plan.compared());
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
     let beats = matrix::of(&groups, plan)?;
-    let all: Vec<_> = beats.iter().map(|b| json!({ "of": b.of, "matrix": b.matrix })).collect();
-    output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&all)?)?;
+    output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&beats)?)?;
     output::write(&folder.join("tables.md"), markdown(&groups, &beats, plan).as_bytes())?;
     output::write(&folder.join("tables.tex"), latex(&groups, &beats, plan).as_bytes())?;
     if !plan.paper.is_empty() {
@@ -132,7 +131,7 @@ pub(super) fn show(
     let document = json!({
         "folder": folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
         "groups": groups, "published": groups::cells(plan, &groups), "about": plan.about,
-        "matrices": beats.iter().map(|b| json!({ "of": b.of, "matrix": b.matrix })).collect::<Vec<_>>(),
+        "matrices": beats,
         "failures": collected.failures, "missing": collected.missing,
     });
     session.output.result(text, &document)?;

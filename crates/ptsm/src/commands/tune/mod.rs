@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptsm_data::{Protocol, Split};
-use ptsm_decode::registry::find;
 use ptsm_eval::{Budget, Division, Metric, Rung, candidates};
 use ptsm_signal::{Alignment, SubjectId};
 use serde_json::json;
 
-use super::{Session, seeds};
+use super::Session;
+use super::train::wanted;
 use crate::args::TuneArgs;
 use crate::config::{Changes, TUNED_ON, without_null};
 use crate::exit::told;
@@ -42,15 +42,7 @@ pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
     if let Some(align) = args.settings.align {
         changes = changes.put("align", serde_json::to_value(Alignment::from(align))?);
     }
-    let name = match &args.model {
-        Some(name) => name.clone(),
-        None => changes.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
-    };
-    let method = find(&name)?;
-    let seeds = seeds(
-        args.settings.seed.or(changes.outside("seed")?),
-        args.settings.seeds.or(changes.outside("seeds")?),
-    )?;
+    let (method, seeds) = wanted(args.model.as_deref(), &args.settings, &changes)?;
     let chosen = candidates(&space, args.search, seeds[0])?;
     let mut data = given(&args.data, &changes)?;
     if let Some(develop) = &args.develop {
