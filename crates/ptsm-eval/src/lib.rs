@@ -16,7 +16,6 @@ mod benchmark;
 mod chance;
 mod error;
 mod folds;
-mod masks;
 mod matrix;
 mod metrics;
 mod normal;
@@ -36,7 +35,6 @@ pub use benchmark::{
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
 pub use folds::fold_p;
-pub use masks::{Masks, favours, masks, rank_correlation};
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};
 pub use paired::Paired;

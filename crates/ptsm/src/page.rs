@@ -2,7 +2,8 @@
 
 use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
-use ptsm_eval::{Masks, Summary, chance_threshold, favours};
+use ptsm_eval::{Summary, chance_threshold};
+use ptsm_explain::{Masks, favours};
 use ptsm_report::colour::Ramp;
 use ptsm_report::scale::Axis;
 use ptsm_report::svg::standalone;

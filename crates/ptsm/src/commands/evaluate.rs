@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, calibration};
-use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, masks, score};
+use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, score};
+use ptsm_explain::masks;
 use ptsm_report::{Column, Page, Table};
 use ptsm_signal::{SubjectId, Subset, TargetAccess};
 use serde_json::json;

@@ -1,0 +1,82 @@
+//! What PTSM's masks look like in each person.
+
+use ptsm_decode::Fitted;
+use ptsm_eval::Result;
+use ptsm_signal::{SubjectId, Subset};
+
+/// One kind of mask, its mean over each person's trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Masks {
+    /// `common`, `personal` or `fused`.
+    pub kind: &'static str,
+    /// Whose.
+    pub people: Vec<SubjectId>,
+    /// `[person][channel]`
+    pub space: Vec<Vec<f64>>,
+    /// `[person][sample]`
+    pub time: Vec<Vec<f64>>,
+}
+
+impl Masks {
+    /// The spatial mask's mean over people.
+    pub fn space_mean(&self) -> Vec<f64> {
+        mean_over(&self.space)
+    }
+
+    /// The temporal mask's mean over people.
+    pub fn time_mean(&self) -> Vec<f64> {
+        mean_over(&self.time)
+    }
+}
+
+fn mean_over(rows: &[Vec<f64>]) -> Vec<f64> {
+    let length = rows.first().map_or(0, Vec::len);
+    (0..length).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect()
+}
+
+const KINDS: [(&str, [&str; 2]); 3] = [
+    ("common", ["mask.common.space", "mask.common.time"]),
+    ("personal", ["mask.personal.space", "mask.personal.time"]),
+    ("fused", ["mask.space", "mask.time"]),
+];
+
+/// The masks a decoder has; none for a decoder without.
+pub fn masks(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<Vec<Masks>> {
+    let mut found = vec![];
+    for (kind, names) in KINDS {
+        let (mut space, mut time, mut who) = (vec![], vec![], vec![]);
+        for subject in people.subjects() {
+            let own = people.only(|t| t.subject == subject);
+            let Some(values) = fitted.inner(&own, &names)? else { continue };
+            let mut means = values.iter().map(|v| mean_row(v, own.len()));
+            space.extend(means.next());
+            time.extend(means.next());
+            who.push(subject);
+        }
+        if !who.is_empty() {
+            found.push(Masks { kind, people: who, space, time });
+        }
+    }
+    Ok(found)
+}
+
+/// The mean of `n` rows that follow each other.
+fn mean_row(values: &[f32], n: usize) -> Vec<f64> {
+    let length = values.len() / n.max(1);
+    let mut mean = vec![0.0; length];
+    for row in values.chunks(length.max(1)) {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += f64::from(*v) / n as f64);
+    }
+    mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_averaged() {
+        assert_eq!(mean_row(&[1.0, 2.0, 3.0, 6.0], 2), [2.0, 4.0]);
+        assert_eq!(mean_row(&[], 0), [0.0; 0]);
+    }
+}
