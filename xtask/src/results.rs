@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use ptsm_decode::registry::METHODS;
-use ptsm_eval::{Paired, Summary, read_records};
+use ptsm_eval::{Summary, read_records};
 use serde_json::Value;
 
 use crate::shell::{cargo, relative, root, stream, target, unpacked};
@@ -23,7 +23,8 @@ pub(crate) struct Options {
     /// Seeds of every fit.
     #[arg(long, default_value_t = 3)]
     seeds: usize,
-    /// Every decoder there is, compared with `ptsm`, instead of two of them under several conditions.
+    /// Every decoder there is, plain, mirrored and aligned, as `benchmarks/physionet-mi.toml` and `p300-8ch.toml` say, instead of two of them
+    /// under several conditions.
     #[arg(long)]
     decoders: bool,
     /// PTSM without each of its parts, as `benchmarks/*-ablations.toml` say.
@@ -36,8 +37,6 @@ pub(crate) struct Options {
 
 /// One run of `ptsm benchmark`.
 struct Row {
-    /// What its folder's name begins with.
-    group: &'static str,
     /// The columns that tell it from the others.
     cells: Vec<&'static str>,
     /// What is typed, `DATA` being the folder of recordings.
@@ -51,12 +50,10 @@ struct Section {
     metrics: &'static [(&'static str, &'static str)],
     /// Classes are as frequent as each other, so that accuracy can be held against guessing.
     balanced: bool,
-    /// The metric by which models are compared with the first one.
-    compared: Option<&'static str>,
     rows: Vec<Row>,
 }
 
-/// Where tables stand in the page: those of conditions, and that of all decoders.
+/// Where tables stand in the page: those of conditions, of all decoders, and of PTSM without its parts.
 const MARKS: [[&str; 2]; 3] = [
     ["<!-- tables -->", "<!-- end of tables -->"],
     ["<!-- every decoder -->", "<!-- end of every decoder -->"],
@@ -64,49 +61,15 @@ const MARKS: [[&str; 2]; 3] = [
 ];
 
 /// Plans in `benchmarks`, and where their recordings are.
-const ABLATIONS: [(&str, &str); 2] = [("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
+type Plans = [(&'static str, &'static str); 2];
+const DECODERS: Plans = [("physionet-mi", ""), ("p300-8ch", "p300-8ch")];
+const ABLATIONS: Plans = [("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
+
+/// More columns make a table that nobody reads.
+const MOST_COLUMNS: usize = 30;
 
 const ACCURACY: &[(&str, &str)] = &[("accuracy", "accuracy %"), ("auc", "AUC %")];
 const TARGETS: &[(&str, &str)] = &[("auc", "AUC %"), ("balanced_accuracy", "balanced accuracy %")];
-
-/// All decoders on both sets of recordings.
-fn decoders(seeds: usize) -> Vec<Section> {
-    let names: Vec<&str> = METHODS.iter().map(|m| m.name).collect();
-    let names = names.join(",");
-    let imagery = Row {
-        group: "decoders-",
-        cells: vec!["none", "no"],
-        arguments: format!(
-            "--data physionet-mi --root DATA --with pipeline=broadband --align none --set augment.mirror=0.0 --models {names} --protocol kfold:5 --seeds {seeds}"
-        ),
-    };
-    let speller = Row {
-        group: "decoders-",
-        cells: vec!["none"],
-        arguments: format!(
-            "--data files:p300-8ch.toml --root DATA/p300-8ch --align none --models {names} --protocol loso --seeds {seeds}"
-        ),
-    };
-    let of = |title, metrics, balanced, compared, columns, rows| Section {
-        title,
-        columns,
-        metrics,
-        balanced,
-        compared: Some(compared),
-        rows,
-    };
-    vec![
-        of(
-            "Every decoder, PhysioNet motor imagery",
-            ACCURACY,
-            true,
-            "accuracy",
-            &["alignment", "mirror"],
-            vec![imagery],
-        ),
-        of("Every decoder, P300 speller", TARGETS, false, "auc", &["alignment"], vec![speller]),
-    ]
-}
 
 fn sections(seeds: usize) -> Vec<Section> {
     let mut physionet = vec![];
@@ -114,7 +77,6 @@ fn sections(seeds: usize) -> Vec<Section> {
         for align in ["none", "euclidean"] {
             for (mirror, share) in [("no", "0.0"), ("yes", "0.5")] {
                 physionet.push(Row {
-                    group: "",
                     cells: vec![input, align, mirror],
                     arguments: format!(
                         "--data physionet-mi --root DATA --with pipeline={input} --align {align} --set augment.mirror={share} --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
@@ -125,14 +87,12 @@ fn sections(seeds: usize) -> Vec<Section> {
     }
     // The motor pipeline narrows channels, band and reference at once; this tells the channels from the rest.
     physionet.push(Row {
-        group: "",
         cells: vec!["motor broadband", "none", "no"],
         arguments: format!(
             "--data physionet-mi --root DATA --with pipeline=motor --set pipeline.reference=as_recorded --set pipeline.band.low_hz=0.5 --set pipeline.band.high_hz=45.0 --align none --set augment.mirror=0.0 --models ptsm,eegnet --protocol kfold:5 --seeds {seeds}"
         ),
     });
     let p300 = ["none", "euclidean"].map(|align| Row {
-        group: "",
         cells: vec![align],
         arguments: format!(
             "--data files:p300-8ch.toml --root DATA/p300-8ch --align {align} --models ptsm,eegnet --protocol loso --seeds {seeds}"
@@ -144,7 +104,6 @@ fn sections(seeds: usize) -> Vec<Section> {
             columns: &["input", "alignment", "mirror"],
             metrics: ACCURACY,
             balanced: true,
-            compared: None,
             rows: physionet,
         },
         Section {
@@ -152,7 +111,6 @@ fn sections(seeds: usize) -> Vec<Section> {
             columns: &["alignment"],
             metrics: TARGETS,
             balanced: false,
-            compared: None,
             rows: p300.into(),
         },
     ]
@@ -163,12 +121,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.collect {
         stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
     }
+    if options.decoders {
+        return plans(DECODERS, MARKS[1], &data, options.collect);
+    }
     if options.ablations {
-        return ablations(&data, options.collect);
+        return plans(ABLATIONS, MARKS[2], &data, options.collect);
     }
     let mut page = String::new();
-    let sections = if options.decoders { decoders(options.seeds) } else { sections(options.seeds) };
-    for section in sections {
+    for section in sections(options.seeds) {
         let results: Vec<(&Row, Value)> = section
             .rows
             .iter()
@@ -182,18 +142,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let numbers =
             section.metrics.iter().flat_map(|(_, name)| [*name, "SD people", "SD seeds", "95 % interval"]);
         let above = section.balanced.then_some("people above chance");
-        let against = section.compared.map(|_| ["against `ptsm`", "95 % interval", "p, Holm"]);
-        let heads: Vec<&str> = heads
-            .into_iter()
-            .chain(numbers)
-            .chain(above)
-            .chain(against.into_iter().flatten())
-            .chain(["seen of the person"])
-            .collect();
+        let heads: Vec<&str> =
+            heads.into_iter().chain(numbers).chain(above).chain(["seen of the person"]).collect();
         page += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
         for (row, json) in &results {
             for summary in json["summary"].as_array().context("a result without a summary")? {
-                page += &line(row, summary, &section, json)?;
+                page += &line(row, summary, &section)?;
             }
         }
         page += "\n```\n";
@@ -202,13 +156,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         page += "```\n";
     }
-    write(&page, MARKS[usize::from(options.decoders)])
+    write(&page, MARKS[0])
 }
 
 /// Runs the plans, or continues them, and puts their tables into the page.
-fn ablations(data: &Path, collect: bool) -> Result<()> {
+fn plans(plans: Plans, marks: [&str; 2], data: &Path, collect: bool) -> Result<()> {
     let mut page = String::new();
-    for (name, place) in ABLATIONS {
+    for (name, place) in plans {
         let folder = target().join("results").join(name);
         let mut command = Command::new(target().join("release/ptsm"));
         if collect {
@@ -222,6 +176,7 @@ fn ablations(data: &Path, collect: bool) -> Result<()> {
         let tables =
             fs::read_to_string(&file).with_context(|| format!("{} cannot be read", relative(&file)))?;
         // One level below the page's own headings; the data's name stands in the title.
+        let tables = without_wide(&tables);
         let lines = tables.lines().filter(|line| !line.starts_with("## "));
         let lines: Vec<String> =
             lines.map(|line| line.replacen("# ", "## ", usize::from(line.starts_with('#')))).collect();
@@ -231,7 +186,15 @@ fn ablations(data: &Path, collect: bool) -> Result<()> {
             lines.join("\n").trim()
         );
     }
-    write(&page, MARKS[2])
+    write(&page, marks)
+}
+
+/// Without tables of too many columns and the notes below them, which stand in the folder.
+fn without_wide(tables: &str) -> String {
+    let wide = |part: &str| part.lines().next().unwrap_or_default().matches('|').count() > MOST_COLUMNS;
+    let parts: Vec<&str> = tables.split("\n\n").collect();
+    let kept = parts.iter().enumerate().filter(|(i, part)| !wide(part) && (*i == 0 || !wide(parts[i - 1])));
+    kept.map(|(_, part)| *part).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Where the recordings are, with the manifest that their publishers do not have.
@@ -265,7 +228,7 @@ fn folder_name(row: &Row, seeds: usize) -> String {
             other => other.replace(' ', "-"),
         })
         .collect();
-    format!("{}{data}-{}-seeds-{seeds}", row.group, cells.join("-"))
+    format!("{data}-{}-seeds-{seeds}", cells.join("-"))
 }
 
 /// Runs a row, or continues it, and gives what `--json` tells.
@@ -307,9 +270,7 @@ fn collected(folder: &Path) -> Result<Value> {
             );
         }
     }
-    let comparisons: Vec<Paired> =
-        ["accuracy", "auc"].iter().flat_map(|metric| Paired::against_first(&summaries, metric)).collect();
-    Ok(serde_json::json!({ "summary": summaries, "comparisons": comparisons }))
+    Ok(serde_json::json!({ "summary": summaries }))
 }
 
 /// Who was scored and what guessing reaches.
@@ -330,7 +291,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
     Ok(format!("`{name}`, {people} people, {trials} trials, {seeds} seeds. {guessing}"))
 }
 
-fn line(row: &Row, summary: &Value, section: &Section, json: &Value) -> Result<String> {
+fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {
     let percent = |value: &Value| value.as_f64().map_or("-".into(), |x| format!("{:.1}", 100.0 * x));
     let mut cells: Vec<String> = row.cells.iter().map(|cell| cell.to_string()).collect();
     cells.push(summary["model"].as_str().unwrap_or("?").to_string());
@@ -346,28 +307,8 @@ fn line(row: &Row, summary: &Value, section: &Section, json: &Value) -> Result<S
     if section.balanced {
         cells.push(format!("{} of {people}", summary["chance"]["above"]));
     }
-    if let Some(metric) = section.compared {
-        let all = json["comparisons"].as_array().context("a result without comparisons")?;
-        let own = all.iter().find(|c| c["metric"] == metric && c["model"] == summary["model"]);
-        cells.extend(own.map_or(["-".into(), "-".into(), "-".into()], against));
-    }
     cells.push(seen(&summary["target_access"]));
     Ok(format!("| {} |\n", cells.join(" | ")))
-}
-
-/// Difference, interval and chance of a comparison.
-fn against(comparison: &Value) -> [String; 3] {
-    let points = |value: &Value| value.as_f64().map_or("-".into(), |x| format!("{:+.1}", 100.0 * x));
-    let interval = &comparison["interval"];
-    let p = match comparison["p_holm"].as_f64() {
-        Some(p) if p < 0.001 => "< 0.001".into(),
-        p => p.map_or("-".into(), |p| format!("{p:.3}")),
-    };
-    [
-        points(&comparison["difference"]),
-        format!("{} to {}", points(&interval["low"]), points(&interval["high"])),
-        p,
-    ]
 }
 
 /// What was seen of the scored person, in words.

@@ -38,15 +38,28 @@ impl Paired {
     /// Every model of the list against the first one, on a metric. What cannot be paired (other data, nobody in common) is left out.
     pub fn against_first(summaries: &[Summary], metric: &'static str) -> Vec<Paired> {
         let Some((first, others)) = summaries.split_first() else { return vec![] };
-        let pair = |other: &Summary| {
-            let differences = differences(other, first, metric)?;
+        Paired::all(others.iter().map(|other| (other, first)), metric)
+    }
+
+    /// Every variant of a model against the first one of the same model, on a metric: what aligning or mirroring is worth to it.
+    pub fn against_own(summaries: &[Summary], metric: &'static str) -> Vec<Paired> {
+        let own = summaries.iter().enumerate().filter_map(|(i, other)| {
+            let first = summaries[..i].iter().find(|s| (&s.model, s.adapt) == (&other.model, other.adapt))?;
+            (first.variant != other.variant).then_some((other, first))
+        });
+        Paired::all(own, metric)
+    }
+
+    fn all<'a>(pairs: impl Iterator<Item = (&'a Summary, &'a Summary)>, metric: &'static str) -> Vec<Paired> {
+        let pair = |(model, against): (&Summary, &Summary)| {
+            let differences = differences(model, against, metric)?;
             let p = two_sided_p(&differences);
             Some(Paired {
-                model: other.called(),
-                against: first.called(),
+                model: model.called(),
+                against: against.called(),
                 metric,
                 people: differences.len(),
-                target_access: [other.target_access, first.target_access],
+                target_access: [model.target_access, against.target_access],
                 difference: mean(&differences),
                 interval: difference_interval(&differences),
                 effect: effect_size(&differences),
@@ -54,7 +67,7 @@ impl Paired {
                 p_holm: p,
             })
         };
-        let mut pairs: Vec<Paired> = others.iter().filter_map(pair).collect();
+        let mut pairs: Vec<Paired> = pairs.filter_map(pair).collect();
         let adjusted = holm(&pairs.iter().map(|pair| pair.p).collect::<Vec<_>>());
         pairs.iter_mut().zip(adjusted).for_each(|(pair, p)| pair.p_holm = p);
         pairs

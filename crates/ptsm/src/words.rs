@@ -159,6 +159,16 @@ fn chance(p: f64) -> String {
 
 /// Models against the first one.
 pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
+    let against = |first: &Paired| format!("{}, which has seen {}", first.against, first.target_access[1]);
+    differences(pairs, against)
+}
+
+/// Variants against the plain form of the same model.
+pub(crate) fn variants(pairs: &[Paired]) -> Table {
+    differences(pairs, |_| "the same model's first row".into())
+}
+
+fn differences(pairs: &[Paired], from: impl Fn(&Paired) -> String) -> Table {
     let rows = pairs.iter().map(|pair| {
         let signed = |x: f64| match pair.metric {
             "kappa" | "log_loss" => format!("{x:+.3}"),
@@ -179,10 +189,9 @@ pub(crate) fn comparisons(pairs: &[Paired]) -> Table {
     });
     let note = pairs.first().map_or_else(String::new, |first| {
         format!(
-            "Differences of {} from {}, which has seen {}, {}person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
+            "Differences of {} from {}, {}person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
             first.metric.replace('_', " "),
-            first.against,
-            first.target_access[1],
+            from(first),
             if matches!(first.metric, "kappa" | "log_loss") { "" } else { "in points, " },
         )
     });

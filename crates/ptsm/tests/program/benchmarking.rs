@@ -163,6 +163,23 @@ set.filters = 1
     for name in ["Two ways", "csp-lda, aligned", "mdm, aligned", "csp-lda, one filter"] {
         assert!(done.stdout.contains(name), "{name}: {}", done.stdout);
     }
+    // What a variant is worth is told by the same decoder's plain form.
+    assert!(done.stdout.contains("from the same model's first row"), "{}", done.stdout);
+    let told = json(&place.ptsm("collect bench --json").succeed().stdout);
+    let variants = told["groups"][0]["variants"].as_array().unwrap();
+    let pairs: Vec<_> = variants.iter().filter(|pair| pair["metric"] == "accuracy").collect();
+    assert_eq!(pairs.len(), 3, "{pairs:?}");
+    let mdm = pairs.iter().find(|pair| pair["model"] == "mdm, aligned").unwrap();
+    let mean = |name: &str, variant: &Value| {
+        let own = |s: &&Value| s["model"] == name && s["variant"] == *variant;
+        let summary = told["summary"].as_array().unwrap().iter().find(own).unwrap();
+        let metric =
+            summary["metrics"].as_array().unwrap().iter().find(|m| m["metric"] == "accuracy").unwrap();
+        metric["mean"].as_f64().unwrap()
+    };
+    let gain = mean("mdm", &"aligned".into()) - mean("mdm", &Value::Null);
+    assert_eq!(mdm["against"], "mdm");
+    assert!((mdm["difference"].as_f64().unwrap() - gain).abs() < 1e-12, "{gain} and {mdm}");
     let records = lines(&place, "bench/results.jsonl");
     assert_eq!(records.len(), 5 * 8);
     let aligned = |r: &&Value| r["variant"] == "aligned";

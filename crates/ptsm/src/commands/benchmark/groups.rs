@@ -19,6 +19,8 @@ pub(super) struct Group {
     #[serde(skip)]
     pub(super) summaries: Vec<Summary>,
     pub(super) comparisons: Vec<Paired>,
+    /// Variants against the plain one of the same model, where several models have them.
+    variants: Vec<Paired>,
 }
 
 /// A published value and one of ours beside it.
@@ -68,6 +70,7 @@ impl Group {
             set_aside: summary.adapt.map(|few| few.set_aside),
             summaries: vec![summary.clone()],
             comparisons: vec![],
+            variants: vec![],
         }
     }
 
@@ -93,6 +96,10 @@ impl Group {
     fn compare(&mut self, metrics: &[&'static Metric]) {
         let named = self.named();
         self.comparisons = metrics.iter().flat_map(|m| Paired::against_first(&named, m.name)).collect();
+        if self.summaries.iter().any(|s| s.model != self.summaries[0].model) {
+            self.variants =
+                metrics.iter().flat_map(|m| Paired::against_own(&self.summaries, m.name)).collect();
+        }
     }
 
     /// What is the same for all rows.
@@ -115,10 +122,15 @@ impl Group {
     /// Everything about the group: the models, whether they differ from the first one, and what a paper says.
     pub(super) fn tables(&self, plan: &Plan) -> Vec<Table> {
         let mut tables = vec![words::summaries_by(&self.summaries, &plan.metrics())];
-        if let Some(first) = self.comparisons.first() {
-            let shown: Vec<Paired> =
-                self.comparisons.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
-            tables.push(words::comparisons(&shown));
+        for (pairs, words) in [
+            (&self.comparisons, words::comparisons as fn(&[Paired]) -> Table),
+            (&self.variants, words::variants),
+        ] {
+            if let Some(first) = pairs.first() {
+                let shown: Vec<Paired> =
+                    pairs.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
+                tables.push(words(&shown));
+            }
         }
         let columns: Vec<&PaperColumn> = plan.paper.iter().filter(|column| self.is_meant(column)).collect();
         if !columns.is_empty() {
