@@ -2,6 +2,7 @@
 //! them, or make trials or scores and tell what others learn from them.
 
 mod classic;
+mod frame;
 mod matlab;
 mod recordings;
 mod statistics;
@@ -26,7 +27,9 @@ pub(super) fn check() -> Result<()> {
             .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
     }
     let mut held = Held::default();
-    statistics::check(&Python::ready(&STATISTICS)?, &mut held)?;
+    let statistics = Python::ready(&STATISTICS)?;
+    statistics::check(&statistics, &mut held)?;
+    frame::check(&statistics, &mut held)?;
     classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
