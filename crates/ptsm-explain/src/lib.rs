@@ -4,6 +4,8 @@
 
 mod masks;
 mod ranks;
+mod signals;
 
 pub use masks::{Masks, masks};
 pub use ranks::{favours, rank_correlation};
+pub use signals::{BANDS, EXTREME, Signals, signals};
