@@ -100,6 +100,7 @@ fn scores(people: usize) -> Dots {
             })
             .collect(),
         mean: Some(Estimate { value: mean, interval: Some([mean - 0.05, mean + 0.05]) }),
+        ..Scores::default()
     };
     Dots {
         title: "Accuracy in people the decoder never saw".into(),
@@ -107,6 +108,171 @@ fn scores(people: usize) -> Dots {
         models: vec![model("ptsm", 50.0, 0.78), model("eegnet", 90.0, 0.72), model("csp-lda", 130.0, 0.63)],
         chance: Some(Chance { level: 0.5, threshold: Some(0.58) }),
     }
+}
+
+fn subjects_by_channels() -> HeatMap {
+    let columns: Vec<String> = NAMES.split_whitespace().map(String::from).collect();
+    let place = |name: &str| ptsm_signal::position(name);
+    let value = |who: usize, channel: usize| {
+        let to = |other: &str| match (place(&columns[channel]), place(other)) {
+            (Some(one), Some(other)) => one.distance(other),
+            _ => 9.0,
+        };
+        let own = 0.35 + 0.25 * wobble(who + 7);
+        let noise = 0.08 * wobble(who * 64 + channel).abs();
+        if (who, channel) == (5, 20) {
+            f64::NAN
+        } else {
+            own * (bump(to("C3"), 0.5) + bump(to("C4"), 0.5)) + noise
+        }
+    };
+    HeatMap {
+        title: "Each person's spatial mask".into(),
+        row_label: "person".into(),
+        column_label: "channel".into(),
+        rows: (1..=40).map(|who| format!("S{who:02}")).collect(),
+        values: (0..40).map(|who| (0..columns.len()).map(|channel| value(who, channel)).collect()).collect(),
+        columns: columns.clone(),
+        unit: "spatial mask (0 to 1)".into(),
+        ..HeatMap::default()
+    }
+}
+
+fn confusion() -> HeatMap {
+    let classes = ["left hand", "right hand", "feet", "tongue"].map(String::from).to_vec();
+    let counts =
+        [[41.0, 9.0, 3.0, 2.0], [12.0, 38.0, 4.0, 1.0], [4.0, 3.0, 40.0, 8.0], [2.0, 0.0, 11.0, 42.0]];
+    HeatMap::confusion("What is taken for what", classes, &counts.map(|row| row.to_vec()))
+}
+
+fn duels() -> HeatMap {
+    let names = ["ptsm", "eegnet", "fbcsp", "riemann", "csp-lda"].map(String::from).to_vec();
+    let means = [0.78, 0.74, 0.72, 0.735, 0.63];
+    let differences: Vec<Vec<f64>> =
+        means.iter().map(|one| means.iter().map(|other| one - other).collect()).collect();
+    let real = |row: usize, column: usize| f64::abs(means[row] - means[column]) > 0.035;
+    HeatMap::duels("Who beats whom", names, &differences, real, "difference of mean accuracy")
+}
+
+fn reliability() -> Curve {
+    let series = |name: &str, bend: f64| Series {
+        name: name.into(),
+        points: (0..8)
+            .map(|bin| {
+                let x = 0.525 + 0.0625 * f64::from(bin);
+                let y = 0.5 + (x - 0.5) * bend + 0.01 * wobble(bin as usize);
+                let half = 0.03 + 0.01 * f64::from(bin % 3);
+                Point { x, y, band: Some([y - half, y + half]) }
+            })
+            .collect(),
+    };
+    Curve::reliability(
+        "Is it as right as it is sure?",
+        vec![series("as trained", 0.6), series("with temperature", 0.95)],
+    )
+}
+
+fn deletion() -> Curve {
+    let series = |name: &str, speed: f64, spread: f64| Series {
+        name: name.into(),
+        points: (0..=20)
+            .map(|step| {
+                let x = f64::from(step) / 20.0;
+                let y = 0.5 + 0.3 * (1.0 - x).powf(speed) + 0.004 * wobble(step as usize);
+                Point { x, y, band: (spread > 0.0).then_some([y - spread, y + spread]) }
+            })
+            .collect(),
+    };
+    let flat = |step: usize| 0.5 + 0.003 * wobble(step);
+    let null = (0..=20).map(|step| Point {
+        x: step as f64 / 20.0,
+        y: flat(step),
+        band: Some([flat(step) - 0.03, flat(step) + 0.03]),
+    });
+    Curve {
+        title: "Accuracy with channels taken away".into(),
+        x: Axis::percent("channels taken away"),
+        y: Axis::percent("accuracy"),
+        series: vec![
+            series("highest mask first", 4.0, 0.02),
+            series("at random", 1.4, 0.015),
+            series("lowest mask first", 0.35, 0.0),
+        ],
+        null: Some(Series { name: "shuffled labels".into(), points: null.collect() }),
+        ..Curve::default()
+    }
+}
+
+fn embedding(title: &str, names: Vec<String>, each: usize, spread: f64) -> Scatter {
+    let groups = names.into_iter().enumerate().map(|(group, name)| {
+        let (x, y) = (3.0 * (group as f64 * 2.4).cos(), 3.0 * (group as f64 * 2.4).sin());
+        let point = |index: usize| {
+            let seed = group * 5000 + index * 4;
+            let near = |seed: usize| spread * (wobble(seed) + wobble(seed + 1) + wobble(seed + 2));
+            (x + near(seed), y + near(seed + 1000))
+        };
+        Group { name, points: (0..each).map(point).collect() }
+    });
+    Scatter {
+        title: title.into(),
+        x: Axis::new("first dimension"),
+        y: Axis::new("second dimension"),
+        groups: groups.collect(),
+    }
+}
+
+fn personal_and_common() -> SmallMaps {
+    let one = |name: &str, ramp: Ramp| SmallMap {
+        name: name.into(),
+        electrodes: map("", NAMES, ramp, "").electrodes,
+    };
+    SmallMaps {
+        title: "Personal against common".into(),
+        maps: vec![
+            one("common", Ramp::Sequential),
+            one("personal, S01", Ramp::Sequential),
+            SmallMap {
+                name: "personal, S02".into(),
+                electrodes: map("", FEW, Ramp::Sequential, "").electrodes,
+            },
+        ],
+        range: Some([0.0, 1.0]),
+        unit: "spatial mask (0 to 1)".into(),
+        ring_meaning: "where the made-up task is".into(),
+        ..SmallMaps::default()
+    }
+}
+
+fn time_by_channel() -> HeatMap {
+    let columns: Vec<String> = FEW.split_whitespace().map(String::from).collect();
+    let value = |channel: usize, time: f64| {
+        (if channel.is_multiple_of(2) { 1.0 } else { -1.0 }) * bump(time - 1.2 - 0.02 * channel as f64, 0.5)
+            + 0.1 * wobble(channel * 999 + (time * 50.0) as usize)
+    };
+    HeatMap {
+        title: "Attribution over time".into(),
+        row_label: "channel".into(),
+        column_label: "time after the cue (s)".into(),
+        values: (0..columns.len())
+            .map(|channel| (0..150).map(|index| value(channel, f64::from(index) / 50.0)).collect())
+            .collect(),
+        rows: columns,
+        columns: (0..150).map(|index| format!("{:.2}", f64::from(index) / 50.0)).collect(),
+        unit: "attribution (a.u.)".into(),
+        ramp: Ramp::Diverging,
+        ..HeatMap::default()
+    }
+}
+
+fn sure(people: usize) -> Dots {
+    let mut dots = scores(people);
+    dots.title = format!("{people} people with their intervals");
+    dots.models.truncate(1);
+    for model in &mut dots.models {
+        model.intervals =
+            model.subjects.iter().map(|(_, score)| [score - 0.07, (score + 0.06).min(1.0)]).collect();
+    }
+    dots
 }
 
 fn fact(label: &str, value: &str, note: &str) -> Fact {
@@ -173,8 +339,44 @@ fn page() -> Page {
                         Ramp::Sequential,
                         "spatial mask (0 to 1)",
                     )),
+                    Figure::new(personal_and_common()),
+                    Figure::new(time_by_channel()),
+                    Figure::new(subjects_by_channels()),
+                    Figure::new(deletion()),
+                ]),
+            ),
+            section(
+                "For whom it works",
+                "Everyone's score, what is mistaken for what, and whether the decoder knows when it is right.",
+                figures(vec![
+                    Figure::new(sure(40)),
+                    Figure::new(confusion()),
+                    Figure::new(duels()),
+                    Figure::new(reliability()),
                     Figure::new(scores(109)),
                 ]),
+            ),
+            section(
+                "What the features hold",
+                "Trials in two dimensions, by what was imagined and by who imagined it.",
+                figures(vec![
+                    Figure::new(embedding(
+                        "By task",
+                        ["left hand", "right hand", "feet", "tongue"].map(String::from).to_vec(),
+                        60,
+                        0.9,
+                    )),
+                    Figure::new(embedding(
+                        "By person",
+                        (1..=40).map(|who| format!("S{who:02}")).collect(),
+                        50,
+                        0.3,
+                    )),
+                ]),
+            ),
+            Section::absent(
+                "How few trials are enough",
+                "This run adapted to nobody. `ptsm evaluate --shots 1,5,10` makes these numbers.",
             ),
             section(
                 "Settings",

@@ -51,6 +51,11 @@ impl Ramp {
         };
         format!("{letter}{}", step.min(STEPS - 1))
     }
+
+    /// The class of a text that is readable on one step.
+    pub(crate) fn text_class(self, step: usize) -> String {
+        format!("on-{}", self.class(step))
+    }
 }
 
 /// Which step of a ramp over a range a value falls in.
@@ -77,39 +82,67 @@ const NAMED: [(&str, [&str; 2]); 8] = [
     ("warm", ["#fdf3e0", "#2e2718"]),
 ];
 
-/// The style rules that define all colours. Print always uses the light ones.
+/// The style rules that define all colours. The reader's system chooses, or the page's switch. Print always uses the light ones.
 pub fn rules() -> String {
-    let version = |dark: bool| {
-        let named: String = names(dark).map(|(name, value)| format!("--{name}:{value};")).collect();
-        format!(":root{{{named}}}{}", ramps(dark))
-    };
-    format!("{}@media screen and (prefers-color-scheme:dark){{{}}}", version(false), version(true))
+    let named =
+        |dark: bool| -> String { names(dark).map(|(name, value)| format!("--{name}:{value};")).collect() };
+    let (light, dark) = (named(false), named(true));
+    format!(
+        ":root{{color-scheme:light;{light}}}\
+         @media screen and (prefers-color-scheme:dark){{:root:not([data-colours=light]){{color-scheme:dark;{dark}}}}}\
+         @media screen{{:root[data-colours=dark]{{color-scheme:dark;{dark}}}}}{}",
+        ramps()
+    )
 }
 
 /// Rules with the light colours written out: many programs that draw SVG know neither variables nor media.
 pub(crate) fn written_out(rules: &str) -> String {
-    let mut text = format!("{}{rules}", ramps(false));
+    let mut text = format!("{}{rules}", ramps());
     for (name, value) in names(false) {
-        text = text.replace(&format!("var(--{name})"), value);
+        text = text.replace(&format!("var(--{name})"), &value);
     }
     text
 }
 
 /// Every named colour.
-fn names(dark: bool) -> impl Iterator<Item = (String, &'static str)> {
+fn names(dark: bool) -> impl Iterator<Item = (String, String)> {
     let side = usize::from(dark);
-    let series = SERIES[side].iter().enumerate().map(|(index, value)| (format!("c{index}"), *value));
-    NAMED.iter().map(move |(name, values)| (name.to_string(), values[side])).chain(series)
+    let named = NAMED.iter().map(move |(name, values)| (name.to_string(), values[side].to_string()));
+    let series = SERIES[side].iter().enumerate();
+    let series = series.map(|(index, value)| (format!("c{index}"), value.to_string()));
+    named.chain(series).chain(steps().flat_map(move |(ramp, step)| {
+        let colour = ramp.colours(dark)[step];
+        let [red, green, blue] = colour;
+        let fill = format!("#{red:02x}{green:02x}{blue:02x}");
+        [(ramp.class(step), fill), (ramp.text_class(step), text_on(colour).to_string())]
+    }))
 }
 
-fn ramps(dark: bool) -> String {
-    let mut text = String::new();
-    for ramp in [Ramp::Sequential, Ramp::Diverging] {
-        for (step, [red, green, blue]) in ramp.colours(dark).into_iter().enumerate() {
-            text += &format!(".{}{{fill:#{red:02x}{green:02x}{blue:02x}}}", ramp.class(step));
-        }
-    }
-    text
+/// Black or white, whichever is further from a colour: at least 4.5 to 1.
+fn text_on([red, green, blue]: [u8; 3]) -> &'static str {
+    // The luminance at which both are equally far.
+    if luminance(u32::from_be_bytes([0, red, green, blue])) > 0.179 { "#000" } else { "#fff" }
+}
+
+/// How light a colour is, from 0 to 1, as the accessibility guidelines (WCAG 2.2) count it.
+fn luminance(colour: u32) -> f64 {
+    let part = |shift: u32| {
+        let value = f64::from((colour >> shift) & 0xff) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+}
+
+/// Rules that fill shapes with the steps of all ramps, and the text on them.
+fn ramps() -> String {
+    steps()
+        .flat_map(|(ramp, step)| [ramp.class(step), ramp.text_class(step)])
+        .map(|name| format!(".{name}{{fill:var(--{name})}}"))
+        .collect()
+}
+
+fn steps() -> impl Iterator<Item = (Ramp, usize)> {
+    [Ramp::Sequential, Ramp::Diverging].into_iter().flat_map(|ramp| (0..STEPS).map(move |step| (ramp, step)))
 }
 
 fn oklab(colour: u32) -> [f64; 3] {
@@ -157,13 +190,6 @@ mod tests {
 
     /// Contrast of two colours as the accessibility guidelines (WCAG 2.2) count it.
     fn contrast(one: u32, other: u32) -> f64 {
-        let luminance = |colour: u32| {
-            let part = |shift: u32| {
-                let value = f64::from((colour >> shift) & 0xff) / 255.0;
-                if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-            };
-            0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
-        };
         let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
         (one / other).max(other / one)
     }
@@ -217,6 +243,17 @@ mod tests {
                 for series in SERIES[side] {
                     assert!(contrast(parse(series), named(ground, side)) >= 3.0, "{series} on {ground}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn text_in_cells_is_readable() {
+        for (ramp, step) in steps() {
+            for dark in [false, true] {
+                let ground = ramp.colours(dark)[step];
+                let text = if text_on(ground) == "#000" { 0 } else { 0xff_ffff };
+                assert!(contrast(text, join(ground)) >= 4.5, "{ramp:?} {step} {dark}");
             }
         }
     }

@@ -4,10 +4,12 @@ use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, span, ticks};
-use crate::svg::{Anchor, Canvas, Path};
+use crate::svg::{Anchor, Canvas, Path, escape};
 use crate::table::{Column, Table};
 
 const HEIGHT: f64 = 210.0;
+/// With a diagonal the chart is about as high as wide.
+const SQUARE: f64 = 340.0;
 const STRIP: f64 = 16.0;
 
 /// One point of a series.
@@ -75,6 +77,12 @@ pub struct Curve {
     pub levels: Vec<Reference>,
     /// Vertical lines.
     pub marks: Vec<Reference>,
+    /// The same where there is nothing to find, such as with shuffled labels: in grey, behind the lines.
+    pub null: Option<Series>,
+    /// What the diagonal means, where both axes are the same: `perfectly calibrated`. None for no diagonal.
+    pub diagonal: Option<String>,
+    /// Whether intervals are bars at their points instead of a band.
+    pub bars: bool,
 }
 
 /// The chart's area and its axes.
@@ -88,8 +96,26 @@ struct Plot {
 }
 
 impl Curve {
+    /// A reliability curve: how often the decoder is right (y) against how sure it says it is (x).
+    pub fn reliability(title: impl Into<String>, series: Vec<Series>) -> Curve {
+        Curve {
+            title: title.into(),
+            x: Axis::percent("how sure the decoder says it is").from_to(0.0, 1.0),
+            y: Axis::percent("how often it is right").from_to(0.0, 1.0),
+            series,
+            diagonal: Some("as right as it is sure".into()),
+            bars: true,
+            ..Curve::default()
+        }
+    }
+
+    /// The lines, and what they are without anything to find.
+    fn all(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().chain(&self.null)
+    }
+
     fn points(&self) -> impl Iterator<Item = &Point> {
-        self.series.iter().flat_map(|series| &series.points)
+        self.all().flat_map(|series| &series.points)
     }
 
     fn x_domain(&self) -> [f64; 2] {
@@ -162,25 +188,37 @@ impl Curve {
             let y = plot.y.at(level.at);
             canvas.line("reference", (plot.left, y), (plot.right, y));
         }
+        if self.diagonal.is_some() {
+            let (low, high) =
+                (plot.x.domain[0].max(plot.y.domain[0]), plot.x.domain[1].min(plot.y.domain[1]));
+            if low < high {
+                let at = |value: f64| (plot.x.at(value), plot.y.at(value));
+                canvas.line("reference", at(low), at(high));
+            }
+        }
     }
 
-    fn draw_band(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
+    /// Every point's interval as a bar.
+    fn draw_bars(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
         let mut path = Path::default();
-        let known = |point: &Point| match point.band {
-            Some([low, high]) => point.x.is_finite() && low.is_finite() && high.is_finite(),
-            None => false,
-        };
-        for piece in series.points.split(|point| !known(point)).filter(|piece| piece.len() > 1) {
-            let ends = |point: &Point| point.band.unwrap_or_default();
-            for point in piece {
-                path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[1]));
+        for point in &series.points {
+            if let Some([low, high]) = point.band {
+                let x = plot.x.at(point.x);
+                path.to(x, plot.y.clamped(low));
+                path.to(x, plot.y.clamped(high));
+                path.gap();
             }
-            for point in piece.iter().rev() {
-                path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[0]));
-            }
-            path.close();
         }
-        canvas.path(&format!("band c{}", index % 6), &path);
+        canvas.path(&format!("bar c{}", index % 6), &path);
+    }
+
+    fn draw_null(&self, canvas: &mut Canvas, plot: &Plot, null: &Series) {
+        canvas.path("band luck", &band(plot, null));
+        let mut path = Path::default();
+        for point in &null.points {
+            path.to(plot.x.at(point.x), plot.y.clamped(point.y));
+        }
+        canvas.path("line luck", &path);
     }
 
     fn draw_line(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
@@ -200,7 +238,10 @@ impl Curve {
             let alone = |other: Option<&Point>| other.is_none_or(|other| !drawn(other));
             let before = at.checked_sub(1).and_then(|before| series.points.get(before));
             if few || (alone(before) && alone(series.points.get(at + 1))) {
+                let said = format!("{}, {}: {}", series.name, self.x.say(point.x), self.y.say(point.y));
+                canvas.raw(&format!("<g><title>{}</title>", escape(&said)));
                 marker(canvas, index, plot.x.at(point.x), plot.y.clamped(point.y), 2.8);
+                canvas.raw("</g>");
             }
         }
     }
@@ -222,6 +263,26 @@ impl Curve {
     }
 }
 
+/// The area between the ends of a series' intervals.
+fn band(plot: &Plot, series: &Series) -> Path {
+    let mut path = Path::default();
+    let known = |point: &Point| match point.band {
+        Some([low, high]) => point.x.is_finite() && low.is_finite() && high.is_finite(),
+        None => false,
+    };
+    for piece in series.points.split(|point| !known(point)).filter(|piece| piece.len() > 1) {
+        let ends = |point: &Point| point.band.unwrap_or_default();
+        for point in piece {
+            path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[1]));
+        }
+        for point in piece.iter().rev() {
+            path.to(plot.x.at(point.x), plot.y.clamped(ends(point)[0]));
+        }
+        path.close();
+    }
+    path
+}
+
 impl Drawing for Curve {
     fn title(&self) -> &str {
         &self.title
@@ -234,6 +295,12 @@ impl Drawing for Curve {
             legend.extend(
                 self.series.iter().enumerate().map(|(index, series)| (Key::Line(index), series.name.clone())),
             );
+        }
+        if let Some(null) = &self.null {
+            legend.push((Key::Luck, null.name.clone()));
+        }
+        if let Some(diagonal) = &self.diagonal {
+            legend.push((Key::Reference, diagonal.clone()));
         }
         legend.extend(
             self.levels
@@ -257,25 +324,33 @@ impl Drawing for Curve {
         let (labels, rows) = self.strips(x, right);
         let first_row = top;
         top += rows as f64 * STRIP + 7.0;
-        let bottom = top + HEIGHT;
+        let height = if self.diagonal.is_some() { SQUARE } else { HEIGHT };
+        let bottom = top + height;
         let plot = Plot { left, right, top, bottom, x, y: Linear { domain: y_domain, range: [bottom, top] } };
         for window in &self.windows {
             let (from, to) =
                 (plot.x.clamped(window.from.min(window.to)), plot.x.clamped(window.from.max(window.to)));
-            canvas.rectangle("shade", from, top, to - from, HEIGHT);
+            canvas.rectangle("shade", from, top, to - from, height);
         }
         for (centre, row, label) in labels {
             let baseline = first_row + (rows - row) as f64 * STRIP + 1.0;
             canvas.text("label", centre, baseline, Anchor::Middle, &label);
         }
         self.draw_axes(&mut canvas, &plot);
+        if let Some(null) = &self.null {
+            self.draw_null(&mut canvas, &plot, null);
+        }
         for (index, series) in self.series.iter().enumerate() {
-            self.draw_band(&mut canvas, &plot, index, series);
+            match self.bars {
+                true => self.draw_bars(&mut canvas, &plot, index, series),
+                false => canvas.path(&format!("band c{}", index % 6), &band(&plot, series)),
+            }
         }
         self.draw_references(&mut canvas, &plot);
         for (index, series) in self.series.iter().enumerate() {
             self.draw_line(&mut canvas, &plot, index, series);
         }
+        canvas.reads("lines", &[left, right, x_domain[0], x_domain[1], top, bottom]);
         canvas.finish(id, &self.title, &self.description(), WIDTH, bottom + 40.0)
     }
 
@@ -292,7 +367,7 @@ impl Drawing for Curve {
                 row.push(text);
             }
         };
-        for series in &self.series {
+        for series in self.all() {
             let mut points: Vec<&Point> = series.points.iter().filter(|point| point.x.is_finite()).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             let at = |x: &f64| {
@@ -314,15 +389,30 @@ impl Drawing for Curve {
     }
 
     fn reading(&self) -> String {
-        match self.points().any(|point| point.band.is_some()) {
-            true => "Follow each line from left to right; the band is the interval around it.".into(),
-            false => "Follow each line from left to right; dashed lines are references.".into(),
+        let bands = self.points().any(|point| point.band.is_some());
+        let intervals = match (bands, self.bars) {
+            (true, true) => "bars are intervals",
+            (true, false) => "the band is the interval around it",
+            (false, _) => "dashed lines are references",
+        };
+        if self.diagonal.is_some() {
+            return format!(
+                "A point below the diagonal is lower than it says, one above is higher; {intervals}."
+            );
+        }
+        match &self.null {
+            Some(_) => {
+                format!("Follow each line from left to right; {intervals}, and grey is what luck alone does.")
+            }
+            None => format!("Follow each line from left to right; {intervals}."),
         }
     }
 
     fn caution(&self) -> String {
         let [low, high] = self.y_domain();
-        if low > 0.0 || high < 0.0 {
+        if self.diagonal.is_some() {
+            "Points that rest on few trials wander from the diagonal by luck: look at the length of their bars.".into()
+        } else if low > 0.0 || high < 0.0 {
             "The vertical axis does not start at zero, so differences look larger than they are.".into()
         } else {
             "A line joins its points; what happens between them was not measured.".into()

@@ -4,7 +4,7 @@ use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, marker, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, ticks};
-use crate::svg::{Anchor, Canvas};
+use crate::svg::{Anchor, Canvas, escape};
 use crate::table::{Column, Table};
 
 /// A value and its interval.
@@ -23,6 +23,8 @@ pub struct Scores {
     pub name: String,
     /// Each subject's name and score; not finite where there is none.
     pub subjects: Vec<(String, f64)>,
+    /// Low and high end of each subject's score, in the same order; empty for none.
+    pub intervals: Vec<[f64; 2]>,
     /// Their mean.
     pub mean: Option<Estimate>,
 }
@@ -51,20 +53,23 @@ pub struct Dots {
 
 impl Dots {
     /// Every subject once with its score in each model, best first.
-    fn rows(&self) -> Vec<(&str, Vec<f64>)> {
-        let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+    fn rows(&self) -> Vec<(&str, Vec<Estimate>)> {
+        let mut rows: Vec<(&str, Vec<Estimate>)> = Vec::new();
+        let none = Estimate { value: f64::NAN, interval: None };
         let mut places = std::collections::HashMap::new();
         for (model, scores) in self.models.iter().enumerate() {
-            for (subject, score) in &scores.subjects {
+            for (index, (subject, score)) in scores.subjects.iter().enumerate() {
                 let place = *places.entry(subject.as_str()).or_insert_with(|| {
-                    rows.push((subject, vec![f64::NAN; self.models.len()]));
+                    rows.push((subject, vec![none; self.models.len()]));
                     rows.len() - 1
                 });
-                rows[place].1[model] = *score;
+                let interval =
+                    scores.intervals.get(index).filter(|ends| ends.iter().all(|end| end.is_finite()));
+                rows[place].1[model] = Estimate { value: *score, interval: interval.copied() };
             }
         }
-        let key = |row: &(&str, Vec<f64>)| {
-            row.1.iter().copied().find(|score| score.is_finite()).unwrap_or(f64::NEG_INFINITY)
+        let key = |row: &(&str, Vec<Estimate>)| {
+            row.1.iter().map(|score| score.value).find(|v| v.is_finite()).unwrap_or(f64::NEG_INFINITY)
         };
         rows.sort_by(|a, b| key(b).total_cmp(&key(a)));
         rows
@@ -80,7 +85,8 @@ impl Dots {
             .chance
             .into_iter()
             .flat_map(|chance| [chance.level, chance.threshold.unwrap_or(chance.level)]);
-        self.axis.domain(scores.chain(means).chain(chance), 6)
+        let ends = self.models.iter().flat_map(|model| model.intervals.iter().flatten().copied());
+        self.axis.domain(scores.chain(means).chain(ends).chain(chance), 6)
     }
 
     fn legend(&self) -> Vec<(Key, String)> {
@@ -117,7 +123,7 @@ impl Dots {
         y
     }
 
-    fn description(&self, rows: &[(&str, Vec<f64>)]) -> String {
+    fn description(&self, rows: &[(&str, Vec<Estimate>)]) -> String {
         let means: Vec<String> = self
             .models
             .iter()
@@ -179,8 +185,17 @@ impl Drawing for Dots {
             }
             canvas.line("row", (left, y), (scale.range[1], y));
             // The first model lies on top.
-            for (model, score) in scores.iter().enumerate().rev().filter(|(_, score)| score.is_finite()) {
-                marker(&mut canvas, model, scale.clamped(*score), y, size);
+            for (model, score) in scores.iter().enumerate().rev().filter(|(_, score)| score.value.is_finite())
+            {
+                let name = &self.models[model].name;
+                let said = format!("{subject}, {name}: {}", self.axis.say(score.value));
+                canvas.raw(&format!("<g><title>{}</title>", escape(&said)));
+                if let Some([low, high]) = score.interval {
+                    let class = format!("bar c{}", model % 6);
+                    canvas.line(&class, (scale.clamped(low), y), (scale.clamped(high), y));
+                }
+                marker(&mut canvas, model, scale.clamped(score.value), y, size);
+                canvas.raw("</g>");
             }
         }
         if summaries > 0.0 {
@@ -190,6 +205,7 @@ impl Drawing for Dots {
         canvas.line("axis", (left, end), (scale.range[1], end));
         let label = cut(&self.axis.label, 12.0, WIDTH);
         canvas.text("label", (left + scale.range[1]) / 2.0, end + 33.0, Anchor::Middle, &label);
+        canvas.reads("rows", &[left, scale.range[1], top, height, rows.len() as f64]);
         canvas.finish(id, &self.title, &self.description(&rows), WIDTH, end + 39.0)
     }
 
@@ -201,22 +217,37 @@ impl Drawing for Dots {
         if summary {
             rows.extend(["mean", "mean, low end", "mean, high end"].map(|name| vec![name.to_string()]));
         }
+        let mut add = |header: String, values: Vec<f64>| {
+            columns.push(Column::number(header));
+            for (row, text) in rows.iter_mut().zip(cells(&values)) {
+                row.push(text);
+            }
+        };
         for (index, model) in self.models.iter().enumerate() {
-            columns.push(Column::number(&model.name));
-            let mut values: Vec<f64> = sorted.iter().map(|row| row.1[index]).collect();
+            let mut values: Vec<f64> = sorted.iter().map(|row| row.1[index].value).collect();
             if summary {
                 let [low, high] = model.mean.and_then(|mean| mean.interval).unwrap_or([f64::NAN; 2]);
                 values.extend([model.mean.map_or(f64::NAN, |mean| mean.value), low, high]);
             }
-            for (row, text) in rows.iter_mut().zip(cells(&values)) {
-                row.push(text);
+            add(model.name.clone(), values);
+            if !model.intervals.is_empty() {
+                let end = |side: usize| {
+                    let ends =
+                        sorted.iter().map(move |row| row.1[index].interval.map_or(f64::NAN, |i| i[side]));
+                    ends.chain([f64::NAN; 3].into_iter().filter(|_| summary)).collect()
+                };
+                add(format!("{} low", model.name), end(0));
+                add(format!("{} high", model.name), end(1));
             }
         }
         Table { columns, rows, note: String::new() }
     }
 
     fn reading(&self) -> String {
-        let rows = "One row is one person, best first; further right is better";
+        let mut rows = "One row is one person, best first; further right is better".to_string();
+        if self.models.iter().any(|model| !model.intervals.is_empty()) {
+            rows += ", and the bar is the interval around the score";
+        }
         match self.chance.and_then(|chance| chance.threshold) {
             Some(_) => format!("{rows}, and the shaded area can be reached by guessing."),
             None => format!("{rows}."),

@@ -8,8 +8,6 @@ use crate::head::{OUTLINE, Place, unproject};
 use crate::spline::{SphericalSpline, cosine, on_sphere};
 use crate::svg::{Canvas, Path};
 
-/// Grid points along each side: about 5 pixels apart, and a map of 64 electrodes stays below 30 kB.
-const GRID: usize = 65;
 /// Half the side of the grid; a little more than the head, so that contours end outside the outline.
 const REACH: f64 = OUTLINE * 1.04;
 /// Further from every electrode than this (in radians, 34 degrees) nothing is drawn: a guess would look like a measurement.
@@ -18,7 +16,7 @@ const BLIND: f64 = 0.6;
 /// How sharply the area around electrodes follows the nearest one; lower is rounder.
 const SHARPNESS: f64 = 12.0;
 
-/// Draws the surface clipped to the head and to the surroundings of the electrodes.
+/// Draws the surface clipped to the head and to the surroundings of the electrodes, from values on a grid of `size` by `size` points.
 pub(crate) fn draw(
     canvas: &mut Canvas,
     id: &str,
@@ -26,14 +24,15 @@ pub(crate) fn draw(
     points: &[(Position, f64)],
     range: [f64; 2],
     ramp: Ramp,
+    size: usize,
 ) {
     let Some(spline) = SphericalSpline::fit(points) else { return };
-    let values: Vec<f64> = grid().map(|at| spline.at(at)).collect();
+    let values: Vec<f64> = grid(size).map(|at| spline.at(at)).collect();
     let electrodes: Vec<Position> =
         points.iter().filter(|point| point.1.is_finite()).filter_map(|point| on_sphere(point.0)).collect();
-    let nearness: Vec<f64> = grid().map(|at| BLIND - nearest(at, &electrodes)).collect();
+    let nearness: Vec<f64> = grid(size).map(|at| BLIND - nearest(at, &electrodes)).collect();
     let (x, y) = place.at((0.0, 0.0));
-    let covered = outline(&nearness, 0.0, place);
+    let covered = outline(&nearness, size, 0.0, place);
     canvas.raw(&format!(
         "<clipPath id=\"{id}-head\"><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"/></clipPath>\
          <clipPath id=\"{id}-near\"><path clip-rule=\"evenodd\" d=\"{}\"/></clipPath>\
@@ -46,14 +45,14 @@ pub(crate) fn draw(
     // Each level covers all above it, so neighbouring colours leave no seams.
     for step in 1..STEPS {
         let threshold = range[0] + (range[1] - range[0]) * step as f64 / STEPS as f64;
-        canvas.path(&ramp.class(step), &outline(&values, threshold, place));
+        canvas.path(&ramp.class(step), &outline(&values, size, threshold, place));
     }
     canvas.raw("</g></g>");
 }
 
-fn grid() -> impl Iterator<Item = Position> {
-    let coordinate = |index: usize| (index as f64 / (GRID - 1) as f64 * 2.0 - 1.0) * REACH;
-    (0..GRID).flat_map(move |row| (0..GRID).map(move |column| unproject(coordinate(column), coordinate(row))))
+fn grid(size: usize) -> impl Iterator<Item = Position> {
+    let coordinate = move |index: usize| (index as f64 / (size - 1) as f64 * 2.0 - 1.0) * REACH;
+    (0..size).flat_map(move |row| (0..size).map(move |column| unproject(coordinate(column), coordinate(row))))
 }
 
 /// The angle to the nearest electrode, with the corners between electrodes rounded off.
@@ -64,14 +63,14 @@ fn nearest(at: Position, electrodes: &[Position]) -> f64 {
 }
 
 /// The border of where the values reach a threshold, as closed rings.
-fn outline(values: &[f64], threshold: f64, place: Place) -> Path {
+fn outline(values: &[f64], size: usize, threshold: f64, place: Place) -> Path {
     let mut path = Path::default();
     // It fails only where the grid has another size than promised.
-    let Ok(lines) = ContourBuilder::new(GRID, GRID, true).lines(values, &[threshold]) else { return path };
+    let Ok(lines) = ContourBuilder::new(size, size, true).lines(values, &[threshold]) else { return path };
     for ring in lines.iter().flat_map(|line| &line.geometry().0) {
         for point in &ring.0 {
             // The crate puts grid point i at i + 0.5.
-            let unit = |index: f64| ((index - 0.5) / (GRID - 1) as f64 * 2.0 - 1.0) * REACH;
+            let unit = |index: f64| ((index - 0.5) / (size - 1) as f64 * 2.0 - 1.0) * REACH;
             let (x, y) = place.at((unit(point.x), unit(point.y)));
             path.to(x, y);
         }
@@ -84,21 +83,22 @@ fn outline(values: &[f64], threshold: f64, place: Place) -> Path {
 mod tests {
     use super::*;
 
+    const SIZE: usize = 65;
     const PLACE: Place = Place { x: 0.0, y: 0.0, unit: 100.0 };
 
     #[test]
     fn contours_lie_where_the_values_are() {
         // A cone over the top: its level at 0.5 is a circle of radius 0.5.
-        let values: Vec<f64> = grid().map(|at| 1.0 - at.z.acos() / std::f64::consts::FRAC_PI_2).collect();
-        let Ok(lines) = ContourBuilder::new(GRID, GRID, true).lines(&values, &[0.5]) else {
+        let values: Vec<f64> = grid(SIZE).map(|at| 1.0 - at.z.acos() / std::f64::consts::FRAC_PI_2).collect();
+        let Ok(lines) = ContourBuilder::new(SIZE, SIZE, true).lines(&values, &[0.5]) else {
             panic!("no contour")
         };
         assert_eq!(lines[0].geometry().0.len(), 1);
         for point in &lines[0].geometry().0[0].0 {
-            let unit = |index: f64| ((index - 0.5) / (GRID - 1) as f64 * 2.0 - 1.0) * REACH;
+            let unit = |index: f64| ((index - 0.5) / (SIZE - 1) as f64 * 2.0 - 1.0) * REACH;
             assert!((unit(point.x).hypot(unit(point.y)) - 0.5).abs() < 2e-3);
         }
-        assert!(outline(&values, 0.5, PLACE).data().ends_with('z'));
+        assert!(outline(&values, SIZE, 0.5, PLACE).data().ends_with('z'));
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
             points.extend([(place, value), (mirror(place), value)]);
         }
         let spline = SphericalSpline::fit(&points).unwrap();
-        for at in grid() {
+        for at in grid(33) {
             assert!((spline.at(at) - spline.at(mirror(at))).abs() < 1e-9);
         }
     }

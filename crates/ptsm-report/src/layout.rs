@@ -20,6 +20,10 @@ pub(crate) enum Key {
     Reference,
     /// A shaded area.
     Shade,
+    /// Nothing but words.
+    Nothing,
+    /// A grey line in its band: what luck does.
+    Luck,
 }
 
 /// The width of a text in pixels, roughly: there is no font to measure.
@@ -68,7 +72,11 @@ pub(crate) fn header(canvas: &mut Canvas, title: &str, legend: &[(Key, String)],
     let mut x = 0.0;
     for (index, (key, text)) in legend.iter().enumerate() {
         let text = cut(text, 12.0, page_width - 30.0);
-        let gap = if matches!(key, Key::Marker(_)) { 15.0 } else { 26.0 };
+        let gap = match key {
+            Key::Nothing => 0.0,
+            Key::Marker(_) => 15.0,
+            _ => 26.0,
+        };
         let needed = gap + width(&text, 12.0) + 10.0;
         if index == 0 || x + needed - 10.0 > page_width {
             (x, y) = (0.0, y + LEGEND_LINE);
@@ -86,34 +94,69 @@ fn draw_key(canvas: &mut Canvas, key: Key, x: f64, y: f64) {
         Key::Marker(index) => marker(canvas, index, x + 5.0, y, 4.5),
         Key::Reference => canvas.line("reference", (x, y), (x + 20.0, y)),
         Key::Shade => canvas.rectangle("shade", x, y - 6.0, 20.0, 12.0),
+        Key::Nothing => {}
+        Key::Luck => {
+            canvas.rectangle("band luck", x, y - 6.0, 20.0, 12.0);
+            canvas.line("line luck", (x, y), (x + 20.0, y));
+        }
     }
 }
 
-/// The class of a series' line: its colour and its dashes. Twelve are different.
+/// Series up to this many differ in colour or in shape and dashes.
+pub(crate) const DIFFERENT: usize = 24;
+
+/// Which of four shapes or dashes a series has; where colours repeat it is another one.
+fn kind(index: usize) -> usize {
+    (index % 6 + index / 6) % 4
+}
+
+/// The class of a series' line: its colour and its dashes.
 pub(crate) fn line_class(index: usize) -> String {
-    format!("line c{} p{}", index % 6, index % 4)
+    format!("line c{} p{}", index % 6, kind(index))
 }
 
 /// A series' marker: its colour and its shape.
 pub(crate) fn marker(canvas: &mut Canvas, index: usize, x: f64, y: f64, size: f64) {
-    let class = format!("marker c{}", index % 6);
-    let corners: &[(f64, f64)] = match index % 4 {
-        0 => return canvas.circle(&class, x, y, size),
+    markers(canvas, "marker", index, [(x, y)], size);
+}
+
+/// Many markers of one series as one shape, so that thousands stay a small text.
+pub(crate) fn markers(
+    canvas: &mut Canvas,
+    class: &str,
+    index: usize,
+    places: impl IntoIterator<Item = (f64, f64)>,
+    size: f64,
+) {
+    let class = format!("{class} c{}", index % 6);
+    let corners: &[(f64, f64)] = match kind(index) {
+        0 => &[],
         1 => &[(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
         2 => &[(0.0, -1.15), (1.1, 0.8), (-1.1, 0.8)],
         _ => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
     };
     let mut path = Path::default();
-    for (right, down) in corners {
-        path.to(x + right * size, y + down * size);
+    for (x, y) in places {
+        if corners.is_empty() {
+            path.disc(x, y, size);
+        }
+        for (right, down) in corners {
+            path.to(x + right * size, y + down * size);
+        }
+        path.close();
     }
-    path.close();
     canvas.path(&class, &path);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn series_differ_as_far_as_promised() {
+        let classes: std::collections::HashSet<String> = (0..DIFFERENT).map(line_class).collect();
+        assert_eq!(classes.len(), DIFFERENT);
+    }
 
     #[test]
     fn long_titles_wrap_and_long_words_are_cut() {

@@ -1,6 +1,7 @@
 //! Figures as SVG text and pages as one HTML file.
 //!
-//! A figure is a plain value ([`ScalpMap`], [`Curve`], [`Dots`]) that knows how to draw itself, which numbers it shows and how
+//! A figure is a plain value ([`ScalpMap`], [`SmallMaps`], [`HeatMap`], [`Curve`], [`Dots`],
+//! [`Scatter`]) that knows how to draw itself, which numbers it shows and how
 //! it can mislead: see [`Drawing`]. A [`Page`] holds figures, [`Table`]s, texts and facts in sections and becomes one HTML
 //! file that needs no network and no script. Values that are not finite are drawn as gaps and written as `no value`;
 //! nothing here fails.
@@ -18,18 +19,25 @@ mod dots;
 mod drawing;
 mod field;
 mod head;
+mod heat;
 mod layout;
+mod legend;
 mod markup;
 mod page;
 mod scalp;
+mod scatter;
+mod smallmaps;
 mod spline;
 mod table;
 
 pub use curve::{Curve, Point, Reference, Series, Window};
 pub use dots::{Chance, Dots, Estimate, Scores};
 pub use drawing::{Drawing, Figure};
+pub use heat::HeatMap;
 pub use page::{Fact, Page, Part, Section};
 pub use scalp::{Electrode, ScalpMap};
+pub use scatter::{Group, Scatter};
+pub use smallmaps::{SmallMap, SmallMaps};
 pub use spline::SphericalSpline;
 pub use table::{Align, Column, Table};
 

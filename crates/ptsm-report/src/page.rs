@@ -1,11 +1,14 @@
 //! A page: sections of figures, tables, facts and text, as one HTML file.
 
+use sha2::{Digest, Sha256};
+
 use crate::colour;
 use crate::drawing::Figure;
 use crate::svg::{FIGURE_RULES, escape};
 use crate::table::Table;
 
 const PAGE_RULES: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 /// One number worth reading first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +31,8 @@ pub enum Part {
     Text(String),
     /// Numbers to read first.
     Facts(Vec<Fact>),
+    /// Why there is nothing here.
+    Absent(String),
 }
 
 /// A part of a page under one heading.
@@ -38,6 +43,13 @@ pub struct Section {
     pub lead: String,
     /// Its content.
     pub parts: Vec<Part>,
+}
+
+impl Section {
+    /// A section that cannot be shown, and why: what is missing and how to get it.
+    pub fn absent(heading: impl Into<String>, why: impl Into<String>) -> Section {
+        Section { heading: heading.into(), lead: String::new(), parts: vec![Part::Absent(why.into())] }
+    }
 }
 
 /// A page.
@@ -56,7 +68,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// The page as one HTML file, well-formed as XML too. It needs no network and no script, and forbids both.
+    /// The page as one HTML file, well-formed as XML too. It can be read without its script; it needs no network, and forbids the
+    /// browser every connection and every script but its own.
     pub fn html(&self) -> String {
         let mut figures = 0;
         let body: String = self
@@ -76,9 +89,13 @@ impl Page {
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
              <meta name=\"color-scheme\" content=\"light dark\"/>\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\"/>\
              <title>{title}</title><style>{}{FIGURE_RULES}{PAGE_RULES}</style></head>\n\
-             <body><header><h1>{title}</h1>{}{}{}</header>\n<main>{body}</main>\n{}</body></html>\n",
+             <body><a class=\"skip\" href=\"#content\">Skip to the content</a>\n\
+             <header><h1>{title}</h1>{}{}{}</header>\n<main id=\"content\" tabindex=\"-1\">{body}</main>\n{}\n\
+             <script>{SCRIPT}</script></body></html>\n",
+            base64(&Sha256::digest(SCRIPT)),
             colour::rules(),
             paragraph("subtitle", &self.subtitle),
             paragraph("notice", &self.notice),
@@ -132,6 +149,9 @@ fn parts(parts: &[Part], figures: &mut usize) -> String {
                 }
                 Part::Text(text) => html += &paragraph("text", text),
                 Part::Facts(list) => html += &facts(list),
+                Part::Absent(why) => {
+                    html += &format!("<p class=\"absent\"><b>Not in this report.</b> {}</p>", escape(why));
+                }
             }
         }
         if matches!(group, [Part::Figure(_), ..]) {
@@ -169,4 +189,32 @@ fn facts(facts: &[Fact]) -> String {
         })
         .collect();
     if list.is_empty() { list } else { format!("<dl class=\"facts\">{list}</dl>") }
+}
+
+/// Bytes as base64 (RFC 4648).
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let bits =
+            three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let sign = SIGNS[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place > three.len() { '=' } else { sign as char });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_fills_the_end() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
 }

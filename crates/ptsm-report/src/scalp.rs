@@ -2,13 +2,13 @@
 
 use ptsm_signal::Position;
 
-use crate::colour::{Ramp, STEPS, step};
+use crate::colour::{Ramp, step};
 use crate::drawing::Drawing;
 use crate::field;
 use crate::head::{OUTLINE, Place, nose_and_ears, project};
 use crate::layout::{WIDTH, header};
-use crate::numbers::{between, cells, number};
-use crate::scale::{Linear, span};
+use crate::legend::{BAR, colour_bar, colour_range, spanned};
+use crate::numbers::{cells, number};
 use crate::svg::{Anchor, Canvas, escape};
 use crate::table::{Column, Table};
 
@@ -16,6 +16,10 @@ use crate::table::{Column, Table};
 const MOST_NAMES: usize = 72;
 /// With fewer electrodes a surface says more than was measured.
 const FEWEST_FOR_SURFACE: usize = 4;
+/// Grid points along each side of a surface: about 5 pixels apart, and a map of 64 electrodes stays below 30 kB.
+const GRID: usize = 65;
+/// The same for one of several maps.
+const SMALL_GRID: usize = 41;
 
 /// One electrode and its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,98 +54,96 @@ pub struct ScalpMap {
 
 impl ScalpMap {
     fn colour_range(&self) -> [f64; 2] {
-        let fitted = || span(self.electrodes.iter().map(|electrode| electrode.value));
-        let range = self.range.map_or_else(fitted, span);
-        match self.ramp {
-            Ramp::Sequential => range,
-            // Zero is the middle colour.
-            Ramp::Diverging => span(range.into_iter().flat_map(|end| [end, -end])),
-        }
-    }
-
-    /// How many electrodes have a value and a place.
-    fn usable(&self) -> usize {
-        let known =
-            |electrode: &&Electrode| electrode.value.is_finite() && project(electrode.position).is_some();
-        self.electrodes.iter().filter(known).count()
+        colour_range(self.ramp, self.range, self.electrodes.iter().map(|electrode| electrode.value))
     }
 
     fn description(&self) -> String {
-        let known = || self.electrodes.iter().filter(|electrode| electrode.value.is_finite());
-        let extreme = |sign: f64| known().max_by(|a, b| (sign * a.value).total_cmp(&(sign * b.value)));
-        match (extreme(1.0), extreme(-1.0)) {
-            (Some(high), Some(low)) => format!(
-                "Scalp map of {} electrodes. Highest at {} ({}), lowest at {} ({}).",
-                self.electrodes.len(),
-                high.name,
-                number(high.value),
-                low.name,
-                number(low.value)
-            ),
-            _ => "Scalp map without values.".into(),
+        match extremes(&self.electrodes) {
+            Some(extremes) => format!("Scalp map of {} electrodes. {extremes}", self.electrodes.len()),
+            None => "Scalp map without values.".into(),
         }
-    }
-
-    fn draw_electrodes(&self, canvas: &mut Canvas, place: Place, range: [f64; 2], surface: bool) {
-        let names = self.electrodes.len() <= MOST_NAMES;
-        for electrode in &self.electrodes {
-            let Some(point) = project(electrode.position) else { continue };
-            let (x, y) = place.at(point);
-            let outside = point.0.hypot(point.1) > OUTLINE;
-            let value = electrode.value;
-            canvas.raw(&format!("<g><title>{}: {}</title>", escape(&electrode.name), escape(&number(value))));
-            if electrode.ringed {
-                let radius = if surface { 7.5 } else { 15.0 };
-                canvas.circle("halo", x, y, radius);
-                canvas.circle("ring", x, y, radius);
-            }
-            if !value.is_finite() {
-                canvas.circle("electrode empty", x, y, 2.6);
-            } else if outside || !surface {
-                // No surface carries this one's colour, so the dot does.
-                let size = if surface { 5.0 } else { 11.0 };
-                canvas.circle(
-                    &format!("electrode valued {}", self.ramp.class(step(range, value))),
-                    x,
-                    y,
-                    size,
-                );
-            } else {
-                canvas.circle("electrode", x, y, 2.2);
-            }
-            if names || electrode.ringed {
-                let below = match (surface, electrode.ringed) {
-                    (true, false) => 11.0,
-                    (true, true) => 17.5,
-                    (false, _) => 27.0,
-                };
-                canvas.text("name", x, y + below, Anchor::Middle, &electrode.name);
-            }
-            canvas.raw("</g>");
-        }
-    }
-
-    fn draw_legend(&self, canvas: &mut Canvas, top: f64, range: [f64; 2]) {
-        let (left, width) = (90.0, WIDTH - 180.0);
-        let bar = Linear { domain: [0.0, STEPS as f64], range: [left, left + width] };
-        for index in 0..STEPS {
-            // A hair wider than its share, so that no seam shows.
-            let from = bar.at(index as f64);
-            let wide = width / STEPS as f64 + if index + 1 < STEPS { 0.5 } else { 0.0 };
-            canvas.rectangle(&self.ramp.class(index), from, top, wide, 10.0);
-        }
-        canvas.rectangle("frame", left, top, width, 10.0);
-        for part in [0.0, 0.5, 1.0] {
-            let text = said(range, range[0] + (range[1] - range[0]) * part);
-            canvas.text("tick", left + width * part, top + 23.0, Anchor::Middle, &text);
-        }
-        canvas.text("label", WIDTH / 2.0, top + 39.0, Anchor::Middle, &self.unit);
     }
 }
 
-/// A value of the legend, with enough digits to tell its three numbers apart.
-fn said(range: [f64; 2], value: f64) -> String {
-    between(value, (range[1] - range[0]) / 2.0)
+/// How many electrodes have a value and a place.
+pub(crate) fn usable(electrodes: &[Electrode]) -> usize {
+    let known = |electrode: &&Electrode| electrode.value.is_finite() && project(electrode.position).is_some();
+    electrodes.iter().filter(known).count()
+}
+
+/// Where the highest and the lowest values are, in words.
+pub(crate) fn extremes(electrodes: &[Electrode]) -> Option<String> {
+    let known = || electrodes.iter().filter(|electrode| electrode.value.is_finite());
+    let extreme = |sign: f64| known().max_by(|a, b| (sign * a.value).total_cmp(&(sign * b.value)));
+    let (high, low) = (extreme(1.0)?, extreme(-1.0)?);
+    let said = |electrode: &Electrode| format!("{} ({})", electrode.name, number(electrode.value));
+    Some(format!("Highest at {}, lowest at {}.", said(high), said(low)))
+}
+
+/// How one head is drawn.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) place: Place,
+    pub(crate) range: [f64; 2],
+    pub(crate) ramp: Ramp,
+    /// Whether it is one of several, with smaller dots and no names.
+    pub(crate) small: bool,
+}
+
+/// Draws one head with its surface and electrodes.
+pub(crate) fn draw_head(canvas: &mut Canvas, id: &str, look: Look, electrodes: &[Electrode]) {
+    let place = look.place;
+    let points: Vec<(Position, f64)> =
+        electrodes.iter().map(|electrode| (electrode.position, electrode.value)).collect();
+    let surface = usable(electrodes) >= FEWEST_FOR_SURFACE;
+    nose_and_ears(canvas, place);
+    canvas.circle("scalp", place.x, place.y, place.radius());
+    if surface {
+        let grid = if look.small { SMALL_GRID } else { GRID };
+        field::draw(canvas, &escape(id), place, &points, look.range, look.ramp, grid);
+    }
+    canvas.circle("head", place.x, place.y, place.radius());
+    draw_electrodes(canvas, look, electrodes, surface);
+}
+
+fn draw_electrodes(canvas: &mut Canvas, look: Look, electrodes: &[Electrode], surface: bool) {
+    let names = electrodes.len() <= MOST_NAMES;
+    let shrink = if look.small { 0.55 } else { 1.0 };
+    for electrode in electrodes {
+        let Some(point) = project(electrode.position) else { continue };
+        let (x, y) = look.place.at(point);
+        let outside = point.0.hypot(point.1) > OUTLINE;
+        let value = electrode.value;
+        canvas.raw(&format!("<g><title>{}: {}</title>", escape(&electrode.name), escape(&number(value))));
+        if electrode.ringed {
+            let radius = shrink * if surface { 7.5 } else { 15.0 };
+            canvas.circle("halo", x, y, radius);
+            canvas.circle("ring", x, y, radius);
+        }
+        if !value.is_finite() {
+            canvas.circle("electrode empty", x, y, 2.6 * shrink);
+        } else if outside || !surface {
+            // No surface carries this one's colour, so the dot does.
+            let size = shrink * if surface { 5.0 } else { 11.0 };
+            canvas.circle(
+                &format!("electrode valued {}", look.ramp.class(step(look.range, value))),
+                x,
+                y,
+                size,
+            );
+        } else {
+            canvas.circle("electrode", x, y, 2.2 * shrink);
+        }
+        if !look.small && (names || electrode.ringed) {
+            let below = match (surface, electrode.ringed) {
+                (true, false) => 11.0,
+                (true, true) => 17.5,
+                (false, _) => 27.0,
+            };
+            canvas.text("name", x, y + below, Anchor::Middle, &electrode.name);
+        }
+        canvas.raw("</g>");
+    }
 }
 
 impl Drawing for ScalpMap {
@@ -155,21 +157,11 @@ impl Drawing for ScalpMap {
         let unit = 140.0;
         let place = Place { x: WIDTH / 2.0, y: top + 1.32 * unit, unit };
         let range = self.colour_range();
-        let points: Vec<(Position, f64)> =
-            self.electrodes.iter().map(|electrode| (electrode.position, electrode.value)).collect();
-        let usable = self.usable();
-        let surface = usable >= FEWEST_FOR_SURFACE;
-        nose_and_ears(&mut canvas, place);
-        canvas.circle("scalp", place.x, place.y, place.radius());
-        if surface {
-            field::draw(&mut canvas, &escape(id), place, &points, range, self.ramp);
-        }
-        canvas.circle("head", place.x, place.y, place.radius());
-        self.draw_electrodes(&mut canvas, place, range, surface);
+        draw_head(&mut canvas, id, Look { place, range, ramp: self.ramp, small: false }, &self.electrodes);
         let mut bottom = place.y + 1.26 * unit;
-        if usable > 0 {
-            self.draw_legend(&mut canvas, bottom + 6.0, range);
-            bottom += 52.0;
+        if usable(&self.electrodes) > 0 {
+            colour_bar(&mut canvas, bottom + 6.0, self.ramp, range, &self.unit);
+            bottom += BAR + 6.0;
         }
         if self.electrodes.iter().any(|electrode| electrode.ringed) && !self.ring_meaning.is_empty() {
             let text = format!("ringed: {}", self.ring_meaning);
@@ -207,24 +199,26 @@ impl Drawing for ScalpMap {
     }
 
     fn reading(&self) -> String {
-        match self.ramp {
-            Ramp::Sequential => "The head from above, nose up; stronger colour means a larger value.".into(),
-            Ramp::Diverging => {
-                "The head from above, nose up; blue is below zero, orange above, stronger colour further from it.".into()
-            }
-        }
+        format!("The head from above, nose up; {}.", meaning(self.ramp))
     }
 
     fn caution(&self) -> String {
         let few = "So few electrodes say nothing about the rest of the head.";
-        let range = self.colour_range();
-        let colours = format!("Colours span only {} to {}.", said(range, range[0]), said(range, range[1]));
-        match self.usable() {
+        let colours = spanned(self.colour_range());
+        match usable(&self.electrodes) {
             0 => few.into(),
             usable if usable < FEWEST_FOR_SURFACE => format!("{colours} {few}"),
             _ => format!(
                 "{colours} Only the dots were measured: colour between them is interpolated, and no colour means no electrode is near."
             ),
         }
+    }
+}
+
+/// What the colours of a map mean.
+pub(crate) fn meaning(ramp: Ramp) -> &'static str {
+    match ramp {
+        Ramp::Sequential => "stronger colour means a larger value",
+        Ramp::Diverging => "blue is below zero, orange above, stronger colour further from it",
     }
 }

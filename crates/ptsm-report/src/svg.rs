@@ -93,6 +93,17 @@ impl Path {
         self.pen = Some(next);
     }
 
+    /// A filled circle of its own; nothing where it is not finite.
+    pub fn disc(&mut self, x: f64, y: f64, radius: f64) {
+        self.gap();
+        if x.is_finite() && y.is_finite() {
+            // Half a circle there and half a circle back.
+            let (r, across) = (coordinate(radius), coordinate(2.0 * radius));
+            let start = pair(to_tenths(x - radius), to_tenths(y));
+            let _ = write!(self.data, "M{start}a{r} {r} 0 1 0 {across} 0a{r} {r} 0 1 0-{across} 0z");
+        }
+    }
+
     /// Lifts the pen.
     pub fn gap(&mut self) {
         self.pen = None;
@@ -133,6 +144,7 @@ pub enum Anchor {
 #[derive(Clone, Debug, Default)]
 pub struct Canvas {
     body: String,
+    reads: String,
 }
 
 impl Canvas {
@@ -146,6 +158,24 @@ impl Canvas {
         let (x, y) = (coordinate(x), coordinate(y));
         let _ =
             write!(self.body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", escape(text));
+    }
+
+    /// A text that runs upwards and ends at its point.
+    pub fn text_up(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let (x, y) = (coordinate(x), coordinate(y));
+        let _ = write!(
+            self.body,
+            "<text class=\"{class}\" transform=\"translate({x} {y})rotate(-90)\" text-anchor=\"end\">{}</text>",
+            escape(text)
+        );
+    }
+
+    /// Tells the page's script how to find the numbers under a pointer: the kind of figure and where its axes lie.
+    pub(crate) fn reads(&mut self, kind: &str, places: &[f64]) {
+        self.reads = format!(
+            " data-reads=\"{kind}\" data-places=\"{}\"",
+            places.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
+        );
     }
 
     /// A straight line.
@@ -188,11 +218,12 @@ impl Canvas {
     pub fn finish(self, id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
         let id = escape(id);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {} {}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" viewBox=\"0 0 {} {}\" role=\"img\"{} \
              aria-labelledby=\"{id}-title {id}-description\"><title id=\"{id}-title\">{}</title>\
              <desc id=\"{id}-description\">{}</desc>{}</svg>",
             coordinate(width),
             coordinate(height),
+            self.reads,
             escape(title),
             escape(description),
             self.body

@@ -81,21 +81,23 @@ impl Table {
             }
             body.push_str("</tr>");
         }
-        let mut note = escape(&self.note);
+        let mut thinned = String::new();
         if every > 1 {
             let count = self.rows.len();
-            note = format!(
-                "{note} One row in {every} is shown, and the last {kept}; the CSV file has all {count}."
-            )
-            .trim()
-            .to_string();
+            thinned = format!(
+                "<p class=\"note thinned\">One row in {every} is shown, and the last {kept}; the CSV file has all {count}.</p>"
+            );
         }
-        let note = if note.is_empty() { note } else { format!("<p class=\"note\">{note}</p>") };
+        let note = match self.note.is_empty() {
+            true => String::new(),
+            false => format!("<p class=\"note\">{}</p>", escape(&self.note)),
+        };
+        let mark = if every > 1 { " data-thinned=\"\"" } else { "" };
         let caption = escape(caption);
         format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\"><table>\
+            "<div class=\"scroll\" role=\"group\" aria-label=\"{caption}\" tabindex=\"0\"{mark}><table>\
              <caption class=\"unseen\">{caption}</caption><thead><tr>{head}</tr></thead>\
-             <tbody>{body}</tbody></table></div>{note}"
+             <tbody>{body}</tbody></table></div>{note}{thinned}"
         )
     }
 

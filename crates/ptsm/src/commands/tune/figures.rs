@@ -102,7 +102,7 @@ fn dots(results: &Results<'_>, groups: &[Group<'_>], i: usize, dimension: &Dimen
             let own = group.trials.iter().filter(|trial| text(&results.values(trial)[i]) == *value);
             (value.clone(), mean(&own.filter_map(|trial| trial.mean()).collect::<Vec<_>>()))
         };
-        Scores { name: group.name.clone(), subjects: values.iter().map(of).collect(), mean: None }
+        Scores { name: group.name.clone(), subjects: values.iter().map(of).collect(), ..Scores::default() }
     };
     Dots {
         title: format!("{} by {}", results.metric.name, dimension.key),
