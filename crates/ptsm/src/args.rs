@@ -75,6 +75,12 @@ pub(crate) enum Command {
     /// Score a trained decoder on people it has never met
     #[command(after_help = EVALUATE)]
     Evaluate(EvaluateArgs),
+    /// Show what a trained decoder looked at, and test whether to believe it: a page, or one figure
+    #[command(after_help = EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Write one HTML file about a trained decoder, a benchmark or both
+    #[command(after_help = REPORT)]
+    Report(ReportArgs),
     /// Tune a trained decoder to one person by a few labelled trials
     #[command(after_help = ADAPT)]
     Adapt(AdaptArgs),
@@ -142,6 +148,21 @@ const EVALUATE: &str = "Examples:
 
 Without `--subjects`, everybody the decoder was not trained on is scored. People it was trained on are refused: their scores would mean
 nothing.";
+
+const EXPLAIN: &str = "Examples:
+  ptsm explain run --data simulated --out explain.html
+  ptsm explain run --data simulated --figure list --out x
+  ptsm explain run --data physionet-mi --root eegmmidb --figure spatial-masks --out masks.svg
+
+It looks at people the decoder was not trained on. A run without masks is explained by what its answers change with.";
+
+const REPORT: &str = "Examples:
+  ptsm report run --data simulated --out report.html
+  ptsm report --benchmark bench --out report.html
+  ptsm report run --data simulated --shots 1,2,5,10 --benchmark bench --out report.html
+
+One file without any link to the network, to be sent to a colleague. Sections whose inputs were not given say so. As PDF: open it in a
+browser and print it, or `chromium --headless --print-to-pdf=report.pdf report.html`.";
 
 const ADAPT: &str = "Examples:
   ptsm adapt run --data simulated --subject 15 --shots 5 --out run15
@@ -360,6 +381,48 @@ pub(crate) struct EvaluateArgs {
     pub(crate) page: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// A run's folder, made by `train` or `adapt`
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
+    #[arg(long, value_name = "NAME")]
+    pub(crate) figure: Option<String>,
+    /// Only these sections
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) sections: Vec<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// A run's folder, made by `train` or `adapt`
+    pub(crate) run: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// A benchmark's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) benchmark: Option<PathBuf>,
+    /// Also adapt to each person with so many trials per class, all scored on the same later trials
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) shots: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
+    #[arg(long, value_name = "NAME")]
+    pub(crate) figure: Option<String>,
+    /// Only these sections
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) sections: Vec<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]

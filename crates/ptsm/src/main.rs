@@ -10,10 +10,10 @@ mod folder;
 mod input;
 mod load;
 mod output;
-mod page;
 mod plan;
 mod progress;
 mod remedy;
+mod report;
 mod words;
 
 use std::process::ExitCode;

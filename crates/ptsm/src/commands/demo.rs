@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::Session;
 use crate::args::DemoArgs;
 use crate::output;
-use crate::page::{self, Material};
 use crate::progress::Live;
+use crate::report::{self, Material};
 use crate::words::{self, count, duration, percent};
 
 /// People, of whom the last are strangers.
@@ -75,7 +75,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
         .collect();
     let truth = loaded.truth.as_ref();
-    let page = page::build(&Material {
+    let material = Material {
         title: "Decoding people it has never met".into(),
         subtitle: format!(
             "Left or right hand, imagined: {} trained on, {} decoded without calibration",
@@ -85,19 +85,23 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
                  The numbers say how the program works, not how well it decodes real people."
             .into(),
-        layout: trials.layout(),
+        layout: Some(trials.layout()),
+        records: &records,
         summaries: &summaries,
         few: &few,
         few_guarded: false,
         adapted: Some(adapted.clone()),
         histories: &histories,
-        masks: &page::mean_over_seeds(all_masks),
+        masks: &report::mean_over_seeds(all_masks),
         truth,
+        signals: &ptsm_explain::signals(&people),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),
-    });
+        ..Material::default()
+    };
+    let page = report::build(&material, &report::chosen(&[], false)?, false);
     let html = args.to.join("demo.html");
     output::write(&html, page.html().as_bytes())?;
-    for (name, svg) in page::figures(&page) {
+    for (name, svg) in report::figures(&page) {
         output::write(&args.to.join(format!("{name}.svg")), svg.as_bytes())?;
     }
     let results = args.to.join("results.jsonl");

@@ -1,75 +1,36 @@
 //! `ptsm evaluate`
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, calibration};
-use ptsm_eval::{Context, METRICS, Metric, Summary, learning_curve, score};
-use ptsm_explain::masks;
+use ptsm_eval::{Context, METRICS, Metric, Record, Summary, learning_curve, score};
+use ptsm_explain::{Masks, masks};
 use ptsm_report::{Column, Page, Table};
 use ptsm_signal::{SubjectId, Subset, TargetAccess};
 use serde_json::json;
 
 use super::{Session, Trained};
-use crate::args::EvaluateArgs;
+use crate::args::{DataArgs, EvaluateArgs};
 use crate::exit::told;
 use crate::folder::{self, AdaptedFile, RunFile};
 use crate::input::{Input, for_model};
 use crate::output;
-use crate::page::{self, Material};
 use crate::progress;
+use crate::report::{self, Material};
 use crate::words::{self, percent};
 
 pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
-    let run = folder::read(&args.run)?;
-    let trained = Trained::load(&args.run, &session.device)?;
-    let input = for_model(&args.data, &run.data, &trained.card, true, session)?;
-    let people = match &run.adapted {
-        None => input.trials.of(&strangers(&run, &input, args.data.subjects.is_some())?),
-        Some(adapted) => adapted_to(adapted, &input)?,
-    };
-    let shots = shots(args, &run, &trained, &people)?;
-    let shown = find(&trained.card.decoder)?.target_access;
-    let context = |seed: u64, target_access: TargetAccess| Context {
-        data: input.name.clone(),
-        model: trained.card.decoder.clone(),
-        protocol: "trained on others".into(),
-        variant: None,
-        learnt: None,
-        tested: None,
-        target_access,
-        shown,
-        fold: 0,
-        seed,
-        precision: run.precision.clone(),
-    };
-    let mut records = vec![];
-    for (seed, fitted) in &trained.decoders {
-        for (access, part) in run.access(&trained.card, &input, &people) {
-            records.extend(score(&**fitted, &part, &context(*seed, access))?);
-        }
-    }
-    let mut curve = vec![];
-    if !shots.is_empty() {
-        let subjects = people.subjects();
-        let bar = progress::counting(session.output, "adapting", trained.decoders.len() * subjects.len());
-        let how = Adaptation::from(&args.tuning);
-        for (seed, fitted) in &trained.decoders {
-            for &subject in &subjects {
-                if session.stop.asked() {
-                    return Err(ptsm_decode::Error::Stopped.into());
-                }
-                let person = people.only(|t| t.subject == subject);
-                let context = context(*seed, trained.card.target_access);
-                curve.extend(learning_curve(&**fitted, &person, &shots, &how, &context)?.records);
-                bar.inc(1);
-            }
-        }
-    }
+    let asked = Asked::load(&args.run, &args.data, session)?;
+    let people = asked.people(args.data.subjects.is_some())?;
+    let shots = asked.shots(&args.run, &args.shots, &people)?;
+    let records = asked.records(&people)?;
+    let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
     let summaries = Summary::of(&records)?;
     let few = Summary::of(&curve)?;
     if let Some(path) = &args.page {
-        let page = page(args, &trained, &input, &people, &summaries, &few)?;
+        let page = page(args, &asked, &people, &records, &summaries, &few)?;
         output::write(path, page.html().as_bytes())?;
         session.output.note(format!("page: {}", path.display()));
     }
@@ -89,71 +50,172 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
 
 fn page(
     args: &EvaluateArgs,
-    trained: &Trained,
-    input: &Input,
+    asked: &Asked,
     people: &Subset<'_>,
+    records: &[Record],
     summaries: &[Summary],
     few: &[Summary],
 ) -> anyhow::Result<Page> {
-    let card = &trained.card;
-    let each = trained.decoders.iter().map(|(_, fitted)| masks(&**fitted, people));
-    let each = each.collect::<Result<Vec<_>, _>>()?;
-    // An adapted run has no log; its page has no curve of learning.
-    let log = std::fs::read_to_string(args.run.join("log.jsonl")).unwrap_or_default();
-    let history: Vec<EpochRecord> = log.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
-    let notice = if input.truth.is_some() { "These people are simulated." } else { "" };
-    Ok(page::build(&Material {
-        title: format!("{} on {}", card.decoder, input.name),
-        subtitle: format!(
-            "Trained on {}, scored on {} whose labels it has never seen",
-            words::people(card.provenance.subjects),
-            words::people(people.subjects().len())
-        ),
-        notice: notice.into(),
-        layout: &card.layout,
+    let material = Material {
+        records,
         summaries,
         few,
         few_guarded: !args.tuning.no_guard,
-        adapted: None,
-        histories: &[(card.decoder.clone(), history)],
-        masks: &page::mean_over_seeds(each),
-        truth: input.truth.as_ref(),
-        footer: format!("ptsm {} evaluate; data {}", env!("CARGO_PKG_VERSION"), input.fingerprint),
-    }))
+        histories: &asked.histories(&args.run),
+        masks: &asked.masks(people)?,
+        signals: &ptsm_explain::signals(people),
+        footer: format!("ptsm {} evaluate; data {}", env!("CARGO_PKG_VERSION"), asked.input.fingerprint),
+        ..asked.material(people)
+    };
+    Ok(report::build(&material, &report::chosen(&[], false)?, false))
 }
 
-/// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
-fn shots(
-    args: &EvaluateArgs,
-    run: &RunFile,
-    trained: &Trained,
-    people: &Subset<'_>,
-) -> anyhow::Result<Vec<usize>> {
-    if args.shots.contains(&0) {
-        return Err(told(
-            "0 shots are too few to adapt to; the decoder as it is is scored anyway",
-            "give at least one",
-        ));
+/// A run and trials for it.
+pub(super) struct Asked {
+    pub(super) run: RunFile,
+    pub(super) trained: Trained,
+    pub(super) input: Input,
+}
+
+impl Asked {
+    pub(super) fn load(run: &Path, data: &DataArgs, session: &Session) -> anyhow::Result<Asked> {
+        let file = folder::read(run)?;
+        let trained = Trained::load(run, &session.device)?;
+        let input = for_model(data, &file.data, &trained.card, true, session)?;
+        Ok(Asked { run: file, trained, input })
     }
-    let shots: BTreeSet<usize> = args.shots.iter().copied().collect();
-    let Some(&most) = shots.last() else { return Ok(vec![]) };
-    super::adapts(&trained.card)?;
-    if let Some(adapted) = &run.adapted {
-        return Err(told(
-            format!("{} is adapted to {} already", args.run.display(), adapted.subject),
-            "give the run it was made from",
-        ));
-    }
-    for subject in people.subjects() {
-        let (_, later) = calibration(&people.only(|t| t.subject == subject), most)?;
-        if later.is_empty() {
-            return Err(told(
-                format!("{most} shots take all trials of {subject}; none is left to score"),
-                "ask for fewer shots",
-            ));
+
+    /// Who is scored: those it has not learnt from; of an adapted run the later trials of the person it is adapted to.
+    pub(super) fn people(&self, named: bool) -> anyhow::Result<Subset<'_>> {
+        match &self.run.adapted {
+            None => Ok(self.input.trials.of(&strangers(&self.run, &self.input, named)?)),
+            Some(adapted) => adapted_to(adapted, &self.input),
         }
     }
-    Ok(shots.into_iter().collect())
+
+    fn context(&self, seed: u64, target_access: TargetAccess) -> anyhow::Result<Context> {
+        Ok(Context {
+            data: self.input.name.clone(),
+            model: self.trained.card.decoder.clone(),
+            protocol: "trained on others".into(),
+            variant: None,
+            learnt: None,
+            tested: None,
+            target_access,
+            shown: find(&self.trained.card.decoder)?.target_access,
+            fold: 0,
+            seed,
+            precision: self.run.precision.clone(),
+        })
+    }
+
+    /// Everybody's scores with every seed.
+    pub(super) fn records(&self, people: &Subset<'_>) -> anyhow::Result<Vec<Record>> {
+        let mut records = vec![];
+        for (seed, fitted) in &self.trained.decoders {
+            for (access, part) in self.run.access(&self.trained.card, &self.input, people) {
+                records.extend(score(&**fitted, &part, &self.context(*seed, access)?)?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Scores of everybody after tuning with so many trials of each class.
+    pub(super) fn curve(
+        &self,
+        people: &Subset<'_>,
+        shots: &[usize],
+        how: &Adaptation,
+        session: &Session,
+    ) -> anyhow::Result<Vec<Record>> {
+        let mut curve = vec![];
+        if shots.is_empty() {
+            return Ok(curve);
+        }
+        let subjects = people.subjects();
+        let decoders = &self.trained.decoders;
+        let bar = progress::counting(session.output, "adapting", decoders.len() * subjects.len());
+        for (seed, fitted) in decoders {
+            for &subject in &subjects {
+                if session.stop.asked() {
+                    return Err(ptsm_decode::Error::Stopped.into());
+                }
+                let person = people.only(|t| t.subject == subject);
+                let context = self.context(*seed, self.trained.card.target_access)?;
+                curve.extend(learning_curve(&**fitted, &person, shots, how, &context)?.records);
+                bar.inc(1);
+            }
+        }
+        Ok(curve)
+    }
+
+    /// Every epoch of training. An adapted run has no log.
+    pub(super) fn histories(&self, run: &Path) -> Vec<(String, Vec<EpochRecord>)> {
+        let log = std::fs::read_to_string(run.join(folder::LOG)).unwrap_or_default();
+        let history = log.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+        vec![(self.trained.card.decoder.clone(), history)]
+    }
+
+    /// The masks, the mean over seeds.
+    pub(super) fn masks(&self, people: &Subset<'_>) -> anyhow::Result<Vec<Masks>> {
+        let each = self.trained.decoders.iter().map(|(_, fitted)| masks(&**fitted, people));
+        Ok(report::mean_over_seeds(each.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// What a page says about them, without any number.
+    pub(super) fn material(&self, people: &Subset<'_>) -> Material<'_> {
+        let card = &self.trained.card;
+        Material {
+            title: format!("{} on {}", card.decoder, self.input.name),
+            subtitle: format!(
+                "Trained on {}, scored on {} whose labels it has never seen",
+                words::people(card.provenance.subjects),
+                words::people(people.subjects().len())
+            ),
+            notice: if self.input.truth.is_some() {
+                "These people are simulated.".into()
+            } else {
+                String::new()
+            },
+            layout: Some(&card.layout),
+            truth: self.input.truth.as_ref(),
+            ..Material::default()
+        }
+    }
+
+    /// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
+    pub(super) fn shots(
+        &self,
+        run: &Path,
+        shots: &[usize],
+        people: &Subset<'_>,
+    ) -> anyhow::Result<Vec<usize>> {
+        if shots.contains(&0) {
+            return Err(told(
+                "0 shots are too few to adapt to; the decoder as it is is scored anyway",
+                "give at least one",
+            ));
+        }
+        let shots: BTreeSet<usize> = shots.iter().copied().collect();
+        let Some(&most) = shots.last() else { return Ok(vec![]) };
+        super::adapts(&self.trained.card)?;
+        if let Some(adapted) = &self.run.adapted {
+            return Err(told(
+                format!("{} is adapted to {} already", run.display(), adapted.subject),
+                "give the run it was made from",
+            ));
+        }
+        for subject in people.subjects() {
+            let (_, later) = calibration(&people.only(|t| t.subject == subject), most)?;
+            if later.is_empty() {
+                return Err(told(
+                    format!("{most} shots take all trials of {subject}; none is left to score"),
+                    "ask for fewer shots",
+                ));
+            }
+        }
+        Ok(shots.into_iter().collect())
+    }
 }
 
 /// The trials of the person a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another

@@ -9,6 +9,7 @@ mod evaluate;
 mod models;
 mod predict;
 mod presets;
+mod report;
 mod status;
 mod train;
 mod tune;
@@ -42,6 +43,7 @@ pub(crate) struct Session {
     pub(crate) wanted_device: String,
 }
 
+pub(crate) use benchmark::Compared;
 pub(crate) use train::seeds;
 
 impl Session {
@@ -112,6 +114,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args, &session),
         Command::Predict(args) => predict::run(&args, &session),
         Command::Evaluate(args) => evaluate::run(&args, &session),
+        Command::Explain(args) => report::explain(&args, &session),
+        Command::Report(args) => report::run(&args, &session),
         Command::Adapt(args) => adapt::run(&args, &session),
         Command::Benchmark(args) => benchmark::run(&args, &session),
         Command::Tune(args) => tune::run(&args, &session),

@@ -18,22 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     let folder = &args.folder;
-    if !WorkList::is_in(folder) {
-        let what = if folder.exists() { "holds no benchmark" } else { "does not exist" };
-        return Err(told(
-            format!("{} {what}", folder.display()),
-            "`ptsm benchmark --out FOLDER` makes one; give that folder",
-        ));
-    }
+    check(folder)?;
     let held = enter(folder, args.resubmit)?;
-    let plan = Plan::read(&folder.join(folder::BENCHMARK))?;
-    let list = WorkList::read(folder)?;
+    let (plan, list) = read(folder)?;
     let collected = list.collect(folder);
     if collected.records.is_empty() && collected.failures.is_empty() && !args.resubmit {
-        return Err(told(
-            format!("nothing is done yet in {}", folder.display()),
-            "give the benchmark again; it does what is missing",
-        ));
+        return Err(nothing_done(folder));
     }
     results::write(&collected, &list, &plan, folder)?;
     // Others may still try what failed, but not when all jobs are over.
@@ -46,6 +36,31 @@ pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     }
     drop(held);
     results::show(&collected, &list, &plan, folder, session)
+}
+
+/// Refuses a folder that holds no benchmark.
+fn check(folder: &Path) -> anyhow::Result<()> {
+    if WorkList::is_in(folder) {
+        return Ok(());
+    }
+    let what = if folder.exists() { "holds no benchmark" } else { "does not exist" };
+    Err(told(
+        format!("{} {what}", folder.display()),
+        "`ptsm benchmark --out FOLDER` makes one; give that folder",
+    ))
+}
+
+/// What a benchmark's folder says it is, and what there is to do.
+pub(super) fn read(folder: &Path) -> anyhow::Result<(Plan, WorkList)> {
+    check(folder)?;
+    Ok((Plan::read(&folder.join(folder::BENCHMARK))?, WorkList::read(folder)?))
+}
+
+pub(super) fn nothing_done(folder: &Path) -> anyhow::Error {
+    told(
+        format!("nothing is done yet in {}", folder.display()),
+        "give the benchmark again; it does what is missing",
+    )
 }
 
 /// Takes up the folder. The job that collects waits for it: it can begin before the process that submitted it has ended, and nobody gives it

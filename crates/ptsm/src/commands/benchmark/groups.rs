@@ -119,29 +119,29 @@ impl Group {
         title
     }
 
-    /// Everything about the group: the models, whether they differ from the first one, and what a paper says.
-    pub(super) fn tables(&self, plan: &Plan) -> Vec<Table> {
-        let mut tables = vec![words::summaries_by(&self.summaries, &plan.metrics())];
-        for (pairs, words) in [
-            (&self.comparisons, words::comparisons as fn(&[Paired]) -> Table),
-            (&self.variants, words::variants),
+    /// Everything about the group, by name: the models, whether they differ from the first one, what their variants are worth, and what a paper says.
+    pub(super) fn tables(&self, plan: &Plan) -> Vec<(&'static str, Table)> {
+        let mut tables = vec![("Scores", words::summaries_by(&self.summaries, &plan.metrics()))];
+        for (name, pairs, words) in [
+            ("Against the first", &self.comparisons, words::comparisons as fn(&[Paired]) -> Table),
+            ("Variants against the same decoder", &self.variants, words::variants),
         ] {
             if let Some(first) = pairs.first() {
                 let shown: Vec<Paired> =
                     pairs.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
-                tables.push(words(&shown));
+                tables.push((name, words(&shown)));
             }
         }
         let columns: Vec<&PaperColumn> = plan.paper.iter().filter(|column| self.is_meant(column)).collect();
         if !columns.is_empty() {
-            tables.push(beside(plan, Some(self), &columns));
+            tables.push(("Published beside ours", beside(plan, Some(self), &columns)));
         }
         tables
     }
 
     /// The same in words.
     pub(super) fn text(&self, plan: &Plan) -> String {
-        self.tables(plan).iter().map(Table::to_string).collect::<Vec<_>>().join("\n")
+        self.tables(plan).iter().map(|(_, table)| table.to_string()).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether a column of a paper is about results like these.

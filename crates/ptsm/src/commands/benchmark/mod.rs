@@ -24,6 +24,7 @@ use crate::plan::{Plan, Ready, StagePlan};
 use crate::progress::{Live, LiveBenchmark};
 
 pub(super) use collect::run as collect;
+pub(crate) use results::Compared;
 pub(super) use worker::run as work;
 
 /// A plan whose data were looked at: what is to be done, stage by stage.

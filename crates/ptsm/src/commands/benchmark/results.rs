@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use ptsm_eval::{Collected, Summary, WorkList, write_records};
+use ptsm_eval::{Collected, Matrix, Summary, WorkList, write_records};
 use ptsm_report::{Column, Table};
 use serde_json::json;
 
-use super::exports;
 use super::groups::{self, Group};
 use super::matrix::{self, Beats};
+use super::{collect, exports};
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
@@ -47,7 +47,7 @@ fn markdown(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     let mut text = format!("# {}\n", title(plan));
     for group in groups {
         text += &format!("\n## {}\n", group.title());
-        for table in group.tables(plan) {
+        for (_, table) in group.tables(plan) {
             text += &format!("\n{}", table.to_markdown());
         }
     }
@@ -62,7 +62,7 @@ fn latex(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     let mut text = String::new();
     for group in groups {
         let caption = format!("{}: {}", title(plan), group.title());
-        for table in group.tables(plan) {
+        for (_, table) in group.tables(plan) {
             text += &format!("{}\n", table.to_latex(&caption));
         }
     }
@@ -162,6 +162,58 @@ pub(super) fn show(
         ));
     }
     Ok(())
+}
+
+/// A benchmark as a page shows it.
+pub(crate) struct Compared {
+    pub(crate) title: String,
+    /// What a reader should know.
+    pub(crate) about: Vec<String>,
+    /// The metric of the comparisons.
+    pub(crate) metric: &'static str,
+    pub(crate) groups: Vec<ComparedGroup>,
+    /// What each is about, and who beats whom.
+    pub(crate) matrices: Vec<(String, Matrix)>,
+}
+
+/// Results that may stand in one table.
+pub(crate) struct ComparedGroup {
+    pub(crate) title: String,
+    pub(crate) summaries: Vec<Summary>,
+    /// Tables by name.
+    pub(crate) tables: Vec<(&'static str, Table)>,
+}
+
+impl Compared {
+    /// What is done so far in a benchmark's folder.
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Compared> {
+        let (plan, list) = collect::read(folder)?;
+        let collected = list.collect(folder);
+        if collected.records.is_empty() {
+            return Err(collect::nothing_done(folder));
+        }
+        let mut about = plan.about.clone();
+        let open = collected.missing + collected.failures.len();
+        if open > 0 {
+            about.push(format!("{open} of {} fits failed or are missing.", list.items().count()));
+        }
+        let groups = Group::of(&summaries(&collected, &list)?, &plan.compared());
+        let matrices = matrix::of(&groups, &plan)?.into_iter().map(|one| (one.of, one.matrix)).collect();
+        Ok(Compared {
+            title: title(&plan).to_string(),
+            about,
+            metric: plan.compared().first().map_or("accuracy", |metric| metric.name),
+            groups: groups
+                .into_iter()
+                .map(|group| ComparedGroup {
+                    title: group.title(),
+                    tables: group.tables(&plan),
+                    summaries: group.summaries,
+                })
+                .collect(),
+            matrices,
+        })
+    }
 }
 
 /// Summaries in the order in which decoders were asked for.

@@ -1,0 +1,125 @@
+//! `ptsm report` and `ptsm explain`: one HTML file, or one figure of it.
+
+use std::path::Path;
+
+use ptsm_data::catalogue::DATA_SETS;
+use ptsm_decode::Adaptation;
+use ptsm_eval::Summary;
+use ptsm_report::Page;
+use serde_json::json;
+
+use super::evaluate::Asked;
+use super::{Compared, Session};
+use crate::args::{ExplainArgs, ReportArgs};
+use crate::exit::told;
+use crate::output;
+use crate::report::{self, Kind, Made, Material};
+
+pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
+    let kinds = report::chosen(&args.sections, true)?;
+    let asked = Asked::load(&args.run, &args.data, session)?;
+    let people = asked.people(args.data.subjects.is_some())?;
+    let material = Material {
+        masks: &asked.masks(&people)?,
+        footer: footer("explain", &asked),
+        ..asked.material(&people)
+    };
+    deliver(&report::build(&material, &kinds, true), args.figure.as_deref(), &args.out, session)
+}
+
+pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
+    let kinds = report::chosen(&args.sections, false)?;
+    let compared = args.benchmark.as_deref().map(Compared::read).transpose()?;
+    let page = match (&args.run, &compared) {
+        (Some(run), _) => about_run(run, args, compared.as_ref(), &kinds, session)?,
+        (None, Some(compared)) => report::build(
+            &Material {
+                title: compared.title.clone(),
+                subtitle: "Decoders on people they have never met".into(),
+                footer: format!("ptsm {} report", env!("CARGO_PKG_VERSION")),
+                compared: Some(compared),
+                ..Material::default()
+            },
+            &kinds,
+            true,
+        ),
+        (None, None) => {
+            return Err(told(
+                "there is nothing to report about",
+                "give a run's folder with `--data`, or `--benchmark DIR`, or both",
+            ));
+        }
+    };
+    deliver(&page, args.figure.as_deref(), &args.out, session)
+}
+
+fn about_run(
+    run: &Path,
+    args: &ReportArgs,
+    compared: Option<&Compared>,
+    kinds: &[&Kind],
+    session: &Session,
+) -> anyhow::Result<Page> {
+    let asked = Asked::load(run, &args.data, session)?;
+    let people = asked.people(args.data.subjects.is_some())?;
+    let shots = asked.shots(run, &args.shots, &people)?;
+    let records = asked.records(&people)?;
+    let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
+    let (_, first) = &asked.trained.decoders[0];
+    let material = Material {
+        records: &records,
+        summaries: &Summary::of(&records)?,
+        few: &Summary::of(&curve)?,
+        few_guarded: !args.tuning.no_guard,
+        histories: &asked.histories(run),
+        masks: &asked.masks(&people)?,
+        signals: &ptsm_explain::signals(&people),
+        compared,
+        made: Some(Made {
+            run: &asked.run,
+            card: &asked.trained.card,
+            parameters: first.parameters(),
+            known_subjects: first.known_subjects(),
+            licence: licence(&asked.run.data.name),
+        }),
+        footer: footer("report", &asked),
+        ..asked.material(&people)
+    };
+    Ok(report::build(&material, kinds, true))
+}
+
+fn footer(command: &str, asked: &Asked) -> String {
+    format!("ptsm {} {command}; data {}", env!("CARGO_PKG_VERSION"), asked.input.fingerprint)
+}
+
+/// The terms the data it learnt from are published under, where this program knows them.
+fn licence(data: &str) -> Option<String> {
+    let set = DATA_SETS.iter().map(|set| set.about()).find(|about| about.id == data)?;
+    Some(set.licence.clone())
+}
+
+/// Writes the page, or one of its figures.
+fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> anyhow::Result<()> {
+    let Some(wanted) = figure else {
+        let html = page.html();
+        output::write(out, html.as_bytes())?;
+        let sections: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
+        let text = format!("page: {} ({} KB, {})\n", out.display(), html.len() / 1000, sections.join("; "));
+        return session
+            .output
+            .result(text, &json!({ "page": out, "bytes": html.len(), "sections": sections }));
+    };
+    let figures = report::figures(page);
+    let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+    if wanted == "list" {
+        return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));
+    }
+    let Some((_, svg)) = figures.iter().find(|(name, _)| name == wanted) else {
+        return Err(told(
+            format!("there is no figure `{wanted}`"),
+            format!("figures are {}", names.join(", ")),
+        ));
+    };
+    output::write(out, svg.as_bytes())?;
+    session.output.result(format!("figure: {}\n", out.display()), &json!({ "figure": out }))
+}

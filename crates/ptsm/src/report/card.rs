@@ -1,0 +1,120 @@
+//! The model card: what a decoder is for, where it comes from, what it must not be used for.
+
+use ptsm_decode::registry::find;
+use ptsm_report::{Column, Part, Table};
+use serde_json::Value;
+
+use super::{Built, Made, Material, NO_RUN};
+use crate::words;
+
+pub(super) fn build(m: &Material<'_>) -> Built {
+    let Some(made) = &m.made else { return Built::missing(NO_RUN) };
+    let rows = facts(made);
+    let table = |rows: Vec<[String; 2]>, head: &str| Table {
+        columns: vec![Column::text(head), Column::text("")],
+        rows: rows.into_iter().map(Vec::from).collect(),
+        note: String::new(),
+    };
+    let mut settings = vec![];
+    flat("", &made.card.settings, &mut settings);
+    let text = |text: &str| Part::Text(text.into());
+    Built::new(
+        "What this decoder is, what it learnt from, what it may be used for, and what it knows about the people it learnt from.",
+        vec![
+            Part::Table("What it is".into(), table(rows, "of the decoder")),
+            text(
+                "Intended use. Research on decoding EEG across people: offline analysis, comparison of methods, prototypes of brain-computer \
+                 interfaces with volunteers who can stop at any time.",
+            ),
+            text(
+                "Not intended. Diagnosis or treatment; any decision about a person; control of anything that can hurt; reading of states a \
+                 person has not agreed to have read. It knows only its classes and will name one of them for any signal, also for noise.",
+            ),
+            text(
+                "Limits. Scores of this page hold for people, amplifiers, electrodes and instructions like those it was tested with. People differ \
+                 far more than decoders do, and for some it is no better than guessing. What it decodes may be something that only goes along with \
+                 the task, such as eye movements.",
+            ),
+            Part::Text(privacy(made)),
+            Part::Table("All settings".into(), table(settings, "setting")),
+        ],
+    )
+}
+
+fn facts(made: &Made<'_>) -> Vec<[String; 2]> {
+    let (card, run) = (made.card, made.run);
+    let from = &card.provenance;
+    let layout = &card.layout;
+    let mut rows = vec![
+        ["decoder".into(), card.decoder.clone()],
+        ["classes".into(), layout.classes.join(", ")],
+        ["numbers learnt".into(), made.parameters.to_string()],
+        ["seeds".into(), run.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
+        ["data".into(), from.data.clone()],
+        ["fingerprint of the data".into(), from.fingerprint.clone()],
+        [
+            "licence of the data".into(),
+            made.licence
+                .clone()
+                .unwrap_or_else(|| "not known to this program: ask whoever gave you the data".into()),
+        ],
+        [
+            "learnt from".into(),
+            format!("{}, {}", words::people(from.subjects), words::count(from.trials, "trial")),
+        ],
+        ["stopped by".into(), words::people(from.validation_subjects)],
+        [
+            "trials".into(),
+            format!(
+                "{} channels, {} samples at {} Hz from {} s after the cue",
+                layout.channels.len(),
+                layout.samples,
+                layout.rate_hz,
+                layout.start_s
+            ),
+        ],
+        ["channels".into(), layout.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" ")],
+        ["seen of a new person".into(), card.target_access.to_string()],
+        ["made by".into(), format!("ptsm {}", from.version)],
+    ];
+    if let Ok(method) = find(&card.decoder) {
+        rows.insert(1, ["what it is".into(), method.about.into()]);
+        let doi = if method.doi.is_empty() { String::new() } else { format!(", doi:{}", method.doi) };
+        rows.insert(2, ["paper".into(), format!("{}{doi}", method.paper)]);
+    }
+    if let Some(adapted) = &run.adapted {
+        rows.push([
+            "adapted to".into(),
+            format!("{} with {} of each class", adapted.subject, words::count(adapted.shots, "trial")),
+        ]);
+    }
+    rows
+}
+
+fn privacy(made: &Made<'_>) -> String {
+    match made.known_subjects {
+        0 => "Privacy. The model file holds no number that belongs to one of the people it learnt from: what told them apart in training was left \
+              out. `run.toml` beside it names them by hashes of their recordings, so that nobody is tested by accident who was learnt from: leave it out when the \
+              model is given away. That a person took part may still be guessed from how well the model fits them; this page does not measure it."
+            .into(),
+        n => format!(
+            "Privacy. The model file still holds what tells {} apart whom it learnt from (`training.keep_subjects`): do not give it away. \
+             Trained without that setting it holds nothing of the kind.",
+            words::people(n)
+        ),
+    }
+}
+
+/// Settings by their whole name.
+fn flat(name: &str, value: &Value, rows: &mut Vec<[String; 2]>) {
+    match value {
+        Value::Object(all) => {
+            for (key, value) in all {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                flat(&name, value, rows);
+            }
+        }
+        Value::Null => rows.push([name.into(), "none".into()]),
+        other => rows.push([name.into(), other.to_string()]),
+    }
+}

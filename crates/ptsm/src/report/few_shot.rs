@@ -1,0 +1,54 @@
+//! What a few labelled trials are worth.
+
+use ptsm_eval::Summary;
+use ptsm_report::scale::Axis;
+use ptsm_report::{Curve, Figure, Part, Point, Reference, Series};
+
+use super::{Built, Material, NO_RUN};
+
+pub(super) fn build(m: &Material<'_>) -> Built {
+    let mut points: Vec<(usize, &Summary)> = m.few.iter().filter_map(|s| Some((s.adapt?.shots, s))).collect();
+    if points.is_empty() {
+        return match m.summaries.is_empty() {
+            true => Built::missing(NO_RUN),
+            false => Built::missing(
+                "Nobody was adapted to. Give `--shots 1,2,5,10`, with a decoder that adapts (`ptsm models`).",
+            ),
+        };
+    }
+    points.sort_by_key(|(shots, _)| *shots);
+    let aside = points[0].1.adapt.map_or(0, |a| a.set_aside);
+    let level = points[0].1.chance.level;
+    let series = Series {
+        name: points[0].1.model.clone(),
+        points: points
+            .iter()
+            .filter_map(|(shots, s)| {
+                let a = s.metric("accuracy")?;
+                Some(Point { x: *shots as f64, y: a.mean, band: a.interval.map(|i| [i.low, i.high]) })
+            })
+            .collect(),
+    };
+    let curve = Curve {
+        title: "Accuracy after a few labelled trials".into(),
+        x: Axis::new("labelled trials of each class"),
+        y: Axis::percent("accuracy"),
+        series: vec![series],
+        levels: vec![Reference { at: level, label: "chance".into() }],
+        ..Curve::default()
+    };
+    let mut parts = vec![Part::Figure(Figure::new(curve))];
+    parts.extend(m.adapted.clone().map(Part::Text));
+    Built::new(
+        format!(
+            "The personal masks are tuned on the first trials of each class; the first {aside} of each class are never scored, so that \
+             every point is about the same later trials. The band is the 95 % interval over people.{}",
+            if m.few_guarded {
+                ""
+            } else {
+                " Every tuned decoder is shown, also those the guard would have refused."
+            }
+        ),
+        parts,
+    )
+}

@@ -1,0 +1,179 @@
+//! The page about a decoder, a benchmark or both: one HTML file. Its sections are a registry; a section whose inputs are not there says
+//! what is missing.
+
+mod card;
+mod compared;
+mod confusion;
+mod few_shot;
+mod learning;
+mod masks;
+mod people;
+mod short;
+mod signals;
+
+use ptsm_data::simulate::Truth;
+use ptsm_decode::EpochRecord;
+use ptsm_decode::file::Card;
+use ptsm_eval::{Record, Summary};
+use ptsm_explain::{Masks, Signals};
+use ptsm_report::svg::standalone;
+use ptsm_report::{Page, Part, Section};
+use ptsm_signal::Layout;
+
+use crate::commands::Compared;
+use crate::exit::told;
+use crate::folder::RunFile;
+
+pub(crate) use masks::mean_over_seeds;
+
+/// A section of the page.
+pub(crate) struct Kind {
+    /// What `--sections` calls it.
+    pub(crate) name: &'static str,
+    heading: &'static str,
+    /// Whether `ptsm explain` shows it: what a decoder looked at, and whether to believe it.
+    explains: bool,
+    build: fn(&Material<'_>) -> Built,
+}
+
+/// What came of a section.
+enum Built {
+    Made {
+        /// One sentence on what it shows and how to read it.
+        lead: String,
+        parts: Vec<Part>,
+    },
+    /// What is missing and how to get it.
+    Missing(String),
+}
+
+impl Built {
+    fn new(lead: impl Into<String>, parts: Vec<Part>) -> Built {
+        Built::Made { lead: lead.into(), parts }
+    }
+
+    fn missing(why: impl Into<String>) -> Built {
+        Built::Missing(why.into())
+    }
+}
+
+/// All sections, in the order of the page.
+pub(crate) const SECTIONS: &[Kind] = &[
+    Kind { name: "short", heading: "In short", explains: false, build: short::build },
+    Kind { name: "people", heading: "Each person", explains: false, build: people::build },
+    Kind { name: "confusion", heading: "What is taken for what", explains: false, build: confusion::build },
+    Kind { name: "few-shot", heading: "A few trials of one's own", explains: false, build: few_shot::build },
+    Kind { name: "compared", heading: "Who beats whom", explains: false, build: compared::build },
+    Kind { name: "learning", heading: "How they learnt", explains: false, build: learning::build },
+    Kind { name: "masks", heading: "What it looked at", explains: true, build: masks::build },
+    Kind { name: "signals", heading: "Who fails, and their signals", explains: false, build: signals::build },
+    Kind { name: "card", heading: "Model card", explains: false, build: card::build },
+];
+
+/// The sections a user named, or all that fit the command.
+pub(crate) fn chosen(names: &[String], only_explaining: bool) -> anyhow::Result<Vec<&'static Kind>> {
+    let all = || SECTIONS.iter().filter(|kind| kind.explains || !only_explaining);
+    if names.is_empty() {
+        return Ok(all().collect());
+    }
+    let find = |name: &String| {
+        all().find(|kind| kind.name == name).ok_or_else(|| {
+            let known: Vec<&str> = all().map(|kind| kind.name).collect();
+            told(format!("there is no section `{name}`"), format!("sections are {}", known.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Where a decoder comes from.
+pub(crate) struct Made<'a> {
+    pub(crate) run: &'a RunFile,
+    pub(crate) card: &'a Card,
+    /// Numbers it has learnt.
+    pub(crate) parameters: usize,
+    /// Training subjects it can still tell apart.
+    pub(crate) known_subjects: usize,
+    /// The licence of the data, where it is known.
+    pub(crate) licence: Option<String>,
+}
+
+/// What a page is made of.
+#[derive(Default)]
+pub(crate) struct Material<'a> {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) notice: String,
+    pub(crate) footer: String,
+    /// The trials.
+    pub(crate) layout: Option<&'a Layout>,
+    /// Each person's scores.
+    pub(crate) records: &'a [Record],
+    /// One per model, the one the page is about first.
+    pub(crate) summaries: &'a [Summary],
+    /// One per number of shots.
+    pub(crate) few: &'a [Summary],
+    /// Whether those kept the decoder as it was where leave-one-out found no gain.
+    pub(crate) few_guarded: bool,
+    /// What adapting one person gave.
+    pub(crate) adapted: Option<String>,
+    /// Epochs of each model.
+    pub(crate) histories: &'a [(String, Vec<EpochRecord>)],
+    /// Masks, the mean over seeds.
+    pub(crate) masks: &'a [Masks],
+    /// What is known because it was made.
+    pub(crate) truth: Option<&'a Truth>,
+    /// What the scored people's signals look like.
+    pub(crate) signals: &'a [Signals],
+    pub(crate) compared: Option<&'a Compared>,
+    pub(crate) made: Option<Made<'a>>,
+}
+
+/// Why a section about a decoder is not there.
+const NO_RUN: &str =
+    "This page is about no trained decoder. Give a run's folder, made by `ptsm train`, and `--data`.";
+
+/// The page. Where `tells`, its last section says which others are not there, and why.
+pub(crate) fn build(m: &Material<'_>, kinds: &[&Kind], tells: bool) -> Page {
+    let mut sections = vec![];
+    let mut missing: Vec<(String, Vec<&str>)> = vec![];
+    for kind in kinds {
+        match (kind.build)(m) {
+            Built::Made { lead, parts } => {
+                sections.push(Section { heading: kind.heading.into(), lead, parts });
+            }
+            Built::Missing(why) => match missing.iter_mut().find(|(other, _)| *other == why) {
+                Some((_, headings)) => headings.push(kind.heading),
+                None => missing.push((why, vec![kind.heading])),
+            },
+        }
+    }
+    if tells && !missing.is_empty() {
+        let part =
+            |(why, headings): &(String, Vec<&str>)| Part::Absent(format!("{}. {why}", headings.join("; ")));
+        sections.push(Section {
+            heading: "What is not here".into(),
+            lead: "Sections that lack what they are made of.".into(),
+            parts: missing.iter().map(part).collect(),
+        });
+    }
+    Page {
+        title: m.title.clone(),
+        subtitle: m.subtitle.clone(),
+        notice: m.notice.clone(),
+        sections,
+        footer: m.footer.clone(),
+    }
+}
+
+/// Every figure of a page as a file of its own: its title as a name, and the drawing.
+pub(crate) fn figures(page: &Page) -> Vec<(String, String)> {
+    let parts = page.sections.iter().flat_map(|s| &s.parts);
+    let figures = parts.filter_map(|p| if let Part::Figure(f) = p { Some(f) } else { None });
+    figures.map(|f| (file_name(f.drawing.title()), standalone(&f.drawing.svg("figure")))).collect()
+}
+
+/// A title as the name of a file.
+fn file_name(title: &str) -> String {
+    let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
+}

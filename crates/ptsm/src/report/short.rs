@@ -1,0 +1,40 @@
+//! The numbers to read first.
+
+use ptsm_eval::chance_threshold;
+use ptsm_report::{Fact, Part};
+
+use super::{Built, Material, NO_RUN};
+use crate::words::{self, percent};
+
+pub(super) fn build(m: &Material<'_>) -> Built {
+    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
+    let mut facts = vec![];
+    for s in m.summaries {
+        let Some(accuracy) = s.metric("accuracy") else { continue };
+        let interval = accuracy.interval.map_or_else(String::new, |i| {
+            format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
+        });
+        facts.push(fact(&words::called(s, m.summaries), format!("{} %", percent(accuracy.mean)), interval));
+    }
+    facts.push(fact(
+        "Chance",
+        format!("{} %", percent(first.chance.level)),
+        format!(
+            "{} % is needed at p < 0.001 for all {} trials together",
+            percent(chance_threshold(first.chance.pooled_n, first.chance.level, 0.001)),
+            first.chance.pooled_n
+        ),
+    ));
+    let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
+    seen.dedup();
+    facts.push(fact(
+        "Seen of the new people",
+        seen.join("; "),
+        format!("{}, {}", first.protocol, words::count(first.seeds, "seed")),
+    ));
+    Built::new(
+        "Accuracy in people the decoders were not trained on, the mean over people of the mean over seeds.",
+        vec![Part::Facts(facts), Part::Table("All scores".into(), words::summaries(m.summaries))],
+    )
+}
