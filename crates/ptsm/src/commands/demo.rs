@@ -16,7 +16,7 @@ use super::Session;
 use crate::args::DemoArgs;
 use crate::output;
 use crate::progress::Live;
-use crate::report::{self, Material};
+use crate::report::{self, Looked, Material};
 use crate::words::{self, count, duration, percent};
 
 /// People, of whom the last are strangers.
@@ -70,6 +70,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let few = Summary::of(&curve)?;
 
     let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &people)).collect::<Result<Vec<_>, _>>()?;
+    let looked = Looked { all: report::mean_over_seeds(all_masks), ..Looked::default() };
     let histories: Vec<(String, Vec<EpochRecord>)> = shown
         .iter()
         .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
@@ -92,7 +93,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         few_guarded: false,
         adapted: Some(adapted.clone()),
         histories: &histories,
-        masks: &report::mean_over_seeds(all_masks),
+        looked: Some(&looked),
         truth,
         signals: &ptsm_explain::signals(&people),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),

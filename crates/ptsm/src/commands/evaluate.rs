@@ -18,7 +18,7 @@ use crate::folder::{self, AdaptedFile, RunFile};
 use crate::input::{Input, for_model};
 use crate::output;
 use crate::progress;
-use crate::report::{self, Material};
+use crate::report::{self, Looked, Material};
 use crate::words::{self, percent};
 
 pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> {
@@ -62,7 +62,7 @@ fn page(
         few,
         few_guarded: !args.tuning.no_guard,
         histories: &asked.histories(&args.run),
-        masks: &asked.masks(people)?,
+        looked: Some(&asked.looked(people)?),
         signals: &ptsm_explain::signals(people),
         footer: format!("ptsm {} evaluate; data {}", env!("CARGO_PKG_VERSION"), asked.input.fingerprint),
         ..asked.material(people)
@@ -156,10 +156,21 @@ impl Asked {
         vec![(self.trained.card.decoder.clone(), history)]
     }
 
-    /// The masks, the mean over seeds.
-    pub(super) fn masks(&self, people: &Subset<'_>) -> anyhow::Result<Vec<Masks>> {
-        let each = self.trained.decoders.iter().map(|(_, fitted)| masks(&**fitted, people));
-        Ok(report::mean_over_seeds(each.collect::<Result<Vec<_>, _>>()?))
+    /// The masks: of all trials, of each class, with each seed.
+    pub(super) fn looked(&self, people: &Subset<'_>) -> anyhow::Result<Looked> {
+        let of = |people: &Subset<'_>| -> anyhow::Result<Vec<Vec<Masks>>> {
+            let each = self.trained.decoders.iter().map(|(_, fitted)| masks(&**fitted, people));
+            Ok(each.collect::<Result<_, _>>()?)
+        };
+        let seeds = of(people)?;
+        let mut by_class = vec![];
+        for (class, name) in (0..).zip(&self.trained.card.layout.classes) {
+            let own = people.only(|t| t.label == class);
+            if !own.is_empty() {
+                by_class.push((name.clone(), report::mean_over_seeds(of(&own)?)));
+            }
+        }
+        Ok(Looked { all: report::mean_over_seeds(seeds.clone()), by_class, seeds, nulls: vec![] })
     }
 
     /// What a page says about them, without any number.

@@ -20,7 +20,7 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
     let asked = Asked::load(&args.run, &args.data, session)?;
     let people = asked.people(args.data.subjects.is_some())?;
     let material = Material {
-        masks: &asked.masks(&people)?,
+        looked: Some(&asked.looked(&people)?),
         footer: footer("explain", &asked),
         ..asked.material(&people)
     };
@@ -72,7 +72,7 @@ fn about_run(
         few: &Summary::of(&curve)?,
         few_guarded: !args.tuning.no_guard,
         histories: &asked.histories(run),
-        masks: &asked.masks(&people)?,
+        looked: Some(&asked.looked(&people)?),
         signals: &ptsm_explain::signals(&people),
         compared,
         made: Some(Made {

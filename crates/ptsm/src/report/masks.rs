@@ -1,79 +1,199 @@
 //! What PTSM's masks let pass.
 
 use ptsm_data::simulate::Truth;
-use ptsm_explain::{Masks, favours};
+use ptsm_explain::{Masks, favours, rank_correlation};
 use ptsm_report::colour::Ramp;
 use ptsm_report::scale::Axis;
-use ptsm_report::{Curve, Electrode, Figure, Part, Point, ScalpMap, Series, Window};
-use ptsm_signal::Layout;
+use ptsm_report::{
+    Curve, Electrode, Figure, HeatMap, Part, Point, Reference, Series, SmallMap, SmallMaps, Window,
+};
+use ptsm_signal::{Layout, SubjectId};
 
 use super::{Built, Material, NO_RUN};
+use crate::words;
+
+/// The masks of a decoder in people it has not learnt from.
+#[derive(Default)]
+pub(crate) struct Looked {
+    /// The mean over seeds.
+    pub(crate) all: Vec<Masks>,
+    /// The same of each class's trials, by its name.
+    pub(crate) by_class: Vec<(String, Vec<Masks>)>,
+    /// Each seed by itself.
+    pub(crate) seeds: Vec<Vec<Masks>>,
+    /// Of decoders that learnt from shuffled labels.
+    pub(crate) nulls: Vec<Vec<Masks>>,
+}
+
+/// Drawn for bands, where no decision depends on their last digit.
+const RESAMPLES: usize = 1000;
+/// Maps of more classes would fill the page.
+const MOST_CLASSES: usize = 6;
 
 pub(super) fn build(m: &Material<'_>) -> Built {
     let Some(layout) = m.layout else { return Built::missing(NO_RUN) };
-    if m.masks.is_empty() {
+    let Some(looked) = m.looked.filter(|looked| !looked.all.is_empty()) else {
         return Built::missing(
             "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have.",
         );
-    }
-    let mut parts = vec![];
+    };
     let task = m.truth.map(Truth::task_channels);
-    // One scale for all maps, or a flat mask would look like a strong one.
-    let all = m.masks.iter().flat_map(Masks::space_mean);
-    let range = all.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)]);
-    for mask in m.masks {
-        let mean = mask.space_mean();
-        let electrodes = layout.channels.iter().enumerate().filter_map(|(i, channel)| {
-            Some(Electrode {
-                name: channel.name.clone(),
-                position: channel.position?,
-                value: mean.get(i).copied().unwrap_or(f64::NAN),
-                ringed: task.as_ref().is_some_and(|t| t.get(i) == Some(&true)),
-            })
-        });
-        let electrodes: Vec<Electrode> = electrodes.collect();
-        if electrodes.is_empty() {
-            continue;
-        }
-        parts.push(Part::Figure(Figure::new(ScalpMap {
-            title: format!("Spatial mask, {}", mask.kind),
-            electrodes,
-            range: Some(range),
-            unit: "mask, 0 to 1".into(),
-            ramp: Ramp::Sequential,
-            ring_meaning: "at least half of the largest true effect".into(),
-        })));
+    let draw = Draw { layout, task: task.as_deref() };
+    let mut parts = vec![];
+    let kinds = looked.all.iter().map(|mask| (mask.kind.to_string(), mask.space_mean())).collect();
+    parts.extend(draw.maps("Spatial masks", kinds));
+    parts.extend(draw.maps("Spatial masks of each class", by_class(looked)));
+    parts.push(Part::Figure(Figure::new(courses(m.truth, layout, looked))));
+    for mask in &looked.all {
+        parts.extend(draw.everybody(mask));
     }
-    let times: Vec<f64> = layout.times_s().collect();
-    let series = m.masks.iter().map(|mask| {
-        let mean = mask.time_mean();
-        let points = times.iter().zip(&mean).enumerate().map(|(i, (&x, &y))| {
-            let all: Vec<f64> = mask.time.iter().map(|row| row[i]).collect();
-            let spread = ptsm_eval::deviation(&all);
-            Point { x, y, band: spread.map(|s| [y - s, y + s]) }
-        });
-        Series { name: mask.kind.into(), points: points.collect() }
-    });
-    let truth_window = m.truth.map(|t| Window {
-        from: t.window_s[0],
-        to: t.window_s[1].min(times.last().copied().unwrap_or(f64::MAX)),
-        label: "true effect".into(),
-    });
-    parts.push(Part::Figure(Figure::new(Curve {
-        title: "Temporal mask".into(),
-        x: Axis::new("time after the cue (s)"),
-        y: Axis::new("mask, 0 to 1"),
-        series: series.collect(),
-        windows: truth_window.into_iter().collect(),
-        ..Curve::default()
-    })));
+    parts.push(Part::Text(against_null(looked)));
     if let (Some(truth), Some(task)) = (m.truth, &task) {
-        parts.push(Part::Text(verdict(m.masks, layout, truth, task)));
+        parts.push(Part::Text(verdict(&looked.all, layout, truth, task)));
     }
     Built::new(
         "The masks PTSM lays over each trial, the mean over trials and people who were not trained on. A mask shows what the network let \
-         pass, not what was there.",
+         pass, not what was there; the next section tests whether it matters.",
         parts,
+    )
+}
+
+fn by_class(looked: &Looked) -> Vec<(String, Vec<f64>)> {
+    let classes = looked.by_class.iter().take(MOST_CLASSES);
+    let maps = classes.flat_map(|(class, masks)| {
+        // What is fused is between the two, which are told apart here.
+        let own = masks.iter().filter(|mask| mask.kind != "fused");
+        own.map(move |mask| (format!("{}, {class}", mask.kind), mask.space_mean()))
+    });
+    maps.collect()
+}
+
+/// What all maps share.
+struct Draw<'a> {
+    layout: &'a Layout,
+    /// Channels that carry the task, where that is known.
+    task: Option<&'a [bool]>,
+}
+
+impl Draw<'_> {
+    fn electrodes(&self, values: &[f64]) -> Vec<Electrode> {
+        let electrode = |(i, channel): (usize, &ptsm_signal::Channel)| {
+            Some(Electrode {
+                name: channel.name.clone(),
+                position: channel.position?,
+                value: values.get(i).copied().unwrap_or(f64::NAN),
+                ringed: self.task.is_some_and(|task| task.get(i) == Some(&true)),
+            })
+        };
+        self.layout.channels.iter().enumerate().filter_map(electrode).collect()
+    }
+
+    /// Maps side by side with one scale, or a flat mask would look like a strong one; none where nobody knows where the channels are.
+    fn maps(&self, title: &str, maps: Vec<(String, Vec<f64>)>) -> Option<Part> {
+        let maps: Vec<SmallMap> = maps
+            .into_iter()
+            .map(|(name, values)| SmallMap { name, electrodes: self.electrodes(&values) })
+            .filter(|map| !map.electrodes.is_empty())
+            .collect();
+        let ring_meaning = match self.task {
+            Some(_) => "at least half of the largest true effect",
+            None => "",
+        };
+        (!maps.is_empty()).then(|| {
+            Part::Figure(Figure::new(SmallMaps {
+                title: title.into(),
+                maps,
+                range: None,
+                unit: "mask, 0 to 1".into(),
+                ramp: Ramp::Sequential,
+                ring_meaning: ring_meaning.into(),
+            }))
+        })
+    }
+
+    /// Every person's mask.
+    fn everybody(&self, mask: &Masks) -> Option<Part> {
+        (mask.people.len() > 1).then(|| {
+            Part::Figure(Figure::new(HeatMap {
+                title: format!("Spatial mask of each person, {}", mask.kind),
+                row_label: "person".into(),
+                column_label: "channel".into(),
+                rows: mask.people.iter().map(SubjectId::to_string).collect(),
+                columns: self.layout.channels.iter().map(|channel| channel.name.clone()).collect(),
+                values: mask.space.clone(),
+                unit: "mask, 0 to 1".into(),
+                ramp: Ramp::Sequential,
+                reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
+                ..HeatMap::default()
+            }))
+        })
+    }
+}
+
+/// The temporal masks, with the interval over people, and what shuffled labels give in grey.
+fn courses(truth: Option<&Truth>, layout: &Layout, looked: &Looked) -> Curve {
+    let times: Vec<f64> = layout.times_s().collect();
+    let series = looked.all.iter().map(|mask| {
+        let point = |(i, (&x, &y)): (usize, (&f64, &f64))| {
+            let all: Vec<f64> = mask.time.iter().map(|row| row[i]).collect();
+            let interval = ptsm_eval::bootstrap_interval(&all, 0.95, RESAMPLES, i as u64);
+            Point { x, y, band: interval.map(|i| [i.low, i.high]) }
+        };
+        Series {
+            name: mask.kind.into(),
+            points: times.iter().zip(&mask.time_mean()).enumerate().map(point).collect(),
+        }
+    });
+    let null: Vec<Vec<f64>> =
+        looked.nulls.iter().flat_map(|masks| masks.iter().map(Masks::time_mean)).collect();
+    let null = (!null.is_empty()).then(|| {
+        let point = |(i, &x): (usize, &f64)| {
+            let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
+            let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
+        };
+        Series {
+            name: "learnt from shuffled labels".into(),
+            points: times.iter().enumerate().map(point).collect(),
+        }
+    });
+    let last = times.last().copied().unwrap_or(f64::MAX);
+    let window = truth.map(|t| Window {
+        from: t.window_s[0],
+        to: t.window_s[1].min(last),
+        label: "true effect".into(),
+    });
+    let cue = (layout.start_s <= 0.0 && last >= 0.0).then(|| Reference { at: 0.0, label: "cue".into() });
+    Curve {
+        title: "Temporal masks".into(),
+        x: Axis::new("time after the cue (s)"),
+        y: Axis::new("mask, 0 to 1"),
+        series: series.collect(),
+        windows: window.into_iter().collect(),
+        marks: cue.into_iter().collect(),
+        null,
+        ..Curve::default()
+    }
+}
+
+/// Whether the masks depend on what was to be learnt, in words.
+fn against_null(looked: &Looked) -> String {
+    if looked.nulls.is_empty() {
+        return "Whether the masks depend on the labels at all was not asked: `--nulls 3` trains as many decoders on shuffled labels and shows their masks.".into();
+    }
+    let each = looked.all.iter().map(|mask| {
+        let own = |values: fn(&Masks) -> Vec<f64>| {
+            let nulls = looked.nulls.iter().flatten().filter(|null| null.kind == mask.kind);
+            let all: Vec<f64> = nulls.map(|null| rank_correlation(&values(mask), &values(null))).collect();
+            ptsm_eval::mean(&all)
+        };
+        format!("{}: channels {:+.2}, times {:+.2}", mask.kind, own(Masks::space_mean), own(Masks::time_mean))
+    });
+    format!(
+        "Against {} that learnt from shuffled labels: rank correlation of their masks with those above, near 1 where a mask is the same without anything to be learnt. {}.",
+        words::count(looked.nulls.len(), "decoder"),
+        each.collect::<Vec<_>>().join("; ")
     )
 }
 

@@ -15,7 +15,7 @@ use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
 use ptsm_decode::file::Card;
 use ptsm_eval::{Record, Summary};
-use ptsm_explain::{Masks, Signals};
+use ptsm_explain::Signals;
 use ptsm_report::svg::standalone;
 use ptsm_report::{Page, Part, Section};
 use ptsm_signal::Layout;
@@ -24,7 +24,7 @@ use crate::commands::Compared;
 use crate::exit::told;
 use crate::folder::RunFile;
 
-pub(crate) use masks::mean_over_seeds;
+pub(crate) use masks::{Looked, mean_over_seeds};
 
 /// A section of the page.
 pub(crate) struct Kind {
@@ -118,8 +118,8 @@ pub(crate) struct Material<'a> {
     pub(crate) adapted: Option<String>,
     /// Epochs of each model.
     pub(crate) histories: &'a [(String, Vec<EpochRecord>)],
-    /// Masks, the mean over seeds.
-    pub(crate) masks: &'a [Masks],
+    /// The masks.
+    pub(crate) looked: Option<&'a Looked>,
     /// What is known because it was made.
     pub(crate) truth: Option<&'a Truth>,
     /// What the scored people's signals look like.
