@@ -42,7 +42,7 @@ pub use record::{FewShot, Record, read_records, write_records};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
-pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
+pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};
 pub use tune::{
     Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,
