@@ -15,6 +15,7 @@
 mod benchmark;
 mod chance;
 mod error;
+mod fisher;
 mod folds;
 mod matrix;
 mod metrics;
@@ -34,6 +35,7 @@ pub use benchmark::{
 };
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
+pub use fisher::fisher_quantile;
 pub use folds::fold_p;
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};

@@ -2,6 +2,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod calibration;
+mod distance;
 mod features;
 mod intervals;
 mod masks;
@@ -9,9 +11,15 @@ mod probes;
 #[cfg(test)]
 mod random;
 mod ranks;
+mod reliability;
+mod spectrum;
 
+pub use calibration::{Bin, Bins, Calibration, Predicted};
+pub use distance::{Distance, distance};
 pub use features::{Features, Split};
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
 pub use probes::{Probe, Probed, Question, Shuffled, Shuffles, linear_probabilities, probe};
 pub use ranks::{favours, rank_correlation};
+pub use reliability::{Agreement, Identified, Intraclass, agreement, identified};
+pub use spectrum::{Shared, Spectrum, shared};
