@@ -126,20 +126,20 @@ mod tests {
     }
 
     fn between(a: &(Features, Vec<u32>), b: &(Features, Vec<u32>)) -> Distance {
-        distance((&a.0, &a.1), (&b.0, &b.1), 4, 39, 7).unwrap()
+        distance((&a.0, &a.1), (&b.0, &b.1), 3, 39, 7).unwrap()
     }
 
     #[test]
     fn a_shift_of_everybody_is_a_distance() {
         let found = between(&people(12, 0.0, 1), &people(6, 12.0, 2));
         assert!(found.value > 1.9 && found.p == 1.0 / 40.0, "{found:?}");
-        assert_eq!((found.by_division.len(), found.draws.len()), (4, 39));
+        assert_eq!((found.by_division.len(), found.draws.len()), (3, 39));
     }
 
     #[test]
     fn other_people_alone_are_none() {
         let ps: Vec<f64> =
-            (0..6).map(|k| between(&people(12, 0.0, 10 * k), &people(6, 0.0, 10 * k + 5)).p).collect();
+            (0..6).map(|k| between(&people(7, 0.0, 10 * k), &people(5, 0.0, 10 * k + 5)).p).collect();
         assert!(ps.iter().filter(|p| **p <= 0.05).count() <= 2, "{ps:?}");
     }
 
