@@ -3,8 +3,9 @@
 use super::*;
 use crate::random::normal;
 
-const PEOPLE: usize = 12;
-const EACH: usize = 60;
+const PEOPLE: usize = 8;
+const EACH: usize = 50;
+const DRAWS: usize = 39;
 
 /// Trials person after person: noise, and what is added to it. `[people * each]` people and classes.
 fn trials(add: impl Fn(usize, u32, &mut [f64])) -> (Features, Vec<u32>, Vec<u32>) {
@@ -26,24 +27,24 @@ fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, 
 fn ask_person(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> Probed {
     let (features, people, classes) = found;
     let question = Question { features, labels: people, groups: people, blocks: classes };
-    probe(&question, &Split::by_time(people, 0.6), kind, Shuffles { draws: 60, seed: 3 }).unwrap()
+    probe(&question, &Split::by_time(people, 0.6), kind, Shuffles { draws: DRAWS, seed: 3 }).unwrap()
 }
 
 fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> Probed {
     let (features, people, classes) = found;
     let question = Question { features, labels: classes, groups: people, blocks: people };
-    let split = Split::by_group(people, &[100, 103, 106, 109]);
-    probe(&question, &split, kind, Shuffles { draws: 60, seed: 3 }).unwrap()
+    let split = Split::by_group(people, &[100, 103, 106]);
+    probe(&question, &split, kind, Shuffles { draws: DRAWS, seed: 3 }).unwrap()
 }
 
 #[test]
 fn people_who_differ_in_their_means_are_found_by_both() {
-    let found = trials(|person, _, row| row[person % 4] += 1.5 * (person as f64 - 6.0));
+    let found = trials(|person, _, row| row[person % 4] += 1.5 * (person as f64 - 4.0));
     for kind in [Probe::Linear, Probe::Nonlinear] {
         let probed = ask_person(&found, kind);
-        assert_eq!((probed.classes, probed.trained, probed.tested), (12, 432, 288));
+        assert_eq!((probed.classes, probed.trained, probed.tested), (8, 240, 160));
         assert!(probed.balanced_accuracy > 0.5 && probed.above_threshold, "{probed:?}");
-        assert_eq!(probed.shuffled.p, 1.0 / 61.0);
+        assert_eq!(probed.shuffled.p, 1.0 / 40.0);
         let Interval { low, high } = probed.interval;
         assert!(low < probed.balanced_accuracy && probed.balanced_accuracy < high && low > probed.chance);
     }
@@ -53,7 +54,7 @@ fn people_who_differ_in_their_means_are_found_by_both() {
 fn noise_has_nothing_to_find() {
     for kind in [Probe::Linear, Probe::Nonlinear] {
         let mut all = vec![];
-        for seed in 0..6 {
+        for seed in 0..4 {
             let found = seeded_trials(seed, |_, _, _| ());
             all.extend([ask_person(&found, kind), ask_class(&found, kind)]);
         }
@@ -61,11 +62,11 @@ fn noise_has_nothing_to_find() {
             let mean = mean(&probed.shuffled.draws);
             assert!((mean - probed.chance).abs() < 0.02, "{mean}");
         }
-        // One in twenty is above by chance: of twelve, more than three are one in a thousand.
-        assert!(all.iter().filter(|probed| probed.above_threshold).count() <= 3);
-        assert!(all.iter().filter(|probed| probed.shuffled.p <= 0.05).count() <= 3);
+        // One in twenty is above by chance: of eight, more than two are one in two hundred.
+        assert!(all.iter().filter(|probed| probed.above_threshold).count() <= 2);
+        assert!(all.iter().filter(|probed| probed.shuffled.p <= 0.05).count() <= 2);
         let covered = |p: &&Probed| p.interval.low <= p.chance && p.chance <= p.interval.high;
-        assert!(all.iter().filter(covered).count() >= 9);
+        assert!(all.iter().filter(covered).count() >= 6);
     }
 }
 
@@ -75,7 +76,7 @@ fn only_the_nonlinear_probe_finds_a_class_that_is_a_size() {
     let found = trials(|_, class, row| row.iter_mut().for_each(|v| *v *= 1.0 + 0.7 * f64::from(class)));
     let (linear, nonlinear) = (ask_class(&found, Probe::Linear), ask_class(&found, Probe::Nonlinear));
     assert!(linear.balanced_accuracy < 0.6, "{linear:?}");
-    assert!(nonlinear.balanced_accuracy > 0.8 && nonlinear.shuffled.p < 0.02, "{nonlinear:?}");
+    assert!(nonlinear.balanced_accuracy > 0.8 && nonlinear.shuffled.p < 0.03, "{nonlinear:?}");
 }
 
 #[test]
@@ -87,10 +88,10 @@ fn people_with_their_own_share_of_classes_are_no_finding() {
     let split = Split::by_time(&people, 0.5);
     let ask = |blocks| {
         let question = Question { features: &features, labels: &classes, groups: &people, blocks };
-        probe(&question, &split, Probe::Linear, Shuffles { draws: 60, seed: 1 }).unwrap()
+        probe(&question, &split, Probe::Linear, Shuffles { draws: DRAWS, seed: 1 }).unwrap()
     };
     let one = vec![0; people.len()];
-    assert!(ask(&one).shuffled.p < 0.02 && ask(&people).shuffled.p > 0.05, "{:?}", ask(&people));
+    assert!(ask(&one).shuffled.p < 0.03 && ask(&people).shuffled.p > 0.05, "{:?}", ask(&people));
 }
 
 #[test]
@@ -122,39 +123,8 @@ fn questions_without_an_answer_are_refused() {
         probe(&question, split, Probe::Linear, Shuffles { draws: 1, seed: 0 }).unwrap_err().to_string()
     };
     let time = Split::by_time(&people, 0.5);
-    assert!(refused(&classes[1..], &people, &time).contains("719 labels"));
+    assert!(refused(&classes[1..], &people, &time).contains("399 labels"));
     assert!(refused(&people, &people, &time).contains("changes nothing"));
     assert!(refused(&people, &classes, &Split::by_group(&people, &[100])).contains("label 100"));
-    assert!(refused(&vec![1; 720], &people, &time).contains("same label"));
-}
-
-/// What a report may wait for: 64 features of 4000 trials of 54 people.
-#[test]
-#[ignore = "a measurement"]
-fn a_probe_takes_no_time() {
-    let rows = normal(4000, 64, 1);
-    let people: Vec<u32> = (0..4000).map(|i| i / 75).collect();
-    let features = Features {
-        rows: DMatrix::from_fn(4000, 64, |i, j| {
-            rows[(i, j)] + f64::from((people[i] * 7 + j as u32 * people[i]) % 5) * 0.2
-        }),
-    };
-    let classes: Vec<u32> = (0..4000).map(|i| i % 2).collect();
-    let split = Split::by_time(&people, 0.7);
-    for (labels, blocks) in [(&people, &classes), (&classes, &people)] {
-        for kind in [Probe::Linear, Probe::Nonlinear] {
-            for draws in [0, 100] {
-                let start = std::time::Instant::now();
-                let question = Question { features: &features, labels, groups: &people, blocks };
-                let found = probe(&question, &split, kind, Shuffles { draws, seed: 1 }).unwrap();
-                eprintln!(
-                    "{kind:?} {} classes {draws} draws {:?} {} {}",
-                    found.classes,
-                    start.elapsed(),
-                    found.accuracy,
-                    found.shuffled.p
-                );
-            }
-        }
-    }
+    assert!(refused(&vec![1; 400], &people, &time).contains("same label"));
 }

@@ -1,7 +1,8 @@
-//! Readers, writers, the pipeline, classic decoders and statistics against independent libraries: scripts make files and tell what others read in
+//! Readers, writers, the pipeline, classic decoders, explanations and statistics against independent libraries: scripts make files and tell what others read in
 //! them, or make trials or scores and tell what others learn from them.
 
 mod classic;
+mod explain;
 mod matlab;
 mod recordings;
 mod statistics;
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::python::{CLASSIC, Python, READERS, STATISTICS};
+use crate::python::{CLASSIC, EXPLAIN, Python, READERS, STATISTICS};
 use crate::shell;
 
 pub(super) fn check() -> Result<()> {
@@ -27,6 +28,7 @@ pub(super) fn check() -> Result<()> {
     }
     let mut held = Held::default();
     statistics::check(&Python::ready(&STATISTICS)?, &mut held)?;
+    explain::check(&Python::ready(&EXPLAIN)?, &mut held)?;
     classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
