@@ -69,6 +69,14 @@ pub(crate) const STATISTICS: Environment = Environment {
     complete: true,
 };
 
+/// scikit-learn alone.
+pub(crate) const EXPLAIN: Environment = Environment {
+    folder: "explain-venv",
+    scripts: "python/explain",
+    takes: "about 300 MiB of disk",
+    complete: true,
+};
+
 /// A Python with everything an environment asks for.
 pub(crate) struct Python {
     program: PathBuf,

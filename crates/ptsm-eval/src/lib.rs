@@ -15,6 +15,7 @@
 mod benchmark;
 mod chance;
 mod error;
+mod fisher;
 mod folds;
 mod matrix;
 mod metrics;
@@ -34,6 +35,7 @@ pub use benchmark::{
 };
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
+pub use fisher::fisher_quantile;
 pub use folds::fold_p;
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};
@@ -42,7 +44,7 @@ pub use record::{FewShot, Record, read_records, write_records};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
-pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
+pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, SubjectSummary, Summary};
 pub use tune::{
     Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,

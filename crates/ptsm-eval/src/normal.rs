@@ -76,7 +76,7 @@ fn incomplete_beta(n: usize, x: f64, rest: f64) -> f64 {
 }
 
 /// The continued fraction of the incomplete beta function (Abramowitz & Stegun 26.5.8), from the front by Lentz's method.
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn fraction(a: f64, b: f64, x: f64) -> f64 {
     let safe = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let mut c = 1.0;
     let mut d = 1.0 / safe(1.0 - (a + b) * x / (a + 1.0));

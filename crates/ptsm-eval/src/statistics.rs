@@ -50,8 +50,11 @@ pub fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: u6
     Some(Interval { low: percentile(&means, tail), high: percentile(&means, 1.0 - tail) })
 }
 
-/// NumPy's default percentile: linear between the two nearest of the sorted values.
-fn percentile(sorted: &[f64], share: f64) -> f64 {
+/// NumPy's default percentile: linear between the two nearest of the sorted values. NaN of nothing.
+pub fn percentile(sorted: &[f64], share: f64) -> f64 {
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
     let place = share.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = place as usize;
     let above = (below + 1).min(sorted.len() - 1);
@@ -85,6 +88,6 @@ mod tests {
     fn one_value_has_no_spread() {
         assert_eq!(deviation(&[0.7]), None);
         assert_eq!(bootstrap_interval(&[0.7], 0.95, 10, 0), None);
-        assert!(mean(&[]).is_nan());
+        assert!(mean(&[]).is_nan() && percentile(&[], 0.5).is_nan());
     }
 }

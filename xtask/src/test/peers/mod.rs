@@ -1,8 +1,9 @@
-//! Readers, writers, the pipeline, classic decoders and statistics against independent libraries: scripts make files and tell what others read in
+//! Readers, writers, the pipeline, classic decoders, explanations and statistics against independent libraries: scripts make files and tell what others read in
 //! them, or make trials or scores and tell what others learn from them.
 
 mod classic;
 mod frame;
+mod explain;
 mod matlab;
 mod recordings;
 mod statistics;
@@ -15,7 +16,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::python::{CLASSIC, Python, READERS, STATISTICS};
+use crate::python::{CLASSIC, EXPLAIN, Python, READERS, STATISTICS};
 use crate::shell;
 
 pub(super) fn check() -> Result<()> {
@@ -30,6 +31,7 @@ pub(super) fn check() -> Result<()> {
     let statistics = Python::ready(&STATISTICS)?;
     statistics::check(&statistics, &mut held)?;
     frame::check(&statistics, &mut held)?;
+    explain::check(&Python::ready(&EXPLAIN)?, &mut held)?;
     classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;

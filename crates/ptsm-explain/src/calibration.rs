@@ -1,0 +1,292 @@
+//! Whether probabilities mean what they say.
+//!
+//! A decoder that says "80 %" should be right in 80 of 100 such trials. What is looked at is the class it decides for and the probability that it gives to it
+//! (Guo et al. 2017, "On calibration of modern neural networks").
+
+use ptsm_eval::{Interval, Result, mean};
+
+use crate::features::refused;
+use crate::intervals::wilson;
+
+/// Probabilities less than this are taken for it, as scikit-learn does: the logarithm of 0 is no number.
+const LEAST: f64 = f64::EPSILON;
+/// Between these a temperature is looked for.
+const TEMPERATURES: [f64; 2] = [0.01, 100.0];
+
+/// Probabilities of classes, and which class it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicted {
+    /// `[n, K]`, row by row.
+    probabilities: Vec<f64>,
+    labels: Vec<u32>,
+    classes: usize,
+}
+
+/// How trials are put together by the probability of their decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bins {
+    /// So many, each as wide as the others. Some may be empty.
+    EqualWidth(usize),
+    /// So many, each with as many trials as the others but for one.
+    EqualMass(usize),
+}
+
+/// Trials whose decisions have about the same probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// From which probability.
+    pub low: f64,
+    /// To which.
+    pub high: f64,
+    /// Number of trials.
+    pub n: usize,
+    /// The mean probability of the decisions; NaN without trials.
+    pub confidence: f64,
+    /// The share of right decisions; NaN without trials.
+    pub accuracy: f64,
+    /// Of the accuracy, 95 %, for independent trials.
+    pub interval: Interval,
+}
+
+/// How far probabilities are from what they say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// By probability.
+    pub curve: Vec<Bin>,
+    /// The mean distance of accuracy from probability, bins weighted by their trials.
+    pub expected_error: f64,
+    /// The largest distance.
+    pub maximum_error: f64,
+    /// The mean squared distance of probabilities from what happened, summed over classes: 0 to 2.
+    pub brier: f64,
+    /// The mean of minus the logarithm of the probability of what happened.
+    pub log_loss: f64,
+    /// The share of right decisions.
+    pub accuracy: f64,
+    /// The mean probability of the decisions.
+    pub confidence: f64,
+}
+
+impl Predicted {
+    /// From probabilities `[n, K]`, row by row, and the class of each trial.
+    pub fn new<V: Copy + Into<f64>>(
+        probabilities: &[V],
+        labels: &[u32],
+        classes: usize,
+    ) -> Result<Predicted> {
+        if classes < 2 || labels.is_empty() || probabilities.len() != labels.len() * classes {
+            return Err(refused(
+                format!(
+                    "{} probabilities do not fit {} trials of {classes} classes",
+                    probabilities.len(),
+                    labels.len()
+                ),
+                "give one for each class of each trial",
+            ));
+        }
+        if let Some(label) = labels.iter().find(|&&label| label as usize >= classes) {
+            return Err(refused(
+                format!("label {label} is none of the {classes} classes"),
+                "count classes from 0",
+            ));
+        }
+        let probabilities: Vec<f64> = probabilities.iter().map(|&p| p.into()).collect();
+        for (i, row) in probabilities.chunks(classes).enumerate() {
+            let sum: f64 = row.iter().sum();
+            // Single precision is allowed for.
+            if row.iter().any(|p| !(0.0..=1.0 + 1e-6).contains(p)) || (sum - 1.0).abs() > 1e-4 {
+                return Err(refused(
+                    format!("the probabilities of trial {i} are not between 0 and 1 with the sum 1"),
+                    "give probabilities, not scores",
+                ));
+            }
+        }
+        Ok(Predicted { probabilities, labels: labels.to_vec(), classes })
+    }
+
+    /// `[n, K]`, row by row.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&[f64], usize)> {
+        self.probabilities.chunks(self.classes).zip(self.labels.iter().map(|&label| label as usize))
+    }
+
+    /// For every trial, the probability of its decision and whether that is right. Of equally likely classes the first is decided for.
+    fn decisions(&self) -> Vec<(f64, bool)> {
+        let decided = |(row, label): (&[f64], usize)| {
+            let first = row
+                .iter()
+                .enumerate()
+                .fold((0, f64::MIN), |best, (class, &p)| if p > best.1 { (class, p) } else { best });
+            (first.1.min(1.0), first.0 == label)
+        };
+        self.rows().map(decided).collect()
+    }
+
+    /// How far the probabilities are from what they say.
+    pub fn calibration(&self, bins: Bins) -> Calibration {
+        let decisions = self.decisions();
+        let n = decisions.len() as f64;
+        let curve = curve(&decisions, bins);
+        let filled = curve.iter().filter(|bin| bin.n > 0);
+        let gaps: Vec<(f64, f64)> =
+            filled.map(|bin| ((bin.accuracy - bin.confidence).abs(), bin.n as f64 / n)).collect();
+        let brier = |(row, label): (&[f64], usize)| -> f64 {
+            row.iter().enumerate().map(|(class, p)| (p - f64::from(u8::from(class == label))).powi(2)).sum()
+        };
+        Calibration {
+            expected_error: gaps.iter().map(|(gap, share)| gap * share).sum(),
+            maximum_error: gaps.iter().map(|(gap, _)| *gap).fold(0.0, f64::max),
+            brier: self.rows().map(brier).sum::<f64>() / n,
+            log_loss: self.rows().map(|(row, label)| -row[label].max(LEAST).ln()).sum::<f64>() / n,
+            accuracy: decisions.iter().filter(|d| d.1).count() as f64 / n,
+            confidence: decisions.iter().map(|d| d.0).sum::<f64>() / n,
+            curve,
+        }
+    }
+
+    /// The temperature that makes what happened most likely: above 1 where the decoder is too sure, below 1 where it is not sure enough. It changes
+    /// no decision. It is to be fitted on people who were neither trained on nor are scored.
+    pub fn temperature(&self) -> f64 {
+        let logs = |row: &[f64]| -> Vec<f64> { row.iter().map(|p| p.max(LEAST).ln()).collect() };
+        let trials: Vec<(Vec<f64>, usize)> = self.rows().map(|(row, label)| (logs(row), label)).collect();
+        // The loss is convex in the inverse of the temperature: its derivative rises and is 0 once.
+        let rises = |ln_temperature: f64| -> bool {
+            let inverse = (-ln_temperature).exp();
+            let one = |(logs, label): &(Vec<f64>, usize)| -> f64 {
+                let p = softmax(logs.iter().map(|l| l * inverse).collect());
+                p.iter().zip(logs).map(|(p, l)| p * l).sum::<f64>() - logs[*label]
+            };
+            trials.iter().map(one).sum::<f64>() > 0.0
+        };
+        let [mut low, mut high] = TEMPERATURES.map(f64::ln);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if rises(middle) { low = middle } else { high = middle }
+        }
+        (0.5 * (low + high)).exp()
+    }
+
+    /// The same trials at another temperature.
+    pub fn at(&self, temperature: f64) -> Predicted {
+        let heated = |row: &[f64]| softmax(row.iter().map(|p| p.max(LEAST).ln() / temperature).collect());
+        let probabilities = self.probabilities.chunks(self.classes).flat_map(heated).collect();
+        Predicted { probabilities, ..self.clone() }
+    }
+}
+
+fn softmax(mut scores: Vec<f64>) -> Vec<f64> {
+    let largest = scores.iter().copied().fold(f64::MIN, f64::max);
+    scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
+    let sum: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|s| *s /= sum);
+    scores
+}
+
+fn curve(decisions: &[(f64, bool)], bins: Bins) -> Vec<Bin> {
+    let mut sorted = decisions.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match bins {
+        Bins::EqualWidth(count) => {
+            let count = count.max(1);
+            let edge = |i: usize| i as f64 / count as f64;
+            (0..count)
+                .map(|i| {
+                    // The upper edge belongs to a bin, the lower one to the one before.
+                    let from = if i == 0 { 0 } else { sorted.partition_point(|d| d.0 <= edge(i)) };
+                    let to = sorted.partition_point(|d| d.0 <= edge(i + 1));
+                    bin(edge(i), edge(i + 1), &sorted[from..to])
+                })
+                .collect()
+        }
+        Bins::EqualMass(count) => {
+            let count = count.clamp(1, sorted.len());
+            let cut = |i: usize| i * sorted.len() / count;
+            (0..count)
+                .map(|i| {
+                    let own = &sorted[cut(i)..cut(i + 1)];
+                    bin(own[0].0, own[own.len() - 1].0, own)
+                })
+                .collect()
+        }
+    }
+}
+
+fn bin(low: f64, high: f64, own: &[(f64, bool)]) -> Bin {
+    let n = own.len();
+    let accuracy = own.iter().filter(|d| d.1).count() as f64 / n as f64;
+    let confidence = mean(&own.iter().map(|d| d.0).collect::<Vec<_>>());
+    Bin { low, high, n, confidence, accuracy, interval: wilson(accuracy, n as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two classes; the probability of class 1 and what it was.
+    fn binary(of: &[(f64, u32)]) -> Predicted {
+        let probabilities: Vec<f64> = of.iter().flat_map(|(p, _)| [1.0 - p, *p]).collect();
+        let labels: Vec<u32> = of.iter().map(|(_, label)| *label).collect();
+        Predicted::new(&probabilities, &labels, 2).unwrap()
+    }
+
+    #[test]
+    fn small_numbers_by_hand() {
+        // 0.9 right, 0.9 wrong, 0.75 (of class 0) right, 0.6 right.
+        let found = binary(&[(0.9, 1), (0.9, 0), (0.25, 0), (0.6, 1)]).calibration(Bins::EqualWidth(5));
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        // (0.8, 1]: 0.9 against 0.5. (0.6, 0.8]: 0.75 against 1. (0.4, 0.6]: 0.6 against 1.
+        let counts: Vec<usize> = found.curve.iter().map(|bin| bin.n).collect();
+        assert_eq!(counts, [0, 0, 1, 1, 2]);
+        near(found.expected_error, (2.0 * 0.4 + 0.25 + 0.4) / 4.0);
+        near(found.maximum_error, 0.4);
+        near(found.brier, 2.0 * (0.01 + 0.81 + 0.0625 + 0.16) / 4.0);
+        near(found.log_loss, -(0.9f64.ln() + 0.1f64.ln() + 0.75f64.ln() + 0.6f64.ln()) / 4.0);
+        near(found.accuracy, 0.75);
+        near(found.confidence, 0.7875);
+        assert!(found.curve[0].accuracy.is_nan() && found.curve[0].interval.low.is_nan());
+        assert!(found.curve[4].interval.low < 0.5 && found.curve[4].interval.high > 0.5);
+    }
+
+    #[test]
+    fn equal_mass_leaves_no_bin_empty() {
+        let trials: Vec<(f64, u32)> = (0..103).map(|i| (0.5 + 0.2 * (i as f64 / 103.0).powi(3), 1)).collect();
+        let found = binary(&trials).calibration(Bins::EqualMass(10));
+        assert!(found.curve.iter().all(|bin| bin.n == 10 || bin.n == 11) && found.curve.len() == 10);
+        assert_eq!(binary(&trials[..3]).calibration(Bins::EqualMass(10)).curve.len(), 3);
+    }
+
+    #[test]
+    fn a_temperature_cools_what_is_too_sure() {
+        // Always 0.9, right in three of four: at the best temperature 0.75 is said.
+        let sure = binary(&[(0.9, 1), (0.9, 1), (0.9, 0), (0.1, 0)]);
+        let temperature = sure.temperature();
+        assert!((temperature - 9f64.ln() / 3f64.ln()).abs() < 1e-12, "{temperature}");
+        let cooled = sure.at(temperature).calibration(Bins::EqualWidth(10));
+        assert!(cooled.expected_error < 1e-12 && cooled.accuracy == 0.75);
+        assert!(cooled.log_loss < sure.calibration(Bins::EqualWidth(10)).log_loss);
+        // At 1 nothing changes; who is always right, or always wrong, goes to the end.
+        let same = sure.at(1.0);
+        assert!(same.probabilities().iter().zip(sure.probabilities()).all(|(a, b)| (a - b).abs() < 1e-15));
+        assert!((binary(&[(0.9, 1)]).temperature() - 0.01).abs() < 1e-9);
+        assert!((binary(&[(0.9, 0)]).temperature() - 100.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn certainty_that_is_wrong_is_a_number() {
+        let wrong = binary(&[(1.0, 0), (1.0, 1)]);
+        assert!(wrong.calibration(Bins::EqualWidth(10)).log_loss < 20.0 && wrong.temperature().is_finite());
+        assert!(wrong.at(2.0).probabilities().iter().all(|p| p.is_finite()));
+    }
+
+    #[test]
+    fn what_are_no_probabilities_is_refused() {
+        let refused = |p: &[f32], labels: &[u32], classes| Predicted::new(p, labels, classes).is_err();
+        assert!(refused(&[0.5, 0.6], &[0], 2) && refused(&[1.5, -0.5], &[0], 2));
+        assert!(refused(&[f32::NAN, 0.5], &[0], 2) && refused(&[0.5, 0.5], &[2], 2));
+        assert!(refused(&[0.5, 0.5], &[0, 1], 2) && refused(&[], &[], 2) && refused(&[1.0], &[0], 1));
+        assert!(!refused(&[0.333_333, 0.666_667], &[0], 2));
+    }
+}

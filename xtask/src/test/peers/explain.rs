@@ -1,0 +1,180 @@
+//! Probes, distances, pictures, calibration and agreement, against what scikit-learn and SciPy make of the same features and probabilities.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use ptsm_explain::{
+    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, agreement,
+    distance, embedding, identified, linear_probabilities, probe, shared, trustworthiness,
+};
+use serde_json::Value;
+
+use super::Held;
+use super::classic::{Expected, Told};
+use super::telling::Telling;
+use crate::python::Python;
+
+/// How far a number may be off, in parts of the largest of its array.
+const PRECISION: f64 = 1e-9;
+/// The same for what a regression says, which both sides stop short of the minimum.
+const REGRESSION: f64 = 1e-5;
+/// The same for a temperature: its loss is flat where it is least.
+const FLAT: f64 = 1e-6;
+/// A picture may be so much less true than scikit-learn's, whose steps are the same only at first.
+const PICTURE: f64 = 0.02;
+/// Labels are not exchanged.
+const NONE: Shuffles = Shuffles { draws: 0, seed: 0 };
+
+pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+    let mut script = python.script("peers.py");
+    // Small matrices are slower on several threads.
+    script.env("OPENBLAS_NUM_THREADS", "1");
+    let mut telling = Telling::start(script)?;
+    let before = held.right;
+    let mut largest = BTreeMap::new();
+    while let Some((expected, values)) = telling.next::<Expected>()? {
+        let told = Told::new(&expected, values);
+        let found = told.and_then(|told| compare(&expected, &told, &mut largest));
+        held.add(&expected.title, "explain".as_ref(), found);
+    }
+    println!(
+        "{} cases of explanations are what scikit-learn and SciPy make of them; farthest apart:",
+        held.right - before
+    );
+    for (name, difference) in largest {
+        println!("  {name} {difference:.1e}");
+    }
+    Ok(())
+}
+
+/// The largest differences so far, by what was compared.
+type Largest = BTreeMap<String, f64>;
+
+/// Holds found values against those told, in parts of the largest of them.
+fn held(
+    told: &Told,
+    name: &str,
+    found: impl IntoIterator<Item = f64>,
+    precision: f64,
+    largest: &mut Largest,
+) -> Result<()> {
+    let wanted = told.values(name)?;
+    let found: Vec<f64> = found.into_iter().collect();
+    ensure!(found.len() == wanted.len(), "`{name}` has {} values, not {}", found.len(), wanted.len());
+    let scale = wanted.iter().fold(0.0, |scale: f64, value| scale.max(value.abs()));
+    let difference = found.iter().zip(wanted).fold(0.0, |most: f64, (found, wanted)| {
+        // What is no number is as far off as can be.
+        let off = (found - wanted).abs();
+        if off.is_nan() { f64::INFINITY } else { most.max(off) }
+    });
+    let difference = if difference == 0.0 { 0.0 } else { difference / scale };
+    let most = largest.entry(name.to_string()).or_default();
+    *most = most.max(difference);
+    ensure!(difference <= precision, "`{name}` differs by {difference:e} of its largest value");
+    Ok(())
+}
+
+fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()> {
+    match &*expected.what {
+        "linear" => {
+            read_out(told, &expected.settings, Probe::Linear, largest)?;
+            let (labels, split, features) = question(told, &expected.settings)?;
+            let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+            held(told, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
+        }
+        "nonlinear" => read_out(told, &expected.settings, Probe::Nonlinear, largest),
+        "distance" => apart(told, &expected.settings, largest),
+        "shared" => in_common(told, largest),
+        "embedding" => on_paper(told, largest),
+        "calibration" => calibrated(told, largest),
+        "agreement" => agreed(told, largest),
+        "identified" => {
+            let found = identified(&features(told, "one")?, &features(told, "other")?, NONE)?;
+            held(told, "found", [found.accuracy, found.own], PRECISION, largest)
+        }
+        other => bail!("`{other}` is not known here"),
+    }
+}
+
+fn features(told: &Told, name: &str) -> Result<Features> {
+    let (shape, values) = told.array(name)?;
+    Ok(Features::new(values, *shape.get(1).context("features are a table")?)?)
+}
+
+fn numbers(told: &Told, name: &str) -> Result<Vec<u32>> {
+    Ok(told.values(name)?.iter().map(|&value| value as u32).collect())
+}
+
+/// Labels, the first trials to learn from, and features.
+fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, Split, Features)> {
+    let labels = numbers(told, "labels")?;
+    let first = usize::try_from(settings["first"].as_u64().context("`first`")?)?;
+    let split = Split { train: (0..first).collect(), test: (first..labels.len()).collect() };
+    Ok((labels, split, features(told, "x")?))
+}
+
+fn read_out(told: &Told, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
+    let (labels, split, features) = question(told, settings)?;
+    let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+    let found = probe(&ask, &split, kind, NONE)?;
+    held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
+}
+
+fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
+    let divisions = usize::try_from(settings["divisions"].as_u64().context("`divisions`")?)?;
+    let (source, target) = (features(told, "source")?, features(told, "target")?);
+    let (of_source, of_target) = (numbers(told, "of_source")?, numbers(told, "of_target")?);
+    let mut found = distance((&source, &of_source), (&target, &of_target), divisions, 0, 0)?.by_division;
+    found.sort_by(f64::total_cmp);
+    held(told, "distances", found, PRECISION, largest)
+}
+
+fn in_common(told: &Told, largest: &mut Largest) -> Result<()> {
+    let one = features(told, "one")?;
+    let found = shared(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
+    held(told, "correlations", found.correlations.values, PRECISION, largest)?;
+    held(told, "canonical", found.canonical.values, PRECISION, largest)
+}
+
+fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
+    let x = features(told, "x")?;
+    let found = embedding(&x, Layout::Principal, x.len())?;
+    held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
+    held(told, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
+    let &[of_principal, of_neighbours] = told.values("trustworthiness")? else { bail!("`trustworthiness`") };
+    let off = (trustworthiness(&x, &found.points, NEIGHBOURS) - of_principal).abs();
+    let most = largest.entry("trustworthiness".into()).or_default();
+    *most = most.max(off);
+    ensure!(off <= PRECISION, "trustworthiness differs by {off:e}");
+    let near = embedding(&x, Layout::Neighbours, x.len())?.trustworthiness;
+    let most = largest.entry("trustworthiness of t-SNE, less than scikit-learn's".into()).or_insert(f64::MIN);
+    *most = most.max(of_neighbours - near);
+    ensure!(
+        near >= of_neighbours - PICTURE,
+        "neighbours are kept to {near}, by scikit-learn to {of_neighbours}"
+    );
+    Ok(())
+}
+
+fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
+    let (shape, probabilities) = told.array("probabilities")?;
+    let predicted = Predicted::new(probabilities, &numbers(told, "labels")?, shape[1])?;
+    let uniform = predicted.calibration(Bins::EqualWidth(10));
+    let quantile = predicted.calibration(Bins::EqualMass(10));
+    held(told, "uniform", [uniform.expected_error, uniform.maximum_error], PRECISION, largest)?;
+    held(told, "quantile", [quantile.expected_error, quantile.maximum_error], PRECISION, largest)?;
+    held(told, "brier", [uniform.brier], PRECISION, largest)?;
+    held(told, "log_loss", [uniform.log_loss], PRECISION, largest)?;
+    let temperature = predicted.temperature();
+    held(told, "temperature", [temperature], FLAT, largest)?;
+    held(told, "scaled", predicted.at(temperature).probabilities().iter().copied(), FLAT, largest)
+}
+
+fn agreed(told: &Told, largest: &mut Largest) -> Result<()> {
+    let (shape, table) = told.array("table")?;
+    let rows: Vec<Vec<f64>> = table.chunks(shape[1]).map(<[f64]>::to_vec).collect();
+    let found = agreement(&rows)?;
+    let values = |of: Intraclass| [of.value, of.interval.low, of.interval.high];
+    held(told, "absolute", values(found.absolute), PRECISION, largest)?;
+    held(told, "consistent", values(found.consistent), PRECISION, largest)
+}
