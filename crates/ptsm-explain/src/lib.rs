@@ -2,8 +2,16 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod attribution;
+mod deletion;
 mod masks;
+mod randomised;
 mod ranks;
+mod removal;
 
+pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
+pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
 pub use masks::{Masks, masks};
+pub use randomised::{Look, Randomised, randomised};
 pub use ranks::{favours, rank_correlation};
+pub use removal::Fill;
