@@ -133,7 +133,7 @@ fn a_true_ranking_loses_more_than_random_ones() {
                 areas.between > 0.05 && sign * (areas.random - areas.highest) > 0.05,
                 "{way:?}: {areas:?}"
             );
-            assert!(areas.p < 0.3, "{way:?}: {areas:?}");
+            assert!(areas.p < 0.4, "{way:?}: {areas:?}");
             // What is whole is the same whatever goes first.
             let whole = if way == Way::Deletion { 0 } else { 5 };
             assert_eq!(found.highest.log_loss[whole], found.random[3].log_loss[whole]);
