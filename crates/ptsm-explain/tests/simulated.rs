@@ -4,13 +4,15 @@
 use std::sync::LazyLock;
 
 use ptsm_data::Source;
-use ptsm_data::simulate::{Cohort, Truth};
+use ptsm_data::simulate::{Cohort, Task, Truth};
+use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
+use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_decode::{Answer, Class, Fit, Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
-    Axis, Fill, How, Map, Occlusion, Ranking, Trying, Way, attribution, favours, maps, occlusion, randomised,
-    tried,
+    Axis, Compared, Fill, How, Map, Occlusion, Ranking, Trying, Way, agreement, attribution, csp_relevance,
+    difference, favours, maps, occlusion, randomised, tried, xdawn_relevance,
 };
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
@@ -162,4 +164,42 @@ fn explanations_of_what_was_drawn_anew_look_different() {
     assert_eq!((space.trained.len(), space.drawn.len()), (1, 4));
     assert!(space.trained_mean() > space.drawn_mean(), "{space:?}");
     assert!(randomised(&[&*CSP[0].fitted], 50, &look).unwrap().is_none());
+}
+
+#[test]
+fn times_are_tried_in_each_person() {
+    let people = strangers();
+    let found = attribution(&*EEGNET[0].fitted, &people, OWN, &How::TimesInput).unwrap().unwrap();
+    let ranking = Ranking::of(&found.by_person("gradient", &people), Axis::Times);
+    let how = Trying { orders: 4, shares: vec![0.0, 0.2, 0.4], ..Trying::new(Axis::Times, Way::Deletion) };
+    let found = tried(&*EEGNET[0].fitted, &people, &ranking, &how).unwrap();
+    assert!(found.log_loss.between > 0.0, "{:?}", found.log_loss);
+    let nobody = Ranking::Each(Default::default());
+    assert!(tried(&*EEGNET[0].fitted, &people, &nobody, &how).is_err());
+}
+
+/// The classic methods find in the trials what was put there.
+#[test]
+fn patterns_are_where_and_when_the_truth_is() {
+    let (trials, truth) = &*PEOPLE;
+    let all = trials.all();
+    let settings = CspLda { filters: 2, ..CspLda::default() };
+    let csp = csp_relevance(&all, &settings).unwrap();
+    assert_eq!(favours(&csp, &truth.task_channels()), 1.0);
+    let agrees = agreement(&csp, &truth.channels, &trials.layout().channels, 200, 1);
+    assert!(agrees.rank_correlation > 0.5 && agrees.p < 0.1, "{} {}", agrees.rank_correlation, agrees.p);
+    let times = difference(&all, Compared::Power).unwrap().time();
+    let favour = favours(&times, &truth.task_times(trials.layout()));
+    assert!(favour > 0.7, "{favour}");
+
+    let cohort = Cohort { subjects: 3, sessions: 1, runs: 1, artifacts: 0.0, ..Cohort::of(Task::Erp) };
+    let source = Source::Simulated { cohort: Box::new(cohort.clone()), note: None };
+    let trials = source.load(None, None).unwrap().trials;
+    let truth = cohort.truth_in(trials.layout());
+    let found = difference(&trials.all(), Compared::Signal).unwrap();
+    assert!(favours(&found.time(), &truth.task_times(trials.layout())) > 0.8);
+    assert!(favours(&found.space(), &truth.task_channels()) > 0.8);
+    let xdawn = xdawn_relevance(&trials.all(), &XdawnTs { filters: 1, ..XdawnTs::default() }).unwrap();
+    let favour = favours(&xdawn, &truth.task_channels());
+    assert!(favour > 0.7, "{favour}");
 }
