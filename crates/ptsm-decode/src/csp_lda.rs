@@ -13,12 +13,13 @@
 //! Numbers at C=62, K=2, 6 filters: 372 of CSP and 14 of LDA.
 
 use nalgebra::DMatrix;
-use ptsm_signal::Layout;
 use ptsm_signal::covariance::{Estimator, estimate};
+use ptsm_signal::{Layout, Subset};
 use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
+use crate::classic::linear::patterns;
 use crate::classic::matrices::{Matrices, Named, column};
 use crate::classic::{Csp, Lda, Shrinkage};
 use crate::decoder::Lesson;
@@ -68,6 +69,25 @@ impl CspLda {
     fn covariance(&self, band: &Band, layout: &Layout, signal: &[f32]) -> Result<DMatrix<f64>> {
         let channels = layout.channels.len();
         Ok(estimate(&band.apply(signal, channels)?, channels, self.covariance))
+    }
+}
+
+impl CspLda {
+    /// Where on the head the sources are that CSP's filters listen to, `[F][C]`, each of length 1: covariance times filter (Haufe et al. 2014,
+    /// doi:10.1016/j.neuroimage.2013.10.067). Filters are learnt from these trials.
+    pub fn patterns(&self, trials: &Subset<'_>) -> Result<Vec<Vec<f64>>> {
+        let layout = trials.layout();
+        let (band, classes) = (self.band(layout)?, layout.classes.len());
+        let each = trials.signals().map(|signal| self.covariance(&band, layout, signal));
+        let covariances = each.collect::<Result<Vec<_>>>()?;
+        let csp = Csp::fit(&covariances, &trials.labels(), classes, self.filters)?;
+        let counts = trials.class_counts();
+        // Classes count the same, as they do for the filters.
+        let mut mean = covariances[0].scale(0.0);
+        for (covariance, label) in covariances.iter().zip(trials.labels()) {
+            mean += covariance / (classes * counts[label as usize]) as f64;
+        }
+        Ok(patterns(&csp.filters, &mean))
     }
 }
 

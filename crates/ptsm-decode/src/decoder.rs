@@ -8,6 +8,7 @@ use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
 use crate::few_shot::{Adaptation, Adapted};
+use crate::sensitivity::{Answer, Sensitivity};
 
 /// A decoder with its settings, ready to learn.
 pub trait Decoder: Send + Sync {
@@ -106,6 +107,19 @@ pub trait Fitted: Send + Sync {
     /// Values inside the decoder by name (masks, features), one `[n, ..]` per name in order; none where it has no such value.
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         let _ = (trials, names);
+        Ok(None)
+    }
+
+    /// How an answer to each trial changes with every sample of that trial; none for a decoder that cannot be differentiated.
+    fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
+        let _ = (trials, of);
+        Ok(None)
+    }
+
+    /// The same decoder with what it has learnt drawn anew, as before a training with this seed: what knows nothing should look different.
+    /// None for a decoder that does not begin at random.
+    fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
+        let _ = seed;
         Ok(None)
     }
 }

@@ -14,6 +14,7 @@ use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::few_shot::{self, Adaptation, Adapted};
 use crate::network::{Batches, Model, TrialShape};
+use crate::sensitivity::{self, Answer, Sensitivity};
 use crate::settings::{from_value, to_value};
 use crate::training::{INFERENCE_BATCH, Training, padded, signals, softmax, train};
 
@@ -121,11 +122,11 @@ pub(crate) fn shape(layout: &Layout, subjects: usize) -> TrialShape {
 #[derive(Clone)]
 pub struct FittedNetwork {
     pub(crate) deep: Deep,
-    layout: Layout,
+    pub(crate) layout: Layout,
     /// Training subjects it can still tell apart; 0 once released.
     subjects: usize,
     pub(crate) parameters: Parameters<f32>,
-    mirror: Option<Mirror>,
+    pub(crate) mirror: Option<Mirror>,
     pub(crate) device: Device,
 }
 
@@ -277,5 +278,18 @@ impl Fitted for FittedNetwork {
 
     fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         self.read(trials, |network| names.iter().map(|n| network.value(n)).collect(), None)
+    }
+
+    fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
+        sensitivity::of_network(self, trials, of).map(Some)
+    }
+
+    fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
+        let mut drawn = Parameters::new(&self.build(2)?.graph, &[seed])?;
+        // Statistics are measured, not learnt.
+        for tensor in self.parameters.tensors().iter().filter(|t| !t.trainable) {
+            drawn.set(0, &tensor.name, &self.parameters.get(0, &tensor.name)?)?;
+        }
+        Ok(Some(Box::new(self.with(drawn))))
     }
 }

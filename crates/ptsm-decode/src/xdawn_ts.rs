@@ -13,13 +13,15 @@
 //! Numbers at C=62, T=1000, K=2: 496 of the filters, 8000 of the templates, 136 of the reference and 137 of the regression.
 
 use nalgebra::DMatrix;
-use ptsm_signal::Layout;
+use ptsm_engine::Cpu;
 use ptsm_signal::covariance::Estimator;
+use ptsm_signal::{Layout, Subset};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
+use crate::classic::linear::patterns;
 use crate::classic::matrices::{Matrices, Named};
 use crate::classic::{Moments, Regularised, Tangent, Xdawn};
 use crate::decoder::Lesson;
@@ -94,8 +96,19 @@ impl XdawnTs {
         Ok(xdawn.covariance(&signal, self.filter_trials, self.covariance))
     }
 
-    fn moments(&self, lesson: &Lesson<'_>, band: &Band, workers: &Workers<'_>) -> Result<Moments> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    /// Where on the head the sources are that xDAWN's filters listen to, `[K F][C]`, a class after the other, each of length 1: covariance times
+    /// filter (Haufe et al. 2014, doi:10.1016/j.neuroimage.2013.10.067). Filters are learnt from these trials.
+    pub fn patterns(&self, trials: &Subset<'_>) -> Result<Vec<Vec<f64>>> {
+        let cpu = Cpu::new()?;
+        let device = (&cpu).into();
+        let band = self.band(trials.layout())?;
+        let moments = self.moments(trials, &band, &Workers::new(&device, &|| false))?;
+        let xdawn = Xdawn::fit(&moments, self.filters)?;
+        Ok(patterns(&xdawn.filters, &moments.covariance()))
+    }
+
+    fn moments(&self, train: &Subset<'_>, band: &Band, workers: &Workers<'_>) -> Result<Moments> {
+        let layout = train.layout();
         let channels = layout.channels.len();
         let empty = || Moments::new(layout.classes.len(), channels, layout.samples);
         let trials: Vec<_> = train.signals().zip(train.labels()).collect();
@@ -132,7 +145,7 @@ impl Classic for XdawnTs {
     fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
         let (train, layout) = (lesson.train(), lesson.train().layout());
         let band = self.band(layout)?;
-        let xdawn = Xdawn::fit(&self.moments(lesson, &band, workers)?, self.filters)?;
+        let xdawn = Xdawn::fit(&self.moments(train, &band, workers)?, self.filters)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, &xdawn, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
         let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;

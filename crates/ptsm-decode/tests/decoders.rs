@@ -7,7 +7,8 @@ use std::path::Path;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
-    Adaptation, EpochRecord, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch, calibration,
+    Adaptation, Answer, Class, EpochRecord, Error, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch,
+    calibration,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
@@ -291,6 +292,77 @@ fn a_method_sees_what_it_declares() {
             }
             other => panic!("{} declares {other}, which nobody hands out", method.name),
         }
+    }
+}
+
+/// A gradient says how much an answer changes with a small step in any direction; here its own and others.
+#[test]
+fn gradients_are_what_small_steps_say() {
+    let trials = people(10, 12, 0.5, 16);
+    let places = [0, 1, 2, 3];
+    let stranger = trials.of(&set([10])).at(&places);
+    let mut differentiable = vec![];
+    for method in METHODS {
+        let fits = fit(method, &trials, set(1..=7), &[1], 6);
+        let met = fits[0].fitted.introduced(&stranger, method.target_access).unwrap();
+        let fitted = met.as_deref().unwrap_or(&*fits[0].fitted);
+        let of = |trials: &Trials, answer| fitted.sensitivity(&trials.all(), answer).unwrap();
+        let x: Vec<f32> = stranger.signals().flatten().copied().collect();
+        let here = stranger.with_samples(x.clone()).unwrap();
+        for answer in [Answer::LogProbability(Class::Own), Answer::Logit(Class::Number(1))] {
+            let Some(told) = of(&here, answer) else { continue };
+            if let Answer::LogProbability(_) = answer {
+                differentiable.push(method.name);
+                let p = fitted.probabilities(&stranger).unwrap();
+                for ((p, label), said) in p.chunks(2).zip(stranger.labels()).zip(&told.answers) {
+                    assert!((p[label as usize].ln() - said).abs() < 1e-4, "{}", method.name);
+                }
+            }
+            let size = |v: &[f32]| v.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let others = (0..3).map(|_| (0..x.len()).map(|_| rng.random_range(-1.0..1.0)).collect());
+            for (way, direction) in std::iter::once(told.gradient.clone()).chain(others).enumerate() {
+                let one = x.len() / places.len();
+                let length: Vec<f64> = direction.chunks(one).map(size).collect();
+                let step = 3e-3;
+                let moved = |sign: f64| {
+                    let at = |i: usize| (sign * step / length[i / one] * f64::from(direction[i])) as f32;
+                    let x = x.iter().enumerate().map(|(i, x)| x + at(i)).collect();
+                    of(&stranger.with_samples(x).unwrap(), answer).unwrap().answers
+                };
+                for (i, (up, down)) in moved(1.0).iter().zip(moved(-1.0)).enumerate() {
+                    let measured = f64::from(up - down) / (2.0 * step);
+                    let (g, d) = (&told.gradient[i * one..][..one], &direction[i * one..][..one]);
+                    let product: f64 = g.iter().zip(d).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
+                    // The second part is what f32 loses in so small a step.
+                    let error = (measured - product / length[i]).abs();
+                    let most = 0.01 * size(g) + 2e-5;
+                    assert!(error < most, "{} {answer:?}, way {way}, trial {i}: {error}", method.name);
+                }
+            }
+        }
+        let wrong = fitted.sensitivity(&stranger, Answer::Logit(Class::Number(2)));
+        assert!(wrong.is_err() || !differentiable.contains(&method.name));
+    }
+    let network = |m: &&Method| !is_classic(m) && !m.name.starts_with("tsmnet");
+    let networks: Vec<&str> = METHODS.iter().filter(network).map(|m| m.name).collect();
+    assert_eq!(differentiable, networks);
+}
+
+/// What was learnt is gone, what was measured stays; where nothing begins at random nothing can be drawn anew.
+#[test]
+fn decoders_are_drawn_anew() {
+    let trials = people(10, 12, 0.7, 16);
+    let stranger = trials.of(&set([10]));
+    for name in ["eegnet", "ptsm", "csp-lda"] {
+        let method = find(name).unwrap();
+        let fits = fit(method, &trials, set(1..=7), &[1], 3);
+        let drawn = |seed| fits[0].fitted.redrawn(seed).unwrap().map(|f| f.probabilities(&stranger).unwrap());
+        assert_eq!(drawn(1).is_none(), is_classic(method));
+        assert_eq!(drawn(1), drawn(1));
+        assert!(drawn(1).is_none_or(|p| Some(p) != drawn(2)));
+        let learnt = fits[0].fitted.probabilities(&stranger).unwrap();
+        assert_ne!(drawn(1), Some(learnt));
     }
 }
 

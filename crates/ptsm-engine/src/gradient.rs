@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::graph::{Graph, Id};
 use crate::ops::{Backward, Op};
 
-/// Appends the gradient of a scalar with respect to tensors; `None` where the scalar does not depend on one.
-pub(crate) fn differentiate(graph: &mut Graph, loss: Id, tensors: &[usize]) -> Result<Vec<Option<Id>>> {
+/// Appends the gradient of a scalar with respect to tensors and inputs; `None` where the scalar does not depend on one.
+pub(crate) fn differentiate(graph: &mut Graph, loss: Id, leaves: &[Op]) -> Result<Vec<Option<Id>>> {
     if !graph.shape(loss).is_empty() {
         return Err(Error::Program(format!(
             "a loss must be a scalar, got the shape {:?}",
@@ -16,7 +16,7 @@ pub(crate) fn differentiate(graph: &mut Graph, loss: Id, tensors: &[usize]) -> R
     let mut leads = vec![false; n];
     for (i, node) in graph.nodes[..n].iter().enumerate() {
         leads[i] = match node.op {
-            Op::Tensor(t) => tensors.contains(&t),
+            Op::Tensor(_) | Op::Input(_) => leaves.contains(&node.op),
             _ => node.inputs.iter().any(|p| leads[p.index()]),
         };
     }
@@ -43,6 +43,6 @@ pub(crate) fn differentiate(graph: &mut Graph, loss: Id, tensors: &[usize]) -> R
             });
         }
     }
-    let place = |t: usize| graph.nodes[..n].iter().position(|node| node.op == Op::Tensor(t));
-    Ok(tensors.iter().map(|&t| place(t).and_then(|i| grads[i])).collect())
+    let place = |leaf: &Op| graph.nodes[..n].iter().position(|node| node.op == *leaf);
+    Ok(leaves.iter().map(|leaf| place(leaf).and_then(|i| grads[i])).collect())
 }

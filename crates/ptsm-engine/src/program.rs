@@ -116,6 +116,19 @@ impl Objective {
     }
 }
 
+/// What a program is compiled for.
+#[derive(Default)]
+pub(crate) struct Asked<'a> {
+    /// Values to be read.
+    pub(crate) outputs: &'a [Id],
+    /// A scalar and the input its gradient is wanted for.
+    pub(crate) traced: Option<(Id, &'a str)>,
+    /// Losses and what they move.
+    pub(crate) objectives: &'a [Objective],
+    /// How it is moved.
+    pub(crate) adam: Option<Adam>,
+}
+
 /// One replica's memory.
 struct Memory<T> {
     slots: Vec<Buffer<T>>,
@@ -162,25 +175,39 @@ impl<T: Real> Program<T> {
         replicas: usize,
         device: impl Into<Device>,
     ) -> Result<Program<T>> {
-        Self::compile(graph, mode, outputs, &[], None, replicas, device.into())
+        Self::compile(graph, mode, &Asked { outputs, ..Asked::default() }, replicas, device.into())
+    }
+
+    /// Compiles what is needed for some values of a network that is applied ([`Mode::Infer`]) and for the gradient of a scalar with
+    /// respect to an input. The gradient, of the input's shape, comes after the other outputs.
+    pub fn with_gradient(
+        graph: &Graph,
+        outputs: &[Id],
+        of: Id,
+        input: &str,
+        replicas: usize,
+        device: impl Into<Device>,
+    ) -> Result<Program<T>> {
+        let asked = Asked { outputs, traced: Some((of, input)), ..Asked::default() };
+        Self::compile(graph, Mode::Infer, &asked, replicas, device.into())
     }
 
     pub(crate) fn compile(
         graph: &Graph,
         mode: Mode,
-        outputs: &[Id],
-        objectives: &[Objective],
-        adam: Option<Adam>,
+        asked: &Asked<'_>,
         replicas: usize,
         device: Device,
     ) -> Result<Program<T>> {
+        let Asked { outputs, traced, objectives, adam } = *asked;
         if replicas == 0 {
             return Err(Error::Program("a program needs at least 1 replica".into()));
         }
-        for &id in outputs.iter().chain(objectives.iter().map(|o| &o.loss)) {
+        let scalars = traced.iter().map(|(of, _)| *of).chain(objectives.iter().map(|o| o.loss));
+        let keep: Vec<Id> = outputs.iter().copied().chain(scalars).collect();
+        for &id in &keep {
             graph.check(id)?;
         }
-        let keep: Vec<Id> = outputs.iter().copied().chain(objectives.iter().map(|o| o.loss)).collect();
         if keep.is_empty() {
             return Err(Error::Program("there is nothing to compute: no output and no objective".into()));
         }
@@ -191,14 +218,16 @@ impl<T: Real> Program<T> {
             Device::Cuda(cuda) => Some(cuda.precision()),
         };
         let applies = objectives.is_empty() && on_gpu.is_none();
-        if applies {
+        // Packed weights have no way back.
+        if applies && traced.is_none() {
             lowered = prepack(lowered)?;
         }
         let mut moved: Vec<(usize, Option<Id>)> = vec![];
         for objective in objectives {
             objective.check(graph)?;
             let loss = lowered.at(objective.loss)?;
-            let grads = differentiate(&mut lowered.graph, loss, &objective.tensors)?;
+            let leaves: Vec<Op> = objective.tensors.iter().map(|&t| Op::Tensor(t)).collect();
+            let grads = differentiate(&mut lowered.graph, loss, &leaves)?;
             for (&tensor, grad) in objective.tensors.iter().zip(grads) {
                 match moved.iter_mut().find(|(t, _)| *t == tensor) {
                     None => moved.push((tensor, grad)),
@@ -211,7 +240,17 @@ impl<T: Real> Program<T> {
                 }
             }
         }
-        let outputs = outputs.iter().map(|&o| lowered.at(o)).collect::<Result<Vec<_>>>()?;
+        let mut outputs = outputs.iter().map(|&o| lowered.at(o)).collect::<Result<Vec<_>>>()?;
+        if let Some((of, input)) = traced {
+            let of = lowered.at(of)?;
+            let place = graph.inputs().iter().position(|i| i.name == input);
+            let leaves: Vec<Op> = place.map(Op::Input).into_iter().collect();
+            let gradient = differentiate(&mut lowered.graph, of, &leaves)?.pop().flatten();
+            outputs.push(gradient.ok_or_else(|| Error::Input {
+                name: input.into(),
+                message: "does not lead to the value whose gradient is wanted".into(),
+            })?);
+        }
         let updates = lowered.updates.clone();
         let kept: Vec<Id> = outputs
             .iter()

@@ -14,7 +14,7 @@ use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::lower::Mode;
 use crate::parameters::{Parameters, Replica, new_stamp};
-use crate::program::{Feed, Objective, Program};
+use crate::program::{Asked, Feed, Objective, Program};
 use crate::real::Real;
 
 /// How weights are pulled towards zero.
@@ -139,8 +139,8 @@ impl<T: Real> Step<T> {
         }
         spec.adam.check()?;
         let (outputs, objectives) = (&spec.outputs, &spec.objectives);
-        let adam = Some(spec.adam);
-        let program = Program::compile(graph, spec.mode, outputs, objectives, adam, replicas, device.into())?;
+        let asked = Asked { outputs, objectives, adam: Some(spec.adam), traced: None };
+        let program = Program::compile(graph, spec.mode, &asked, replicas, device.into())?;
         let moments = |t: usize| [0, 1].map(|_| buffer(graph.tensors()[t].len()));
         // A GPU has them.
         let here = program.gradients.iter().filter(|_| program.cpu().is_some());

@@ -295,3 +295,35 @@ fn some_layer(g: &mut Graph, h: Id, random: &mut Random) -> Id {
     };
     layer.unwrap()
 }
+
+#[test]
+fn the_gradient_of_an_input_is_what_finite_differences_say() {
+    for mut network in [two_layers(), joined()] {
+        let squares = network.graph.square(network.y).unwrap();
+        let sum = network.graph.sum(squares).unwrap();
+        let parameters = network.parameters::<f64>(&[7]);
+        let mut program = Program::with_gradient(&network.graph, &[sum], sum, "x", 1, cpu()).unwrap();
+        let x: Vec<f64> = (0..network.size).map(|i| (0.7 * i as f64).sin()).collect();
+        let mut at = |x: &[f64]| {
+            program.run(&parameters, &[("x", Feed::Shared(x))]).unwrap();
+            let [value, gradient] = [0, 1].map(|o| program.output(&parameters, 0, o).to_vec());
+            (value[0], gradient)
+        };
+        let (_, gradient) = at(&x);
+        assert_eq!(gradient.len(), x.len());
+        let most = gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+        for i in 0..x.len() {
+            let mut moved = |by: f64| {
+                let mut x = x.clone();
+                x[i] += by;
+                at(&x).0
+            };
+            let measured = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((measured - gradient[i]).abs() < 1e-7 * most, "{i}: {measured} {}", gradient[i]);
+        }
+        let wrong = |input| Program::<f64>::with_gradient(&network.graph, &[], sum, input, 1, cpu()).err();
+        assert!(wrong("y").unwrap().to_string().contains("does not lead"));
+        let whole = Program::<f64>::with_gradient(&network.graph, &[], network.y, "x", 1, cpu()).err();
+        assert!(whole.unwrap().to_string().contains("scalar"));
+    }
+}

@@ -352,6 +352,11 @@ impl<'a> Subset<'a> {
         self.rows.iter().map(|&r| self.trials.signal(r))
     }
 
+    /// The same trials with other samples, `[n, C, T]`. They are checked as in [`Trials::new`].
+    pub fn with_samples(&self, x: Vec<f32>) -> Result<Trials> {
+        Trials::new(self.layout().clone(), x, self.info().copied().collect())
+    }
+
     /// Everybody among them.
     pub fn subjects(&self) -> BTreeSet<SubjectId> {
         self.info().map(|t| t.subject).collect()
@@ -504,6 +509,16 @@ mod tests {
         assert_eq!(trials.all().first_of_sessions(1.0).len(), 7);
         let sessions: Vec<_> = trials.all().unlabelled().sessions().collect();
         assert_eq!(sessions[..3], [(SubjectId(2), 1), (SubjectId(1), 1), (SubjectId(1), 2)]);
+    }
+
+    #[test]
+    fn trials_may_get_other_samples() {
+        let trial = |label| Trial { label, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
+        let trials = Trials::new(layout(100.0, 0.0), vec![0.0; 4], vec![trial(0), trial(1)]).unwrap();
+        let twice = trials.all().at(&[1, 1, 0]);
+        let changed = twice.with_samples(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        assert_eq!((changed.all().labels(), changed.signal(1)), (vec![1, 1, 0], &[3.0, 4.0][..]));
+        assert!(twice.with_samples(vec![1.0]).is_err() && twice.with_samples(vec![f32::NAN; 6]).is_err());
     }
 
     #[test]

@@ -78,6 +78,12 @@ pub(super) fn positive<R: nalgebra::Dim, S: nalgebra::StorageMut<f64, R>>(
     }
 }
 
+/// What filters, a row each, listen to: covariance times filter, of length 1.
+pub(crate) fn patterns(filters: &DMatrix<f64>, covariance: &DMatrix<f64>) -> Vec<Vec<f64>> {
+    let pattern = |w: nalgebra::RowDVector<f64>| (w * covariance).normalize().as_slice().to_vec();
+    filters.row_iter().map(|w| pattern(w.into_owned())).collect()
+}
+
 /// Numbers as probabilities: raised, then divided by their sum.
 pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
     let largest = values.max();

@@ -51,6 +51,18 @@ impl Moments {
         Ok(())
     }
 
+    /// The covariance of all trials one after the other, C x C.
+    pub fn covariance(&self) -> DMatrix<f64> {
+        let samples = self.sums.first().map_or(0, Vec::len) / self.channels;
+        let total = (self.counts.iter().sum::<usize>() * samples) as f64;
+        let mean = |c: usize| {
+            let rows = self.sums.iter().flat_map(|sum| &sum[c * samples..(c + 1) * samples]);
+            rows.sum::<f64>() / total
+        };
+        let means = nalgebra::DVector::from_fn(self.channels, |c, _| mean(c));
+        &self.squares / total - &means * means.transpose()
+    }
+
     /// Adds the trials of others.
     pub fn join(&mut self, other: &Moments) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
@@ -81,13 +93,7 @@ impl Xdawn {
             ));
         }
         let samples = moments.sums[0].len() / channels;
-        let total = (moments.counts.iter().sum::<usize>() * samples) as f64;
-        let mean = |c: usize| {
-            let rows = moments.sums.iter().flat_map(|sum| &sum[c * samples..(c + 1) * samples]);
-            rows.sum::<f64>() / total
-        };
-        let means = nalgebra::DVector::from_fn(channels, |c, _| mean(c));
-        let everything = &moments.squares / total - &means * means.transpose();
+        let everything = moments.covariance();
         let (mut all, mut templates) = (vec![], vec![]);
         for (sum, &count) in moments.sums.iter().zip(&moments.counts) {
             let evoked: Vec<f64> = sum.iter().map(|v| v / count as f64).collect();

@@ -2,8 +2,8 @@
 //! them, or make trials or scores and tell what others learn from them.
 
 mod classic;
-mod frame;
 mod explain;
+mod frame;
 mod matlab;
 mod recordings;
 mod statistics;

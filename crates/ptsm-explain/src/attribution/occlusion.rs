@@ -1,0 +1,44 @@
+//! Relevance by what is lost without a part of the trial.
+
+use ptsm_decode::{Error, Fitted};
+use ptsm_eval::Result;
+use ptsm_signal::Subset;
+
+use super::relevance::Relevance;
+use crate::removal::{Fill, Part, own_probabilities};
+
+/// What is taken away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Occlusion {
+    /// Samples of a window that is taken away in all channels.
+    pub window_samples: usize,
+    /// What stands in the place of what is taken away.
+    pub fill: Fill,
+}
+
+/// How much less probable each trial's own class is without each channel, and without each window of time, which tells of all its samples.
+/// For any decoder. The last window may be shorter.
+pub fn occlusion(fitted: &dyn Fitted, trials: &Subset<'_>, how: &Occlusion) -> Result<Relevance> {
+    if how.window_samples == 0 {
+        return Err(Error::Configuration("a window has at least 1 sample, got 0".into()).into());
+    }
+    let (channels, samples) = (trials.layout().channels.len(), trials.layout().samples);
+    let whole = own_probabilities(fitted, trials, &|_| vec![], how.fill)?;
+    let mut space = vec![vec![0.0; channels]; trials.len()];
+    for channel in 0..channels {
+        let left = own_probabilities(fitted, trials, &|_| vec![Part::Channel(channel)], how.fill)?;
+        (0..trials.len()).for_each(|i| space[i][channel] = whole[i] - left[i]);
+    }
+    let mut time = vec![vec![0.0; samples]; trials.len()];
+    for from in (0..samples).step_by(how.window_samples) {
+        let to = (from + how.window_samples).min(samples);
+        let left = own_probabilities(fitted, trials, &|_| (from..to).map(Part::Sample).collect(), how.fill)?;
+        (0..trials.len()).for_each(|i| time[i][from..to].fill(whole[i] - left[i]));
+    }
+    let mut relevance = Relevance::default();
+    for (space, time) in space.into_iter().zip(time) {
+        let size = |values: &[f64]| values.iter().map(|v| v.abs()).collect();
+        relevance.push([size(&space), size(&time), space, time], f64::NAN);
+    }
+    Ok(relevance)
+}

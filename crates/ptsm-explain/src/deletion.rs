@@ -1,0 +1,289 @@
+//! Whether a ranking is true: what is lost when the highest ranked goes first, and what is gained when it comes first.
+//!
+//! Papers: Samek et al. 2017, doi:10.1109/TNNLS.2016.2599820; Petsiuk et al. 2018, arXiv:1806.07421. A decoder that is shown trials unlike any it has
+//! learnt from may fail for that reason alone: random orders say how much of the loss that is.
+
+use std::collections::BTreeMap;
+
+use ptsm_decode::{Error, Fitted};
+use ptsm_eval::{Result, mean};
+use ptsm_signal::{SubjectId, Subset};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::masks::Masks;
+use crate::removal::{Fill, Part, probabilities_without};
+
+/// What is ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Channels.
+    Channels,
+    /// Samples, in all channels at once.
+    Times,
+}
+
+/// How much each channel or sample matters; only the order counts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ranking {
+    /// The same in everybody.
+    Same(Vec<f64>),
+    /// In each person.
+    Each(BTreeMap<SubjectId, Vec<f64>>),
+}
+
+impl Ranking {
+    /// Of masks, or of what is drawn as such, in each person.
+    pub fn of(masks: &Masks, axis: Axis) -> Ranking {
+        let rows = match axis {
+            Axis::Channels => &masks.space,
+            Axis::Times => &masks.time,
+        };
+        Ranking::Each(masks.people.iter().copied().zip(rows.iter().cloned()).collect())
+    }
+
+    /// The order of each person, the highest first.
+    fn orders(&self, people: &Subset<'_>, length: usize) -> Result<Orders> {
+        let mut orders = Orders::new();
+        for person in people.subjects() {
+            let values = match self {
+                Ranking::Same(values) => Some(values),
+                Ranking::Each(all) => all.get(&person),
+            };
+            let Some(values) = values.filter(|v| v.len() == length && v.iter().all(|v| !v.is_nan())) else {
+                let message = format!("a ranking of {person} needs {length} numbers");
+                return Err(Error::Configuration(message).into());
+            };
+            let mut order: Vec<usize> = (0..length).collect();
+            order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+            orders.insert(person, order);
+        }
+        Ok(orders)
+    }
+}
+
+type Orders = BTreeMap<SubjectId, Vec<usize>>;
+
+/// Which way to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the whole trial to nothing.
+    Deletion,
+    /// From nothing to the whole trial.
+    Insertion,
+}
+
+/// How a ranking is put to the test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trying {
+    /// What is ranked.
+    pub axis: Axis,
+    /// Which way to go.
+    pub way: Way,
+    /// What stands in the place of what is gone.
+    pub fill: Fill,
+    /// Shares that are gone, or there, from 0 to 1.
+    pub shares: Vec<f64>,
+    /// Random orders.
+    pub orders: usize,
+    /// Decides them.
+    pub seed: u64,
+}
+
+impl Trying {
+    /// At 0, 5, 10 and every further 10 per cent, against 20 random orders.
+    pub fn new(axis: Axis, way: Way) -> Trying {
+        let shares = [0.0, 0.05].into_iter().chain((1..=10).map(|i| f64::from(i) / 10.0)).collect();
+        Trying { axis, way, fill: Fill::Zero, shares, orders: 20, seed: 1 }
+    }
+}
+
+/// How well trials are decoded at each share.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// Mean over classes of the share of trials that are decoded right.
+    pub balanced_accuracy: Vec<f64>,
+    /// Mean of minus the natural logarithm of the right class's probability, which is taken to be at least 1e-7.
+    pub log_loss: Vec<f64>,
+}
+
+/// One measure of the courses. Areas are means over the shares, by the trapezoidal rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Areas {
+    /// The highest ranked first.
+    pub highest: f64,
+    /// The lowest ranked first.
+    pub lowest: f64,
+    /// Mean over random orders.
+    pub random: f64,
+    /// How much more the highest ranked does than the lowest ranked: above 0 where the ranking is right.
+    pub between: f64,
+    /// How likely a random order does as much as the ranking: the random orders that do, and the ranking itself, as a share of all.
+    pub p: f64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Shares that are gone, or there.
+    pub shares: Vec<f64>,
+    /// The highest ranked first.
+    pub highest: Course,
+    /// The lowest ranked first.
+    pub lowest: Course,
+    /// Random orders.
+    pub random: Vec<Course>,
+    /// Areas of the balanced accuracy.
+    pub balanced_accuracy: Areas,
+    /// Areas of the logarithmic loss. Finer than accuracy where trials are few.
+    pub log_loss: Areas,
+}
+
+/// Puts a ranking to the test, for any decoder. A decoder that refuses trials of which nothing is left is taken to know nothing of them: all
+/// classes are as likely.
+pub fn tried(fitted: &dyn Fitted, trials: &Subset<'_>, ranking: &Ranking, how: &Trying) -> Result<Tried> {
+    let fine = how.shares.iter().all(|s| (0.0..=1.0).contains(s)) && how.shares.is_sorted();
+    if !fine || how.shares.len() < 2 || trials.is_empty() {
+        let message = "a ranking is tried on at least 1 trial at 2 shares or more, in order from 0 to 1";
+        return Err(Error::Configuration(message.into()).into());
+    }
+    let length = match how.axis {
+        Axis::Channels => trials.layout().channels.len(),
+        Axis::Times => trials.layout().samples,
+    };
+    let mut walk = Walk { fitted, trials, how, length, ends: BTreeMap::new() };
+    let orders = ranking.orders(trials, length)?;
+    let highest = walk.course(&orders)?;
+    let turned = orders.iter().map(|(&p, order)| (p, order.iter().rev().copied().collect())).collect();
+    let lowest = walk.course(&turned)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(how.seed);
+    let mut random = vec![];
+    for _ in 0..how.orders {
+        let mut shuffled = orders.clone();
+        match ranking {
+            Ranking::Each(_) => shuffled.values_mut().for_each(|order| order.shuffle(&mut rng)),
+            Ranking::Same(_) => {
+                let mut order: Vec<usize> = (0..length).collect();
+                order.shuffle(&mut rng);
+                shuffled.values_mut().for_each(|own| own.clone_from(&order));
+            }
+        }
+        random.push(walk.course(&shuffled)?);
+    }
+    let areas = |pick: fn(&Course) -> &[f64], good: bool| {
+        let area = |course: &Course| area(&how.shares, pick(course));
+        let random: Vec<f64> = random.iter().map(area).collect();
+        // Deletion by a right ranking leaves little, insertion gives much; a loss is the other way round.
+        let sign = if good == (how.way == Way::Insertion) { 1.0 } else { -1.0 };
+        let (highest, lowest) = (area(&highest), area(&lowest));
+        let as_much = random.iter().filter(|r| sign * (**r - highest) >= 0.0).count();
+        Areas {
+            highest,
+            lowest,
+            random: mean(&random),
+            between: sign * (highest - lowest),
+            p: (1 + as_much) as f64 / (1 + random.len()) as f64,
+        }
+    };
+    let balanced_accuracy = areas(|c| &c.balanced_accuracy, true);
+    let log_loss = areas(|c| &c.log_loss, false);
+    Ok(Tried { shares: how.shares.clone(), highest, lowest, random, balanced_accuracy, log_loss })
+}
+
+/// The mean over the shares.
+fn area(shares: &[f64], values: &[f64]) -> f64 {
+    let steps = shares.windows(2).zip(values.windows(2));
+    let sum: f64 = steps.map(|(s, v)| (s[1] - s[0]) * 0.5 * (v[0] + v[1])).sum();
+    sum / (shares[shares.len() - 1] - shares[0])
+}
+
+struct Walk<'a> {
+    fitted: &'a dyn Fitted,
+    trials: &'a Subset<'a>,
+    how: &'a Trying,
+    length: usize,
+    /// Scores where nothing or everything is gone, which no order changes.
+    ends: BTreeMap<usize, (f64, f64)>,
+}
+
+impl Walk<'_> {
+    fn course(&mut self, orders: &Orders) -> Result<Course> {
+        let mut course = Course::default();
+        for &share in &self.how.shares {
+            let n = (share * self.length as f64).round() as usize;
+            let (accuracy, loss) = self.scored(orders, n)?;
+            course.balanced_accuracy.push(accuracy);
+            course.log_loss.push(loss);
+        }
+        Ok(course)
+    }
+
+    /// Accuracy and loss once the first `n` of each order are gone, or there.
+    fn scored(&mut self, orders: &Orders, n: usize) -> Result<(f64, f64)> {
+        let gone = match self.how.way {
+            Way::Deletion => 0..n,
+            Way::Insertion => n..self.length,
+        };
+        let end = (gone.is_empty() || gone.len() == self.length).then_some(gone.len());
+        if let Some(&scores) = end.and_then(|end| self.ends.get(&end)) {
+            return Ok(scores);
+        }
+        let part = |&i: &usize| match self.how.axis {
+            Axis::Channels => Part::Channel(i),
+            Axis::Times => Part::Sample(i),
+        };
+        let parts = |person: SubjectId| orders[&person][gone.clone()].iter().map(part).collect();
+        let p = match probabilities_without(self.fitted, self.trials, &parts, self.how.fill) {
+            Err(_) if gone.len() == self.length => {
+                let classes = self.trials.layout().classes.len();
+                vec![1.0 / classes as f64; classes * self.trials.len()]
+            }
+            other => other?,
+        };
+        let scores = scores(&p, &self.trials.labels(), self.trials.layout().classes.len());
+        end.map(|end| self.ends.insert(end, scores));
+        Ok(scores)
+    }
+}
+
+/// The least probability that is told from none.
+const LEAST: f64 = 1e-7;
+
+/// Balanced accuracy and loss. Equally probable classes share a trial.
+fn scores(p: &[f64], labels: &[u32], classes: usize) -> (f64, f64) {
+    let mut right = vec![(0.0, 0.0); classes];
+    let mut loss = 0.0;
+    for (p, &label) in p.chunks(classes).zip(labels) {
+        let own = p[label as usize];
+        loss -= own.max(LEAST).ln() / labels.len() as f64;
+        let most = p.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let equals = p.iter().filter(|q| **q == most).count() as f64;
+        let (sum, n) = &mut right[label as usize];
+        *sum += if own == most { 1.0 / equals } else { 0.0 };
+        *n += 1.0;
+    }
+    let shares: Vec<f64> = right.iter().filter(|(_, n)| *n > 0.0).map(|(sum, n)| sum / n).collect();
+    (mean(&shares), loss)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_are_means() {
+        assert!((area(&[0.0, 0.5, 1.0], &[1.0, 1.0, 0.0]) - 0.75).abs() < 1e-12);
+        assert!((area(&[0.2, 0.4], &[3.0, 3.0]) - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rare_classes_count_as_much_and_ties_are_shared() {
+        let p = [0.9, 0.1, 0.8, 0.2, 0.5, 0.5, 0.3, 0.7];
+        let (accuracy, loss) = scores(&p, &[0, 0, 0, 1], 2);
+        assert!((accuracy - 0.5 * (2.5 / 3.0 + 1.0)).abs() < 1e-12, "{accuracy}");
+        let wanted = -(0.9f64.ln() + 0.8f64.ln() + 0.5f64.ln() + 0.7f64.ln()) / 4.0;
+        assert!((loss - wanted).abs() < 1e-12, "{loss}");
+        assert!(scores(&[1.0, 0.0], &[1], 2).1 < 17.0);
+    }
+}
