@@ -2,45 +2,40 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod agreement;
+mod attribution;
 mod calibration;
+mod deletion;
 mod distance;
 mod embedding;
 mod features;
 mod intervals;
 mod masks;
+mod patterns;
 mod probes;
 #[cfg(test)]
 mod random;
+mod randomised;
 mod ranks;
 mod reliability;
+mod removal;
 mod signals;
 mod spectrum;
 
+pub use agreement::{Agreement, agreement, agreement_in_time};
+pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
 pub use calibration::{Bin, Bins, Calibration, Predicted};
+pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
 pub use distance::{Distance, distance};
 pub use embedding::{Embedding, Layout, NEIGHBOURS, embedding, trustworthiness};
 pub use features::{Features, Split};
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
-pub use probes::{Probe, Probed, Question, Shuffled, Shuffles, linear_probabilities, probe};
-pub use ranks::{favours, rank_correlation};
-pub use reliability::{Agreement, Identified, Intraclass, agreement, identified};
-pub use signals::{BANDS, EXTREME, Signals, signals};
-pub use spectrum::{Shared, Spectrum, shared};
-mod agreement;
-mod attribution;
-mod deletion;
-mod masks;
-mod patterns;
-mod randomised;
-mod ranks;
-mod removal;
-
-pub use agreement::{Agreement, agreement, agreement_in_time};
-pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
-pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
-pub use masks::{Masks, masks};
 pub use patterns::{Compared, Difference, Region, csp_relevance, difference, region, xdawn_relevance};
+pub use probes::{Probe, Probed, Question, Shuffled, Shuffles, linear_probabilities, probe};
 pub use randomised::{Look, Randomised, randomised};
 pub use ranks::{favours, rank_correlation};
+pub use reliability::{Identified, Intraclass, Stability, identified, stability};
 pub use removal::Fill;
+pub use signals::{BANDS, EXTREME, Signals, signals};
+pub use spectrum::{Shared, Spectrum, shared};

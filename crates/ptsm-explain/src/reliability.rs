@@ -23,7 +23,7 @@ pub struct Intraclass {
 /// How well measurements of the same targets agree (Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420; McGraw & Wong 1996,
 /// doi:10.1037/1082-989X.1.1.30).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Agreement {
+pub struct Stability {
     /// Targets measured every time. Those with a value that is missing are left out.
     pub targets: usize,
     /// How often they were measured.
@@ -35,7 +35,7 @@ pub struct Agreement {
 }
 
 /// How well the measurements of targets agree, `[targets][measured]`: people, channels or times; sessions or seeds.
-pub fn agreement(table: &[Vec<f64>]) -> Result<Agreement> {
+pub fn stability(table: &[Vec<f64>]) -> Result<Stability> {
     let k = table.first().map_or(0, Vec::len);
     if table.iter().any(|row| row.len() != k) {
         return Err(refused("targets were measured unequally often", "mark missing values as NaN"));
@@ -44,7 +44,7 @@ pub fn agreement(table: &[Vec<f64>]) -> Result<Agreement> {
     let n = whole.len();
     if n < 2 || k < 2 {
         return Err(refused(
-            format!("{n} targets measured {k} times say nothing about agreement"),
+            format!("{n} targets measured {k} times say nothing about stability"),
             "give two of each or more",
         ));
     }
@@ -65,7 +65,7 @@ pub fn agreement(table: &[Vec<f64>]) -> Result<Agreement> {
         times: targets * squares(&by_time) / (measured - 1.0),
         rest: rest / ((targets - 1.0) * (measured - 1.0)),
     };
-    Ok(Agreement { targets: n, measured: k, absolute: squares.absolute(), consistent: squares.consistent() })
+    Ok(Stability { targets: n, measured: k, absolute: squares.absolute(), consistent: squares.consistent() })
 }
 
 /// Mean squares of a two-way analysis of variance.
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_published_example_comes_out() {
-        let found = agreement(&published()).unwrap();
+        let found = stability(&published()).unwrap();
         // 0.29 and 0.71 in their table 4; pingouin 0.5 gives the intervals 0.02 to 0.76 and 0.34 to 0.95.
         near(found.absolute.value, 0.289763779528);
         near(found.absolute.interval.low, 0.018786513375);
@@ -216,26 +216,26 @@ mod tests {
     fn a_target_that_misses_a_measurement_is_left_out() {
         let mut table = published();
         table.insert(2, vec![1.0, f64::NAN, 1.0, 1.0]);
-        assert_eq!(agreement(&table).unwrap(), agreement(&published()).unwrap());
-        assert!(agreement(&[vec![1.0, 2.0], vec![1.0]]).is_err() && agreement(&table[2..4]).is_err());
+        assert_eq!(stability(&table).unwrap(), stability(&published()).unwrap());
+        assert!(stability(&[vec![1.0, 2.0], vec![1.0]]).is_err() && stability(&table[2..4]).is_err());
     }
 
     #[test]
     fn a_shift_counts_against_the_absolute_one_only() {
         let shifted: Vec<Vec<f64>> = (0..10).map(|i| vec![f64::from(i), f64::from(i) + 100.0]).collect();
-        let found = agreement(&shifted).unwrap();
+        let found = stability(&shifted).unwrap();
         assert_eq!((found.consistent.value, found.consistent.interval.low), (1.0, 1.0));
         assert!(found.absolute.value < 0.01);
         let same: Vec<Vec<f64>> = (0..10).map(|i| vec![f64::from(i); 3]).collect();
-        assert_eq!(agreement(&same).unwrap().absolute.interval, Interval { low: 1.0, high: 1.0 });
-        assert!(agreement(&vec![vec![1.0; 3]; 4]).unwrap().absolute.value.is_nan());
+        assert_eq!(stability(&same).unwrap().absolute.interval, Interval { low: 1.0, high: 1.0 });
+        assert!(stability(&vec![vec![1.0; 3]; 4]).unwrap().absolute.value.is_nan());
     }
 
     #[test]
     fn noise_does_not_agree() {
         let noise = normal(60, 3, 1);
         let table: Vec<Vec<f64>> = noise.row_iter().map(|row| row.iter().copied().collect()).collect();
-        let found = agreement(&table).unwrap().consistent;
+        let found = stability(&table).unwrap().consistent;
         assert!(
             found.value.abs() < 0.2 && found.interval.low < 0.0 && found.interval.high > 0.0,
             "{found:?}"

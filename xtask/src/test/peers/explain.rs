@@ -1,10 +1,10 @@
-//! Probes, distances, pictures, calibration and agreement, against what scikit-learn and SciPy make of the same features and probabilities.
+//! Probes, distances, pictures, calibration and stability, against what scikit-learn and SciPy make of the same features and probabilities.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, agreement,
+    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, stability,
     distance, embedding, identified, linear_probabilities, probe, shared, trustworthiness,
 };
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
         "shared" => in_common(told, largest),
         "embedding" => on_paper(told, largest),
         "calibration" => calibrated(told, largest),
-        "agreement" => agreed(told, largest),
+        "stability" => agreed(told, largest),
         "identified" => {
             let found = identified(&features(told, "one")?, &features(told, "other")?, NONE)?;
             held(told, "found", [found.accuracy, found.own], PRECISION, largest)
@@ -173,7 +173,7 @@ fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
 fn agreed(told: &Told, largest: &mut Largest) -> Result<()> {
     let (shape, table) = told.array("table")?;
     let rows: Vec<Vec<f64>> = table.chunks(shape[1]).map(<[f64]>::to_vec).collect();
-    let found = agreement(&rows)?;
+    let found = stability(&rows)?;
     let values = |of: Intraclass| [of.value, of.interval.low, of.interval.high];
     held(told, "absolute", values(found.absolute), PRECISION, largest)?;
     held(told, "consistent", values(found.consistent), PRECISION, largest)
