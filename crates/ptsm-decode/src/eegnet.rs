@@ -73,7 +73,8 @@ impl EegNet {
         let x = g.input("x", &[batch, shape.channels, shape.time])?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let trunk = self.trunk(&mut g, x, shape)?;
-        Network::classifier(g, trunk.logits, labels, self.label_smoothing)
+        let network = Network::classifier(g, trunk.logits, labels, self.label_smoothing)?;
+        Ok(Network { values: vec![("features", trunk.features)], ..network })
     }
 
     fn check(&self, shape: TrialShape) -> Result<()> {

@@ -19,6 +19,7 @@ mod randomised;
 mod ranks;
 mod reliability;
 mod removal;
+mod shuffling;
 mod signals;
 mod spectrum;
 
@@ -37,5 +38,6 @@ pub use randomised::{Look, Randomised, randomised};
 pub use ranks::{favours, rank_correlation};
 pub use reliability::{Identified, Intraclass, Stability, identified, stability};
 pub use removal::Fill;
+pub use shuffling::shuffled_labels;
 pub use signals::{BANDS, EXTREME, Signals, signals};
 pub use spectrum::{Shared, Spectrum, shared};

@@ -389,6 +389,9 @@ pub(crate) struct ExplainArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) nulls: usize,
     /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
@@ -414,6 +417,9 @@ pub(crate) struct ReportArgs {
     pub(crate) shots: Vec<usize>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
+    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) nulls: usize,
     /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,

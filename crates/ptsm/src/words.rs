@@ -21,6 +21,11 @@ pub(crate) fn percent(value: f64) -> String {
     if value.is_finite() { format!("{:.1}", 100.0 * value) } else { "-".into() }
 }
 
+/// A number with its sign and two digits; a dash where there is none.
+pub(crate) fn signed(value: f64) -> String {
+    if value.is_finite() { format!("{value:+.2}") } else { "-".into() }
+}
+
 /// A metric's value: shares in percent, others as they are; a dash where there is none.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     match metric {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ptsm_data::SubjectList;
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, calibration};
 use ptsm_eval::{Context, METRICS, Metric, Record, Summary, learning_curve, score};
@@ -91,6 +92,20 @@ impl Asked {
             None => Ok(self.input.trials.of(&strangers(&self.run, &self.input, named)?)),
             Some(adapted) => adapted_to(adapted, &self.input),
         }
+    }
+
+    /// The same where everybody's trials are at hand and some may be named.
+    pub(super) fn chosen(&self, named: Option<&SubjectList>) -> anyhow::Result<Subset<'_>> {
+        let people = self.people(false)?;
+        let Some(named) = named else { return Ok(people) };
+        let wanted = named.choose(&self.input.trials.subjects())?;
+        if let Some(other) = wanted.difference(&people.subjects()).next() {
+            return Err(told(
+                format!("the decoder was {} on {other}, or is adapted to somebody else", self.run.made()),
+                "name other people, or nobody for all it may be scored on",
+            ));
+        }
+        Ok(people.only(|t| wanted.contains(&t.subject)))
     }
 
     fn context(&self, seed: u64, target_access: TargetAccess) -> anyhow::Result<Context> {

@@ -3,12 +3,10 @@
 use ptsm_data::simulate::Truth;
 use ptsm_explain::{Masks, favours, rank_correlation};
 use ptsm_report::colour::Ramp;
-use ptsm_report::scale::Axis;
-use ptsm_report::{
-    Curve, Electrode, Figure, HeatMap, Part, Point, Reference, Series, SmallMap, SmallMaps, Window,
-};
+use ptsm_report::{Figure, HeatMap, Part, Point, Series};
 use ptsm_signal::{Layout, SubjectId};
 
+use super::draw::Draw;
 use super::{Built, Material, NO_RUN};
 use crate::words;
 
@@ -25,8 +23,7 @@ pub(crate) struct Looked {
     pub(crate) nulls: Vec<Vec<Masks>>,
 }
 
-/// Drawn for bands, where no decision depends on their last digit.
-const RESAMPLES: usize = 1000;
+const UNIT: &str = "mask, 0 to 1";
 /// Maps of more classes would fill the page.
 const MOST_CLASSES: usize = 6;
 
@@ -38,14 +35,15 @@ pub(super) fn build(m: &Material<'_>) -> Built {
         );
     };
     let task = m.truth.map(Truth::task_channels);
-    let draw = Draw { layout, task: task.as_deref() };
+    let draw = Draw { layout, truth: m.truth, task: task.as_deref() };
     let mut parts = vec![];
     let kinds = looked.all.iter().map(|mask| (mask.kind.to_string(), mask.space_mean())).collect();
-    parts.extend(draw.maps("Spatial masks", kinds));
-    parts.extend(draw.maps("Spatial masks of each class", by_class(looked)));
-    parts.push(Part::Figure(Figure::new(courses(m.truth, layout, looked))));
+    parts.extend(draw.maps("Spatial masks", UNIT, kinds));
+    parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
+    let null = null(looked, layout);
+    parts.push(Part::Figure(Figure::new(draw.courses("Temporal masks", UNIT, &looked.all, null))));
     for mask in &looked.all {
-        parts.extend(draw.everybody(mask));
+        parts.extend(everybody(mask, layout));
     }
     parts.push(Part::Text(against_null(looked)));
     if let (Some(truth), Some(task)) = (m.truth, &task) {
@@ -68,113 +66,38 @@ fn by_class(looked: &Looked) -> Vec<(String, Vec<f64>)> {
     maps.collect()
 }
 
-/// What all maps share.
-struct Draw<'a> {
-    layout: &'a Layout,
-    /// Channels that carry the task, where that is known.
-    task: Option<&'a [bool]>,
+/// Every person's mask.
+fn everybody(mask: &Masks, layout: &Layout) -> Option<Part> {
+    (mask.people.len() > 1).then(|| {
+        Part::Figure(Figure::new(HeatMap {
+            title: format!("Spatial mask of each person, {}", mask.kind),
+            row_label: "person".into(),
+            column_label: "channel".into(),
+            rows: mask.people.iter().map(SubjectId::to_string).collect(),
+            columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
+            values: mask.space.clone(),
+            unit: UNIT.into(),
+            ramp: Ramp::Sequential,
+            reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
+            ..HeatMap::default()
+        }))
+    })
 }
 
-impl Draw<'_> {
-    fn electrodes(&self, values: &[f64]) -> Vec<Electrode> {
-        let electrode = |(i, channel): (usize, &ptsm_signal::Channel)| {
-            Some(Electrode {
-                name: channel.name.clone(),
-                position: channel.position?,
-                value: values.get(i).copied().unwrap_or(f64::NAN),
-                ringed: self.task.is_some_and(|task| task.get(i) == Some(&true)),
-            })
-        };
-        self.layout.channels.iter().enumerate().filter_map(electrode).collect()
-    }
-
-    /// Maps side by side with one scale, or a flat mask would look like a strong one; none where nobody knows where the channels are.
-    fn maps(&self, title: &str, maps: Vec<(String, Vec<f64>)>) -> Option<Part> {
-        let maps: Vec<SmallMap> = maps
-            .into_iter()
-            .map(|(name, values)| SmallMap { name, electrodes: self.electrodes(&values) })
-            .filter(|map| !map.electrodes.is_empty())
-            .collect();
-        let ring_meaning = match self.task {
-            Some(_) => "at least half of the largest true effect",
-            None => "",
-        };
-        (!maps.is_empty()).then(|| {
-            Part::Figure(Figure::new(SmallMaps {
-                title: title.into(),
-                maps,
-                range: None,
-                unit: "mask, 0 to 1".into(),
-                ramp: Ramp::Sequential,
-                ring_meaning: ring_meaning.into(),
-            }))
-        })
-    }
-
-    /// Every person's mask.
-    fn everybody(&self, mask: &Masks) -> Option<Part> {
-        (mask.people.len() > 1).then(|| {
-            Part::Figure(Figure::new(HeatMap {
-                title: format!("Spatial mask of each person, {}", mask.kind),
-                row_label: "person".into(),
-                column_label: "channel".into(),
-                rows: mask.people.iter().map(SubjectId::to_string).collect(),
-                columns: self.layout.channels.iter().map(|channel| channel.name.clone()).collect(),
-                values: mask.space.clone(),
-                unit: "mask, 0 to 1".into(),
-                ramp: Ramp::Sequential,
-                reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
-                ..HeatMap::default()
-            }))
-        })
-    }
-}
-
-/// The temporal masks, with the interval over people, and what shuffled labels give in grey.
-fn courses(truth: Option<&Truth>, layout: &Layout, looked: &Looked) -> Curve {
-    let times: Vec<f64> = layout.times_s().collect();
-    let series = looked.all.iter().map(|mask| {
-        let point = |(i, (&x, &y)): (usize, (&f64, &f64))| {
-            let all: Vec<f64> = mask.time.iter().map(|row| row[i]).collect();
-            let interval = ptsm_eval::bootstrap_interval(&all, 0.95, RESAMPLES, i as u64);
-            Point { x, y, band: interval.map(|i| [i.low, i.high]) }
-        };
-        Series {
-            name: mask.kind.into(),
-            points: times.iter().zip(&mask.time_mean()).enumerate().map(point).collect(),
-        }
-    });
+/// What shuffled labels give, from the lowest to the highest.
+fn null(looked: &Looked, layout: &Layout) -> Option<Series> {
     let null: Vec<Vec<f64>> =
         looked.nulls.iter().flat_map(|masks| masks.iter().map(Masks::time_mean)).collect();
-    let null = (!null.is_empty()).then(|| {
-        let point = |(i, &x): (usize, &f64)| {
-            let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
-            let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
-        };
-        Series {
-            name: "learnt from shuffled labels".into(),
-            points: times.iter().enumerate().map(point).collect(),
-        }
-    });
-    let last = times.last().copied().unwrap_or(f64::MAX);
-    let window = truth.map(|t| Window {
-        from: t.window_s[0],
-        to: t.window_s[1].min(last),
-        label: "true effect".into(),
-    });
-    let cue = (layout.start_s <= 0.0 && last >= 0.0).then(|| Reference { at: 0.0, label: "cue".into() });
-    Curve {
-        title: "Temporal masks".into(),
-        x: Axis::new("time after the cue (s)"),
-        y: Axis::new("mask, 0 to 1"),
-        series: series.collect(),
-        windows: window.into_iter().collect(),
-        marks: cue.into_iter().collect(),
-        null,
-        ..Curve::default()
-    }
+    let point = |(i, x): (usize, f64)| {
+        let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
+        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
+    };
+    (!null.is_empty()).then(|| Series {
+        name: "learnt from shuffled labels".into(),
+        points: layout.times_s().enumerate().map(point).collect(),
+    })
 }
 
 /// Whether the masks depend on what was to be learnt, in words.

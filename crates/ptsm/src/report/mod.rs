@@ -1,15 +1,20 @@
 //! The page about a decoder, a benchmark or both: one HTML file. Its sections are a registry; a section whose inputs are not there says
 //! what is missing.
 
+mod attribution;
+mod calibration;
 mod card;
 mod compared;
 mod confusion;
+mod draw;
 mod few_shot;
 mod learning;
 mod masks;
 mod people;
 mod short;
 mod signals;
+mod subspaces;
+mod validity;
 
 use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
@@ -24,7 +29,11 @@ use crate::commands::Compared;
 use crate::exit::told;
 use crate::folder::RunFile;
 
+pub(crate) use attribution::Rests;
+pub(crate) use calibration::Trusted;
 pub(crate) use masks::{Looked, mean_over_seeds};
+pub(crate) use subspaces::{Apart, Asked};
+pub(crate) use validity::{Believed, Tested};
 
 /// A section of the page.
 pub(crate) struct Kind {
@@ -62,10 +71,29 @@ pub(crate) const SECTIONS: &[Kind] = &[
     Kind { name: "short", heading: "In short", explains: false, build: short::build },
     Kind { name: "people", heading: "Each person", explains: false, build: people::build },
     Kind { name: "confusion", heading: "What is taken for what", explains: false, build: confusion::build },
+    Kind {
+        name: "calibration",
+        heading: "Are probabilities true?",
+        explains: false,
+        build: calibration::build,
+    },
     Kind { name: "few-shot", heading: "A few trials of one's own", explains: false, build: few_shot::build },
     Kind { name: "compared", heading: "Who beats whom", explains: false, build: compared::build },
     Kind { name: "learning", heading: "How they learnt", explains: false, build: learning::build },
     Kind { name: "masks", heading: "What it looked at", explains: true, build: masks::build },
+    Kind {
+        name: "attribution",
+        heading: "What its answers rest on",
+        explains: true,
+        build: attribution::build,
+    },
+    Kind { name: "validity", heading: "Whether to believe it", explains: true, build: validity::build },
+    Kind {
+        name: "subspaces",
+        heading: "Is the task apart from the person?",
+        explains: true,
+        build: subspaces::build,
+    },
     Kind { name: "signals", heading: "Who fails, and their signals", explains: false, build: signals::build },
     Kind { name: "card", heading: "Model card", explains: false, build: card::build },
 ];
@@ -120,6 +148,14 @@ pub(crate) struct Material<'a> {
     pub(crate) histories: &'a [(String, Vec<EpochRecord>)],
     /// The masks.
     pub(crate) looked: Option<&'a Looked>,
+    /// What answers rest on.
+    pub(crate) rests: Option<&'a Rests>,
+    /// Whether masks and attributions are true.
+    pub(crate) believed: Option<&'a Believed>,
+    /// Whether features of task and person are apart.
+    pub(crate) apart: Option<&'a Apart>,
+    /// The probabilities.
+    pub(crate) trusted: Option<&'a Trusted>,
     /// What is known because it was made.
     pub(crate) truth: Option<&'a Truth>,
     /// What the scored people's signals look like.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, stability,
-    distance, embedding, identified, linear_probabilities, probe, shared, trustworthiness,
+    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, distance,
+    embedding, identified, linear_probabilities, probe, shared, stability, trustworthiness,
 };
 use serde_json::Value;
 

@@ -1,5 +1,7 @@
 //! `ptsm report` and `ptsm explain`: one HTML file, or one figure of it.
 
+mod explaining;
+
 use std::path::Path;
 
 use ptsm_data::catalogue::DATA_SETS;
@@ -8,23 +10,53 @@ use ptsm_eval::Summary;
 use ptsm_report::Page;
 use serde_json::json;
 
+use self::explaining::{Explaining, Explanation};
 use super::evaluate::Asked;
 use super::{Compared, Session};
-use crate::args::{ExplainArgs, ReportArgs};
+use crate::args::{DataArgs, ExplainArgs, ReportArgs};
 use crate::exit::told;
 use crate::output;
 use crate::report::{self, Kind, Made, Material};
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.sections, true)?;
-    let asked = Asked::load(&args.run, &args.data, session)?;
-    let people = asked.people(args.data.subjects.is_some())?;
+    let asked = everybody(&args.run, &args.data, session)?;
+    let people = asked.chosen(args.data.subjects.as_ref())?;
+    let explaining = Explaining { asked: &asked, people: &people, nulls: args.nulls, session, kinds: &kinds };
+    let found = explaining.run()?;
     let material = Material {
-        looked: Some(&asked.looked(&people)?),
+        made: Some(made(&asked)),
         footer: footer("explain", &asked),
-        ..asked.material(&people)
+        ..explained(&found, asked.material(&people))
     };
     deliver(&report::build(&material, &kinds, true), args.figure.as_deref(), &args.out, session)
+}
+
+/// A run with all trials of the data: those it learnt from are needed too.
+fn everybody(run: &Path, data: &DataArgs, session: &Session) -> anyhow::Result<Asked> {
+    Asked::load(run, &DataArgs { subjects: None, ..data.clone() }, session)
+}
+
+fn explained<'a>(found: &'a Explanation, material: Material<'a>) -> Material<'a> {
+    Material {
+        looked: found.looked.as_ref(),
+        rests: found.rests.as_ref(),
+        believed: found.believed.as_ref(),
+        apart: found.apart.as_ref(),
+        trusted: found.trusted.as_ref(),
+        ..material
+    }
+}
+
+fn made(asked: &Asked) -> Made<'_> {
+    let (_, first) = &asked.trained.decoders[0];
+    Made {
+        run: &asked.run,
+        card: &asked.trained.card,
+        parameters: first.parameters(),
+        known_subjects: first.known_subjects(),
+        licence: licence(&asked.run.data.name),
+    }
 }
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
@@ -57,33 +89,26 @@ fn about_run(
     run: &Path,
     args: &ReportArgs,
     compared: Option<&Compared>,
-    kinds: &[&Kind],
+    kinds: &[&'static Kind],
     session: &Session,
 ) -> anyhow::Result<Page> {
-    let asked = Asked::load(run, &args.data, session)?;
-    let people = asked.people(args.data.subjects.is_some())?;
+    let asked = everybody(run, &args.data, session)?;
+    let people = asked.chosen(args.data.subjects.as_ref())?;
     let shots = asked.shots(run, &args.shots, &people)?;
     let records = asked.records(&people)?;
     let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
-    let (_, first) = &asked.trained.decoders[0];
+    let found = Explaining { asked: &asked, people: &people, nulls: args.nulls, session, kinds }.run()?;
     let material = Material {
         records: &records,
         summaries: &Summary::of(&records)?,
         few: &Summary::of(&curve)?,
         few_guarded: !args.tuning.no_guard,
         histories: &asked.histories(run),
-        looked: Some(&asked.looked(&people)?),
         signals: &ptsm_explain::signals(&people),
         compared,
-        made: Some(Made {
-            run: &asked.run,
-            card: &asked.trained.card,
-            parameters: first.parameters(),
-            known_subjects: first.known_subjects(),
-            licence: licence(&asked.run.data.name),
-        }),
+        made: Some(made(&asked)),
         footer: footer("report", &asked),
-        ..asked.material(&people)
+        ..explained(&found, asked.material(&people))
     };
     Ok(report::build(&material, kinds, true))
 }

@@ -1,0 +1,95 @@
+//! What the answers of any decoder rest on.
+
+use ptsm_explain::Masks;
+use ptsm_report::colour::Ramp;
+use ptsm_report::{Figure, HeatMap, Part, SmallMaps};
+use ptsm_signal::SubjectId;
+
+use super::draw::Draw;
+use super::{Built, Material, NO_RUN};
+use crate::words;
+
+/// What answers rest on, in people the decoder has not learnt from.
+pub(crate) struct Rests {
+    /// `integrated gradients`, or `occlusion` of a decoder without gradients.
+    pub(crate) how: &'static str,
+    /// Means of sizes over each person's trials.
+    pub(crate) people: Masks,
+    /// For each class, the mean over its trials of what speaks for it, by channel.
+    pub(crate) signed: Vec<(String, Vec<f64>)>,
+    /// How far sums are from what they should add up to, as a share of it: the median over trials. Not a number of occlusion.
+    pub(crate) residual: f64,
+    /// Trials that were looked at.
+    pub(crate) trials: usize,
+}
+
+pub(super) fn build(m: &Material<'_>) -> Built {
+    let (Some(layout), Some(rests)) = (m.layout, m.rests) else { return Built::missing(NO_RUN) };
+    let task = m.truth.map(|truth| truth.task_channels());
+    let draw = Draw { layout, truth: m.truth, task: task.as_deref() };
+    let unit = match rests.how {
+        "occlusion" => "probability lost",
+        _ => "size of log-probability",
+    };
+    let mut parts = vec![];
+    parts.extend(draw.maps(
+        "Channels the answers rest on",
+        unit,
+        vec![("all classes".into(), rests.people.space_mean())],
+    ));
+    let maps = draw.small_maps(&rests.signed);
+    if maps.len() > 1 {
+        parts.push(Part::Figure(Figure::new(SmallMaps {
+            title: "Channels that speak for each class".into(),
+            maps,
+            range: None,
+            unit: if rests.how == "occlusion" {
+                "probability of the class"
+            } else {
+                "log-probability of the class"
+            }
+            .into(),
+            ramp: Ramp::Diverging,
+            ring_meaning: draw.ring_meaning().into(),
+        })));
+    }
+    parts.push(Part::Figure(Figure::new(draw.courses(
+        "Times the answers rest on",
+        unit,
+        std::slice::from_ref(&rests.people),
+        None,
+    ))));
+    if rests.people.people.len() > 1 {
+        parts.push(Part::Figure(Figure::new(HeatMap {
+            title: "Channels the answers rest on, each person".into(),
+            row_label: "person".into(),
+            column_label: "channel".into(),
+            rows: rests.people.people.iter().map(SubjectId::to_string).collect(),
+            columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
+            values: rests.people.space.clone(),
+            unit: unit.into(),
+            ramp: Ramp::Sequential,
+            ..HeatMap::default()
+        })));
+    }
+    parts.push(Part::Text(how(rests)));
+    Built::new(
+        "What the probability of the right class changes with, for any decoder: a large value says that the decoder would have answered otherwise without \
+         it, not that the brain does anything there.",
+        parts,
+    )
+}
+
+fn how(rests: &Rests) -> String {
+    let trials = words::count(rests.trials, "trial");
+    if rests.how == "occlusion" {
+        return format!(
+            "Occlusion of {trials}: each channel, and each tenth of a second, replaced by zero, one at a time, for this decoder has no gradients."
+        );
+    }
+    format!(
+        "Integrated gradients of {trials} on the straight way from an empty trial, 32 steps (Sundararajan et al. 2017). They should add up to the answer less the \
+         answer to an empty trial; the median trial misses {:.2} % of that.",
+        100.0 * rests.residual
+    )
+}

@@ -1,0 +1,138 @@
+//! Whether what a decoder knows of the task is apart from what it knows of the person.
+
+use ptsm_explain::{Distance, Embedding, Probed, Shared};
+use ptsm_report::scale::Axis;
+use ptsm_report::{Column, Curve, Figure, Group, Part, Scatter, Series, Table};
+
+use super::{Built, Material, NO_RUN};
+use crate::words::{self, percent};
+
+/// One question to the features, asked by a linear and by a nonlinear probe.
+pub(crate) struct Asked {
+    /// `the person`
+    pub(crate) what: &'static str,
+    /// `task features`
+    pub(crate) of: &'static str,
+    /// Whether it should be there.
+    pub(crate) wanted: bool,
+    pub(crate) found: [Probed; 2],
+}
+
+/// What was found in a decoder's features.
+pub(crate) struct Apart {
+    pub(crate) asked: Vec<Asked>,
+    /// Between people learnt from and people scored, with how many there were of each; none where the former are not at hand.
+    pub(crate) distance: Option<(Distance, [usize; 2])>,
+    /// What task and subject features share; none where the subject's were not kept.
+    pub(crate) shared: Option<Shared>,
+    /// Each trial of the picture by its class and its person.
+    pub(crate) picture: Embedding,
+    pub(crate) classes: Vec<String>,
+    pub(crate) people: Vec<String>,
+    /// Whether the decoder kept its subject branch.
+    pub(crate) kept: bool,
+}
+
+pub(super) fn build(m: &Material<'_>) -> Built {
+    if m.made.is_none() && m.layout.is_none() {
+        return Built::missing(NO_RUN);
+    }
+    let Some(apart) = m.apart else {
+        return Built::missing(
+            "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have.",
+        );
+    };
+    let mut parts = vec![Part::Table("What can be read out".into(), probes(&apart.asked))];
+    let trust = format!("trustworthiness {:.2}", apart.picture.trustworthiness);
+    parts.push(Part::Figure(Figure::new(scatter("Trials by class", &apart.picture, &apart.classes, &trust))));
+    parts.push(Part::Figure(Figure::new(scatter("Trials by person", &apart.picture, &apart.people, &trust))));
+    if let Some(shared) = &apart.shared {
+        let values =
+            |values: &[f64]| values.iter().enumerate().map(|(i, v)| ((i + 1) as f64, *v)).collect::<Vec<_>>();
+        parts.push(Part::Figure(Figure::new(Curve {
+            title: "What task and subject features share".into(),
+            x: Axis::new("direction, strongest first"),
+            y: Axis::new("singular value of their correlations"),
+            series: vec![
+                Series::line("found", values(&shared.correlations.values)),
+                Series::line("exceeded by chance once in twenty", values(&shared.correlations.by_chance)),
+            ],
+            ..Curve::default()
+        })));
+        parts.push(Part::Text(format!(
+            "The losses push this spectrum to 0. Trials paired at random inside of each person reach as much with p = {:.3}; the largest canonical correlation is {:.2}. Uncorrelated is not independent.",
+            shared.correlations.p,
+            shared.canonical.values.first().copied().unwrap_or(f64::NAN)
+        )));
+    }
+    if let Some((distance, [learnt, scored])) = &apart.distance {
+        parts.push(Part::Text(format!(
+            "Proxy A-distance of the task features between {} learnt from and {} scored: {:+.2} (0: cannot be told apart, 2: always can). Between any two such groups of these people it is {:+.2} on average; p = {:.3} for more than that.",
+            words::people(*learnt),
+            words::people(*scored),
+            distance.value,
+            ptsm_eval::mean(&distance.draws),
+            distance.p
+        )));
+    }
+    if !apart.kept {
+        parts.push(Part::Text(
+            "The subject features are not asked: a decoder is kept without them, so that nobody it learnt from can be told by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
+        ));
+    }
+    Built::new(
+        "Probes try to read the class and the person out of the features of people who were not trained on. Classes are learnt from some people and asked of \
+         others; persons are learnt from the first half of everybody's trials and asked of the second. What is not found may still be there for a better probe.",
+        parts,
+    )
+}
+
+fn probes(asked: &[Asked]) -> Table {
+    let mut rows = vec![];
+    for one in asked {
+        for (probe, found) in ["linear", "nonlinear"].iter().zip(&one.found) {
+            rows.push(vec![
+                format!("{} from the {}", one.what, one.of),
+                if one.wanted { "wanted" } else { "not wanted" }.into(),
+                probe.to_string(),
+                percent(found.balanced_accuracy),
+                format!("{} to {}", percent(found.interval.low), percent(found.interval.high)),
+                percent(found.chance),
+                percent(found.threshold),
+                if found.shuffled.p.is_finite() { format!("{:.3}", found.shuffled.p) } else { "-".into() },
+                found.tested.to_string(),
+            ]);
+        }
+    }
+    let mut columns = vec![
+        Column::text("read out"),
+        Column::text(""),
+        Column::text("probe"),
+        Column::number("balanced accuracy %"),
+        Column::text("95 % interval"),
+    ];
+    columns.extend(["guessing %", "above chance from %", "p", "trials"].map(Column::number));
+    Table {
+        columns,
+        rows,
+        note: "Intervals are over people. p: how often exchanged labels do as well. Not wanted and above chance: the claim that the features are free of it does not hold.".into(),
+    }
+}
+
+/// Points by group, the largest groups of a picture first in the order of their names.
+fn scatter(title: &str, picture: &Embedding, of: &[String], trust: &str) -> Scatter {
+    let mut groups: Vec<Group> = vec![];
+    let mut names: Vec<&String> = of.iter().collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let points = picture.points.iter().zip(of).filter(|(_, own)| *own == name);
+        groups.push(Group { name: name.clone(), points: points.map(|([x, y], _)| (*x, *y)).collect() });
+    }
+    Scatter {
+        title: title.into(),
+        x: Axis::new(format!("t-SNE of the task features, {trust}")),
+        y: Axis::new("no unit"),
+        groups,
+    }
+}
