@@ -14,10 +14,12 @@ pub(crate) struct Options {
 }
 
 /// Scripts that write a committed file, or compare with it.
-const SCRIPTS: [&str; 4] = ["two_steps.py", "signal_golden.py", "classic_golden.py", "metrics_golden.py"];
+const SCRIPTS: [&str; 5] =
+    ["two_steps.py", "signal_golden.py", "classic_golden.py", "metrics_golden.py", "attribution_golden.py"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let python = Python::ready(&MODELS)?;
+    python.also("captum.txt")?;
     shell::stream(&mut python.script("check_peers.py"))?;
     for name in SCRIPTS {
         let mut script = python.script(name);

@@ -141,3 +141,47 @@ impl Classic for CspLda {
         Ok(Learnt { band: self.band(layout)?, csp: Csp { filters, eigenvalues }, lda })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ptsm_signal::{Channel, SubjectId, Trial, Trials};
+
+    use super::*;
+
+    /// Filters mix all channels to leave the other sources out; patterns are where a source really is.
+    #[test]
+    fn patterns_are_the_columns_of_the_mixture() {
+        let mixture = [[1.0, 0.2, 0.1], [0.5, 1.0, 0.2], [0.0, 0.3, 1.0]];
+        let layout = Layout {
+            channels: ["C3", "Cz", "C4"].map(Channel::named).to_vec(),
+            samples: 100,
+            rate_hz: 100.0,
+            start_s: 0.0,
+            classes: ["left", "right"].map(String::from).to_vec(),
+        };
+        let (mut x, mut info) = (vec![], vec![]);
+        for label in [0, 1, 1] {
+            // Each class has a source of its own that is strong; sources have nothing in common.
+            let amplitude = [3.0 - 2.0 * f64::from(label), 1.5, 0.5 + 2.0 * f64::from(label)];
+            for row in mixture {
+                let source = |s: usize, t: f64| {
+                    amplitude[s] * (std::f64::consts::TAU * (7.0 + s as f64) * t / 100.0).sin()
+                };
+                x.extend(
+                    (0..100).map(|t| (0..3).map(|s| row[s] * source(s, f64::from(t))).sum::<f64>() as f32),
+                );
+            }
+            info.push(Trial { label, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 });
+        }
+        let trials = Trials::new(layout, x, info).unwrap();
+        let settings = CspLda { band_hz: None, covariance: Estimator::Scm, filters: 2, ..CspLda::default() };
+        let mut found = settings.patterns(&trials.all()).unwrap();
+        found.sort_by(|a, b| b[0].abs().total_cmp(&a[0].abs()));
+        for (pattern, source) in found.iter().zip([0, 2]) {
+            let column = mixture.map(|row| row[source]);
+            let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let along: f64 = pattern.iter().zip(column).map(|(p, c)| p * c / length).sum();
+            assert!((along.abs() - 1.0).abs() < 1e-6, "{pattern:?}");
+        }
+    }
+}

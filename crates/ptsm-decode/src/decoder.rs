@@ -110,14 +110,14 @@ pub trait Fitted: Send + Sync {
         Ok(None)
     }
 
-    /// How an answer to each trial changes with every sample of that trial; none for a decoder that cannot be differentiated.
+    /// How an answer to each trial changes with every sample of that trial; none for a decoder that does not say (the classic ones, TSMNet).
     fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
         let _ = (trials, of);
         Ok(None)
     }
 
     /// The same decoder with what it has learnt drawn anew, as before a training with this seed: what knows nothing should look different.
-    /// None for a decoder that does not begin at random.
+    /// None where nothing begins at random (the classic ones) or what it met people with would not fit any more (TSMNet).
     fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
         let _ = seed;
         Ok(None)

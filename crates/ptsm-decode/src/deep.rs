@@ -288,7 +288,7 @@ impl Fitted for FittedNetwork {
         let mut drawn = Parameters::new(&self.build(2)?.graph, &[seed])?;
         // Statistics are measured, not learnt.
         for tensor in self.parameters.tensors().iter().filter(|t| !t.trainable) {
-            drawn.set(0, &tensor.name, &self.parameters.get(0, &tensor.name)?)?;
+            drawn.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
         }
         Ok(Some(Box::new(self.with(drawn))))
     }

@@ -453,6 +453,25 @@ fn the_first_step_is_the_same() {
 }
 
 #[test]
+fn the_gradient_of_an_input_is_that_of_the_cpu() {
+    let Some(gpu) = asked() else { return };
+    let (graph, _, loss) = network(16);
+    let parameters = Parameters::<f32>::new(&graph, &[3]).unwrap();
+    let x: Vec<f32> =
+        (0..graph.inputs()[0].shape.iter().product::<usize>()).map(|i| (0.3 * i as f32).sin()).collect();
+    let labels = [0, 1].repeat(8);
+    let on = |device: Device| {
+        let mut program = Program::with_gradient(&graph, &[loss], loss, "x", 1, device).unwrap();
+        program.run(&parameters, &[("x", Feed::Each(&x)), ("y", Feed::Labels(&labels))]).unwrap();
+        [0, 1].map(|o| program.output(&parameters, 0, o).iter().map(|v| f64::from(*v)).collect::<Vec<_>>())
+    };
+    let [there, here] = [on(gpu.into()), on(cpu().into())];
+    for (there, here) in there.iter().zip(&here) {
+        assert!(apart(there, here).0 < 1e-4);
+    }
+}
+
+#[test]
 fn a_checkpoint_goes_from_one_device_to_the_other() {
     let Some(gpu) = asked() else { return };
     let (g, _, loss) = network(12);

@@ -24,16 +24,19 @@ pub fn occlusion(fitted: &dyn Fitted, trials: &Subset<'_>, how: &Occlusion) -> R
     }
     let (channels, samples) = (trials.layout().channels.len(), trials.layout().samples);
     let whole = own_probabilities(fitted, trials, &|_| vec![], how.fill)?;
-    let mut space = vec![vec![0.0; channels]; trials.len()];
+    let lost = |parts: Vec<Part>| -> Result<Vec<f64>> {
+        let left = own_probabilities(fitted, trials, &|_| parts.clone(), how.fill)?;
+        Ok(whole.iter().zip(left).map(|(whole, left)| whole - left).collect())
+    };
+    let [mut space, mut time] = [0, 1].map(|_| vec![vec![]; trials.len()]);
     for channel in 0..channels {
-        let left = own_probabilities(fitted, trials, &|_| vec![Part::Channel(channel)], how.fill)?;
-        (0..trials.len()).for_each(|i| space[i][channel] = whole[i] - left[i]);
+        let lost = lost(vec![Part::Channel(channel)])?;
+        space.iter_mut().zip(lost).for_each(|(row, lost)| row.push(lost));
     }
-    let mut time = vec![vec![0.0; samples]; trials.len()];
     for from in (0..samples).step_by(how.window_samples) {
         let to = (from + how.window_samples).min(samples);
-        let left = own_probabilities(fitted, trials, &|_| (from..to).map(Part::Sample).collect(), how.fill)?;
-        (0..trials.len()).for_each(|i| time[i][from..to].fill(whole[i] - left[i]));
+        let lost = lost((from..to).map(Part::Sample).collect())?;
+        time.iter_mut().zip(lost).for_each(|(row, lost)| row.resize(to, lost));
     }
     let mut relevance = Relevance::default();
     for (space, time) in space.into_iter().zip(time) {
