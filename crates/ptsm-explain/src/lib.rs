@@ -17,7 +17,7 @@ mod spectrum;
 
 pub use calibration::{Bin, Bins, Calibration, Predicted};
 pub use distance::{Distance, distance};
-pub use embedding::{Embedding, Layout, NEIGHBOURS, embedding, trustworthiness};
+pub use embedding::{Embedding, NEIGHBOURS, Picture, embedding, trustworthiness};
 pub use features::{Features, Split};
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
