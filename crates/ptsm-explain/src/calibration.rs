@@ -169,7 +169,7 @@ impl Predicted {
         (0.5 * (low + high)).exp()
     }
 
-    /// The same trials at another temperature.
+    /// The same trials at another temperature, above 0.
     pub fn at(&self, temperature: f64) -> Predicted {
         let heated = |row: &[f64]| softmax(row.iter().map(|p| p.max(LEAST).ln() / temperature).collect());
         let probabilities = self.probabilities.chunks(self.classes).flat_map(heated).collect();

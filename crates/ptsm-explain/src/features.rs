@@ -3,6 +3,9 @@
 use nalgebra::DMatrix;
 use ptsm_eval::{Error, Result};
 
+/// Sums of squares of larger values are no numbers.
+const LARGEST: f64 = 1e100;
+
 /// Features of trials, a trial a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -19,9 +22,9 @@ impl Features {
             ));
         }
         let values: Vec<f64> = values.iter().map(|&v| v.into()).collect();
-        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+        if let Some(at) = values.iter().position(|v| !v.is_finite() || v.abs() > LARGEST) {
             return Err(refused(
-                format!("feature {} of trial {} is not a number", at % width, at / width),
+                format!("feature {} of trial {} is {}, no usable number", at % width, at / width, values[at]),
                 "leave the trial out, or look for missing samples in the signal",
             ));
         }
@@ -178,7 +181,8 @@ mod tests {
         assert!(Features::new(&[1.0, 2.0, 3.0], 2).is_err());
         assert!(Features::new::<f64>(&[], 2).is_err() && Features::new(&[1.0], 0).is_err());
         let error = Features::new(&[1.0, 2.0, 3.0, f64::NAN], 2).unwrap_err();
-        assert_eq!(error.to_string(), "feature 1 of trial 1 is not a number");
+        assert_eq!(error.to_string(), "feature 1 of trial 1 is NaN, no usable number");
+        assert!(Features::new(&[1.0, 1e200], 2).is_err());
         assert!(error.hint().is_some());
     }
 

@@ -28,7 +28,7 @@ pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusi
 pub use calibration::{Bin, Bins, Calibration, Predicted};
 pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
 pub use distance::{Distance, distance};
-pub use embedding::{Embedding, Layout, NEIGHBOURS, embedding, trustworthiness};
+pub use embedding::{Embedding, NEIGHBOURS, Picture, embedding, trustworthiness};
 pub use features::{Features, Split};
 pub use intervals::wilson;
 pub use masks::{Masks, masks};

@@ -11,7 +11,7 @@ pub use trust::trustworthiness;
 
 /// How trials are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum Picture {
     /// The two directions in which trials differ most. Distances are real, but for what is not shown.
     Principal,
     /// Neighbours stay neighbours (t-SNE, van der Maaten & Hinton 2008). Distances between groups, and their sizes, mean nothing.
@@ -22,7 +22,7 @@ pub enum Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
     /// How they were laid out.
-    pub layout: Layout,
+    pub picture: Picture,
     /// Which trials are shown.
     pub trials: Vec<usize>,
     /// Where each of them is.
@@ -37,19 +37,19 @@ pub struct Embedding {
 pub const NEIGHBOURS: usize = 5;
 
 /// Lays trials out. Of more than `most` trials as many are taken, evenly over all of them. The same features give the same picture.
-pub fn embedding(features: &Features, layout: Layout, most: usize) -> Result<Embedding> {
+pub fn embedding(features: &Features, picture: Picture, most: usize) -> Result<Embedding> {
     let trials = thinned(features.len(), most);
     if trials.len() < 4 {
         return Err(refused(format!("{} trials make no picture", trials.len()), "give four trials or more"));
     }
     let shown = Features { rows: features.rows.select_rows(&trials) };
     let found = principal::principal(&shown.rows);
-    let (points, explained) = match layout {
-        Layout::Principal => (found.points, Some(found.explained)),
-        Layout::Neighbours => (neighbours::neighbours(&shown.rows, &found.points), None),
+    let (points, explained) = match picture {
+        Picture::Principal => (found.points, Some(found.explained)),
+        Picture::Neighbours => (neighbours::neighbours(&shown.rows, &found.points), None),
     };
     let trustworthiness = trustworthiness(&shown, &points, NEIGHBOURS);
-    Ok(Embedding { layout, trials, points, explained, trustworthiness })
+    Ok(Embedding { picture, trials, points, explained, trustworthiness })
 }
 
 /// Places of at most so many of `n`, evenly over all.
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn neighbours_are_kept_better_than_by_two_directions() {
         let features = groups();
-        let [principal, neighbours] =
-            [Layout::Principal, Layout::Neighbours].map(|layout| embedding(&features, layout, 500).unwrap());
+        let [principal, neighbours] = [Picture::Principal, Picture::Neighbours]
+            .map(|picture| embedding(&features, picture, 500).unwrap());
         assert!(neighbours.trustworthiness > principal.trustworthiness, "{principal:?}");
         assert!(neighbours.trustworthiness > 0.9 && neighbours.explained.is_none());
         // The nearest point is of the same group.
@@ -111,25 +111,25 @@ mod tests {
     #[test]
     fn noise_is_not_to_be_believed_much() {
         let features = Features { rows: normal(200, 30, 4) };
-        let found = embedding(&features, Layout::Principal, 200).unwrap();
+        let found = embedding(&features, Picture::Principal, 200).unwrap();
         assert!(found.trustworthiness < 0.7, "{}", found.trustworthiness);
-        assert_eq!(found, embedding(&features, Layout::Principal, 200).unwrap());
+        assert_eq!(found, embedding(&features, Picture::Principal, 200).unwrap());
     }
 
     #[test]
     fn many_trials_are_thinned_evenly() {
         assert_eq!(thinned(10, 4), [0, 2, 5, 7]);
         assert_eq!(thinned(3, 4), [0, 1, 2]);
-        let found = embedding(&groups(), Layout::Neighbours, 40).unwrap();
+        let found = embedding(&groups(), Picture::Neighbours, 40).unwrap();
         assert_eq!((found.points.len(), found.trials[39]), (40, 156));
-        assert!(embedding(&groups(), Layout::Neighbours, 3).is_err());
+        assert!(embedding(&groups(), Picture::Neighbours, 3).is_err());
     }
 
     #[test]
     fn trials_that_are_all_the_same_do_no_harm() {
         let same = Features { rows: DMatrix::from_element(20, 3, 0.7) };
-        for layout in [Layout::Principal, Layout::Neighbours] {
-            let found = embedding(&same, layout, 100).unwrap();
+        for picture in [Picture::Principal, Picture::Neighbours] {
+            let found = embedding(&same, picture, 100).unwrap();
             assert!(found.points.as_flattened().iter().all(|v| v.is_finite()), "{found:?}");
         }
     }

@@ -66,7 +66,7 @@ pub struct Probed {
     pub chance: f64,
     /// What always naming the most frequent class reaches in `accuracy`.
     pub majority: f64,
-    /// Of the balanced accuracy, 95 %: from groups drawn anew or, with one group, from trials taken as independent.
+    /// Of the balanced accuracy, 95 %: from groups drawn anew, and not narrower than from independent trials. Few groups alone make it too narrow.
     pub interval: Interval,
     /// The balanced accuracy that guessing exceeds in as many independent trials with a probability of 5 % or less.
     pub threshold: f64,
@@ -257,7 +257,10 @@ impl Task {
             balanced_accuracy,
             chance,
             majority: counts.iter().copied().fold(0.0, f64::max) / n,
-            interval: over_groups(&groups, seed).unwrap_or_else(|| wilson(balanced_accuracy, worth)),
+            interval: match (over_groups(&groups, seed), wilson(balanced_accuracy, worth)) {
+                (Some(a), b) => Interval { low: a.low.min(b.low), high: a.high.max(b.high) },
+                (None, alone) => alone,
+            },
             threshold,
             above_threshold: balanced_accuracy > threshold + 1e-9 / n,
             shuffled,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Bins, Features, Intraclass, Layout, NEIGHBOURS, Predicted, Probe, Question, Shuffles, Split, distance,
+    Bins, Features, Intraclass, NEIGHBOURS, Picture, Predicted, Probe, Question, Shuffles, Split, distance,
     embedding, identified, linear_probabilities, probe, shared, stability, trustworthiness,
 };
 use serde_json::Value;
@@ -138,7 +138,7 @@ fn in_common(told: &Told, largest: &mut Largest) -> Result<()> {
 
 fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     let x = features(told, "x")?;
-    let found = embedding(&x, Layout::Principal, x.len())?;
+    let found = embedding(&x, Picture::Principal, x.len())?;
     held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
     held(told, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
     let &[of_principal, of_neighbours] = told.values("trustworthiness")? else { bail!("`trustworthiness`") };
@@ -146,7 +146,7 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     let most = largest.entry("trustworthiness".into()).or_default();
     *most = most.max(off);
     ensure!(off <= PRECISION, "trustworthiness differs by {off:e}");
-    let near = embedding(&x, Layout::Neighbours, x.len())?.trustworthiness;
+    let near = embedding(&x, Picture::Neighbours, x.len())?.trustworthiness;
     let most = largest.entry("trustworthiness of t-SNE, less than scikit-learn's".into()).or_insert(f64::MIN);
     *most = most.max(of_neighbours - near);
     ensure!(

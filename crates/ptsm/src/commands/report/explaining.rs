@@ -8,7 +8,7 @@ use ptsm_decode::registry::find;
 use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_decode::{Answer, Class, Fitted, Lesson, Run};
 use ptsm_explain::{
-    Agreement, Axis, Compared, Features, Fill, How, Layout, Masks, Occlusion, Predicted, Probe, Question,
+    Agreement, Axis, Compared, Features, Fill, How, Masks, Occlusion, Picture, Predicted, Probe, Question,
     Randomised, Ranking, Region, Relevance, Shuffles, Split, Trying, Way, agreement, agreement_in_time,
     attribution, csp_relevance, difference, distance, embedding, favours, identified, masks, occlusion,
     probe, region, shared, shuffled_labels, stability, tried, xdawn_relevance,
@@ -401,7 +401,7 @@ impl Explaining<'_> {
         } else {
             None
         };
-        let picture = embedding(&task, Layout::Neighbours, POINTS)?;
+        let picture = embedding(&task, Picture::Neighbours, POINTS)?;
         let classes = &people.layout().classes;
         Ok(Some(Apart {
             asked,
