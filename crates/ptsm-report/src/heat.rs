@@ -154,7 +154,10 @@ impl HeatMap {
                     let (x, y) = (x + (at.width - gap) / 2.0, y + (at.height - gap) / 2.0 + below);
                     let class = if value.is_finite() { self.ramp.text_class(step) } else { "label".into() };
                     // A sign alone is drawn larger.
-                    let (size, down) = if line.chars().count() == 1 { ("sign", 2.0) } else { ("cell", 0.0) };
+                    let sign = lines.len() == 1
+                        && line.chars().count() == 1
+                        && !line.chars().all(char::is_alphanumeric);
+                    let (size, down) = if sign { ("sign", 2.0) } else { ("cell", 0.0) };
                     canvas.text(&format!("{size} {class}"), x, y + down, Anchor::Middle, line);
                 }
                 canvas.raw("</g>");

@@ -24,6 +24,8 @@ mod layout;
 mod legend;
 mod markup;
 mod page;
+#[cfg(feature = "png")]
+mod png;
 mod scalp;
 mod scatter;
 mod smallmaps;
@@ -35,6 +37,8 @@ pub use dots::{Chance, Dots, Estimate, Scores};
 pub use drawing::{Drawing, Figure};
 pub use heat::HeatMap;
 pub use page::{Fact, Page, Part, Section};
+#[cfg(feature = "png")]
+pub use png::{PngError, png};
 pub use scalp::{Electrode, ScalpMap};
 pub use scatter::{Group, Scatter};
 pub use smallmaps::{SmallMap, SmallMaps};

@@ -12,6 +12,7 @@ mod built;
 mod demo;
 mod gpu;
 mod memory;
+mod pages;
 mod peers;
 #[cfg(target_os = "linux")]
 mod slurm;
@@ -25,6 +26,9 @@ pub(crate) struct Options {
     /// The engine on a GPU against the CPU, and nothing else. Builds a folder to carry where there is none.
     #[arg(long, conflicts_with = "steps")]
     gpu: bool,
+    /// Renew the committed pictures of the pages instead of comparing with them.
+    #[arg(long, requires = "steps")]
+    write: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,6 +51,8 @@ enum Step {
     Slurm,
     /// `ptsm demo` decodes strangers above chance, in its time and memory.
     Demo,
+    /// The report's pages in a real browser, installed where it is missing: pictures, accessibility, nothing on the console.
+    Pages,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -59,7 +65,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let name = step.name();
         println!("== {name}: {}", step.says());
         let start = Instant::now();
-        step.run().with_context(|| format!("step `{name}` failed; repeat it with `{}`", step.again()))?;
+        step.run(options)
+            .with_context(|| format!("step `{name}` failed; repeat it with `{}`", step.again()))?;
         println!("== {name}: passed in {:.1} s", start.elapsed().as_secs_f64());
     }
     println!("== everything passed in {:.1} s", all.elapsed().as_secs_f64());
@@ -84,7 +91,9 @@ impl Step {
                 doc.env("RUSTDOCFLAGS", "-Dwarnings");
                 doc
             }
-            Step::Unsafe | Step::Kernels | Step::Peers | Step::Slurm | Step::Demo => return None,
+            Step::Unsafe | Step::Kernels | Step::Peers | Step::Slurm | Step::Demo | Step::Pages => {
+                return None;
+            }
         })
     }
 
@@ -97,6 +106,7 @@ impl Step {
             }
             Step::Slurm => "a real Slurm on this machine loses tasks of a benchmark and comes to what one process does".into(),
             Step::Demo => "`ptsm demo` decodes strangers above chance, in its time and memory".into(),
+            Step::Pages => "the report's pages in a real browser look as they did and can be used by everybody".into(),
             _ => self.again(),
         }
     }
@@ -105,7 +115,7 @@ impl Step {
         self.command().map_or_else(|| format!("cargo xtask test {}", self.name()), |c| spelled(&c))
     }
 
-    fn run(self) -> Result<()> {
+    fn run(self, options: &Options) -> Result<()> {
         match (self, self.command()) {
             (Step::Unsafe, _) => unsafe_code::check(),
             (Step::Kernels, _) => memory::check(),
@@ -118,6 +128,7 @@ impl Step {
                 Ok(())
             }
             (Step::Demo, _) => demo::check(),
+            (Step::Pages, _) => pages::check(options.write),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),
         }

@@ -1,0 +1,38 @@
+// Pictures of one section side by side, kept small, and compared.
+import pixelmatch from "pixelmatch";
+import { PNG } from "pngjs";
+
+// The share of pixels that may differ: another version of the browser rounds corners of letters in another way.
+const MOST = 0.01;
+const GAP = 8;
+
+// Four pictures as one. Colours keep their four highest bits, which makes the file a third as large.
+export function joined(shots) {
+  const all = shots.map(shot => PNG.sync.read(shot));
+  const width = all.reduce((sum, one) => sum + one.width + GAP, -GAP);
+  const height = Math.max(...all.map(one => one.height));
+  const sheet = new PNG({ width, height });
+  sheet.data.fill(255);
+  let x = 0;
+  for (const one of all) {
+    for (let i = 0; i < one.data.length; i++) one.data[i] = Math.round(one.data[i] / 17) * 17;
+    PNG.bitblt(one, sheet, 0, 0, one.width, one.height, x, 0);
+    x += one.width + GAP;
+  }
+  return PNG.sync.write(sheet, { colorType: 2, inputHasAlpha: true, deflateLevel: 9, deflateStrategy: 0, filterType: -1 });
+}
+
+// What differs between the stored picture and the one just made; nothing where they are alike.
+export function compare(stored, made) {
+  const [one, other] = [stored, made].map(bytes => PNG.sync.read(bytes));
+  if (one.width !== other.width || Math.abs(one.height - other.height) > 2) {
+    return { text: `it is ${other.width} by ${other.height} pixels, the committed one ${one.width} by ${one.height}` };
+  }
+  const [width, height] = [one.width, Math.min(one.height, other.height)];
+  const size = 4 * width * height;
+  const difference = new PNG({ width, height });
+  const count = pixelmatch(one.data.subarray(0, size), other.data.subarray(0, size), difference.data, width, height, { threshold: 0.15 });
+  const share = count / (width * height);
+  if (share <= MOST) return null;
+  return { text: `${(100 * share).toFixed(2)} % of the pixels differ`, difference: PNG.sync.write(difference) };
+}
