@@ -19,6 +19,7 @@ mod leakage;
 mod own_arrays;
 mod own_recordings;
 mod presets;
+mod reporting;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

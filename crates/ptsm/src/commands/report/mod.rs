@@ -18,6 +18,9 @@ use crate::exit::told;
 use crate::output;
 use crate::report::{self, Kind, Made, Material};
 
+/// Pixels to a unit of a figure, which is 440 units wide: enough for print.
+const PNG_SCALE: f32 = 4.0;
+
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.sections, true)?;
     let asked = everybody(&args.run, &args.data, session)?;
@@ -145,6 +148,16 @@ fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> 
             format!("figures are {}", names.join(", ")),
         ));
     };
-    output::write(out, svg.as_bytes())?;
+    let bytes = match out.extension().and_then(|ending| ending.to_str()) {
+        Some("svg") => svg.clone().into_bytes(),
+        Some("png") => ptsm_report::png(svg, PNG_SCALE)?,
+        _ => {
+            return Err(told(
+                format!("{} is neither an SVG nor a PNG file", out.display()),
+                "end the name of `--out` in `.svg` or `.png`",
+            ));
+        }
+    };
+    output::write(out, &bytes)?;
     session.output.result(format!("figure: {}\n", out.display()), &json!({ "figure": out }))
 }

@@ -1,0 +1,142 @@
+//! `ptsm report` and `ptsm explain`: one file, every section that has its inputs, and a word about those that have not.
+
+use serde_json::Value;
+
+use crate::common::{Case, Place, check};
+
+fn text(place: &Place, file: &str) -> String {
+    String::from_utf8(place.read(file)).unwrap()
+}
+
+fn sections(told: &str) -> Vec<String> {
+    let told: Value = serde_json::from_str(told).unwrap();
+    told["sections"].as_array().unwrap().iter().map(|s| s.as_str().unwrap().to_string()).collect()
+}
+
+/// PTSM after two epochs, with its subject branch.
+fn trained(place: &Place) {
+    place
+        .ptsm("train --data a.npz --subjects 1-5 --model ptsm --seeds 2 --set training.epochs=2 --set training.keep_subjects=true --out run")
+        .succeed();
+}
+
+#[test]
+fn a_decoder_with_masks_gets_every_section() {
+    let place = Place::with_data();
+    trained(&place);
+    place
+        .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
+        .succeed();
+    let line = "report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out report.html --json";
+    let told = place.ptsm(line).succeed();
+    let expected = [
+        "In short",
+        "Each person",
+        "What is taken for what",
+        "Are probabilities true?",
+        "A few trials of one's own",
+        "Who beats whom",
+        "How they learnt",
+        "What it looked at",
+        "What its answers rest on",
+        "Whether to believe it",
+        "Is the task apart from the person?",
+        "Who fails, and their signals",
+        "Model card",
+    ];
+    assert_eq!(sections(&told.stdout), expected);
+    let page = text(&place, "report.html");
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    for part in [
+        "shuffled labels",
+        "the person from the task features",
+        "the class from the subject features",
+        "Deletion: fused mask, channels",
+        "ICC over",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for link in ["http://", "https://", "src="] {
+        let outside =
+            page.match_indices(link).filter(|(at, _)| !page[*at..].starts_with("http://www.w3.org/"));
+        assert_eq!(outside.count(), 0, "{link}");
+    }
+    // The same again, to the byte.
+    place.ptsm("report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out again.html").succeed();
+    assert!(page == text(&place, "again.html"), "two runs make two pages");
+}
+
+#[test]
+fn what_lacks_its_inputs_is_told() {
+    let place = Place::with_data();
+    place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
+    let told = place.ptsm("explain run --data a.npz --out explain.html --json").succeed();
+    assert_eq!(
+        sections(&told.stdout),
+        ["What its answers rest on", "Whether to believe it", "What is not here"]
+    );
+    let page = text(&place, "explain.html");
+    for part in ["This decoder has no masks", "no features that can be looked at", "Occlusion of"] {
+        assert!(page.contains(part), "{part}");
+    }
+    place
+        .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
+        .succeed();
+    let told = place.ptsm("report --benchmark bench --out report.html --json").succeed();
+    assert_eq!(sections(&told.stdout), ["Who beats whom", "What is not here"]);
+    let told = place.ptsm("report run --data a.npz --sections people,card --out some.html --json").succeed();
+    assert_eq!(sections(&told.stdout), ["Each person", "Model card"]);
+}
+
+#[test]
+fn one_figure_is_a_file_of_its_own() {
+    let place = Place::with_data();
+    trained(&place);
+    let some = "explain run --data a.npz --sections masks";
+    let names = place.ptsm(&format!("{some} --figure list --out x")).succeed().stdout;
+    assert!(names.lines().any(|name| name == "temporal-masks"), "{names}");
+    assert!(!place.path("x").exists());
+    place.ptsm(&format!("{some} --figure temporal-masks --out mask.svg")).succeed();
+    assert!(text(&place, "mask.svg").starts_with("<svg"), "{}", &text(&place, "mask.svg")[..80]);
+    place.ptsm(&format!("{some} --figure temporal-masks --out mask.png")).succeed();
+    assert!(place.read("mask.png").starts_with(b"\x89PNG"));
+    let before = place.list();
+    check(
+        &place,
+        &[
+            Case::new(
+                "explain run --data a.npz --sections masks --figure none --out mask.pdf",
+                &["no figure `none`"],
+                &["temporal-masks"],
+            ),
+            Case::new(
+                "explain run --data a.npz --sections masks --figure temporal-masks --out mask.pdf",
+                &["neither an SVG nor a PNG"],
+                &[".svg"],
+            ),
+            Case::new(
+                "explain run --data a.npz --sections maks --out x.html",
+                &["no section `maks`"],
+                &["masks"],
+            ),
+            Case::new(
+                "explain run --data a.npz --subjects 1,6 --out x.html",
+                &["trained on S01"],
+                &["name other people"],
+            ),
+            Case::new("report --out x.html", &["nothing to report about"], &["--benchmark"]),
+            Case::new("report run --out x.html", &["no data is named"], &["--data"]),
+            Case::new(
+                "report --benchmark run --out x.html",
+                &["run holds no benchmark"],
+                &["ptsm benchmark"],
+            ),
+            Case::new(
+                "explain nowhere --data a.npz --out x.html",
+                &["nowhere does not exist"],
+                &["ptsm train"],
+            ),
+        ],
+    );
+    assert_eq!(place.list(), before);
+}
