@@ -97,6 +97,7 @@ pub struct Split {
 
 impl Split {
     /// The first part of every group's trials, `share` of them, is learnt from, the rest is asked about. Trials are in the order of time.
+    /// What a session has of its own, such as a loose electrode, is on both sides and is taken for the person.
     pub fn by_time(groups: &[u32], share: f64) -> Split {
         let mut split = Split { train: vec![], test: vec![] };
         for own in members(groups) {
