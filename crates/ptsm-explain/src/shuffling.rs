@@ -37,7 +37,7 @@ mod tests {
         };
         // The first person has four of the first class in twenty, the second sixteen.
         let trial = |i: u32| Trial {
-            label: u32::from(i % 5 != 0) ^ (i / 20),
+            label: u32::from(!i.is_multiple_of(5)) ^ (i / 20),
             subject: SubjectId(1 + i / 20),
             session: 1,
             run: 1,
