@@ -15,6 +15,7 @@ mod carry;
 mod draw;
 mod fuzz;
 mod golden;
+mod maps;
 mod masks;
 mod peak;
 mod protocol;
@@ -46,6 +47,8 @@ enum Command {
     Golden(golden::Options),
     /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
     Masks(masks::Options),
+    /// Whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
+    Maps(maps::Options),
     /// Measure decoders on real recordings and write `docs/results.md`.
     Results(results::Options),
     /// Feed the readers of every format with bytes from anywhere.
@@ -79,6 +82,7 @@ impl Command {
             Command::Bench(bench) => bench.run(),
             Command::Golden(options) => golden::run(&options),
             Command::Masks(options) => masks::run(&options),
+            Command::Maps(options) => maps::run(&options),
             Command::Results(options) => results::run(&options),
             Command::Fuzz(options) => fuzz::run(&options),
             Command::Draw => draw::run(),
