@@ -116,7 +116,12 @@ fn people(m: &Material<'_>) -> Section {
         let mean = s
             .metric("accuracy")
             .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
-        Scores { name: words::called(s, m.summaries), subjects: subjects.collect(), mean, ..Scores::default() }
+        Scores {
+            name: words::called(s, m.summaries),
+            subjects: subjects.collect(),
+            mean,
+            ..Scores::default()
+        }
     });
     let first = &m.summaries[0];
     // One line for everybody; people with fewer trials need more.
