@@ -1,4 +1,6 @@
 //! Writes a page of made-up numbers, for looking at the figures: `cargo run -p ptsm-report --example page -- page.html`
+//!
+//! With a folder after it every figure is written into a file of its own, and with `--features png` as a picture too.
 
 use ptsm_report::colour::Ramp;
 use ptsm_report::scale::Axis;
@@ -391,7 +393,29 @@ fn page() -> Page {
     }
 }
 
+/// Every figure in a file of its own.
+fn write_figures(page: &Page, folder: &str) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let parts = page.sections.iter().flat_map(|section| &section.parts);
+    let figures = parts.filter_map(|part| if let Part::Figure(figure) = part { Some(figure) } else { None });
+    for (index, figure) in figures.enumerate() {
+        let drawing = svg::standalone(&figure.drawing.svg("figure"));
+        #[cfg(feature = "png")]
+        std::fs::write(
+            format!("{folder}/{index:02}.png"),
+            png(&drawing, 2.0).map_err(std::io::Error::other)?,
+        )?;
+        std::fs::write(format!("{folder}/{index:02}.svg"), drawing)?;
+    }
+    Ok(())
+}
+
 fn main() -> std::io::Result<()> {
-    let path = std::env::args().nth(1).unwrap_or_else(|| "page.html".into());
-    std::fs::write(path, page().html())
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().unwrap_or_else(|| "page.html".into());
+    let page = page();
+    if let Some(folder) = arguments.next() {
+        write_figures(&page, &folder)?;
+    }
+    std::fs::write(path, page.html())
 }

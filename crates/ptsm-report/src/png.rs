@@ -35,7 +35,7 @@ pub enum PngError {
     Writing(String),
 }
 
-/// A figure in its own file ([`crate::svg::standalone`]) as a PNG picture of `scale` pixels to a unit. Figures are 440 units wide, so
+/// A figure in its own file ([`crate::svg::standalone`]) as a PNG picture of `scale` pixels to a unit. Figures are 464 units wide, so
 /// a scale of 4 is enough for print. Letters beyond Latin and Greek come out as empty boxes; the SVG file has no such limit.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let options = Options { fontdb: fonts(), font_family: "Inter".into(), ..Options::default() };
@@ -86,7 +86,7 @@ mod tests {
         };
         let picture = |title: &str| drawn(&png(&standalone(&curve(title).svg("a")), 2.0).unwrap());
         let (with, without) = (picture("A title of some letters"), picture("\u{a0}"));
-        assert_eq!(with.0, 880);
+        assert_eq!(with.0, 928);
         assert!(with.2 > without.2 + 500, "{with:?} {without:?}");
     }
 

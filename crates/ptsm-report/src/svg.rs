@@ -45,16 +45,29 @@ fn tenths(value: i64) -> String {
     }
 }
 
-/// A figure in its own file: the drawing with the light styles a page would give it, on white.
+/// Units around a figure in its own file.
+const MARGIN: f64 = 12.0;
+
+/// A figure in its own file: the drawing with the light styles a page would give it, on white, with a margin.
 pub fn standalone(drawing: &str) -> String {
-    match drawing.find('>') {
-        Some(end) => {
-            let (head, body) = drawing.split_at(end + 1);
-            let rules = colour::written_out(FIGURE_RULES);
-            format!("{head}<style>{rules}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{body}")
-        }
-        None => String::new(),
+    let Some((head, body)) = drawing.split_once('>') else { return String::new() };
+    let rules = colour::written_out(FIGURE_RULES);
+    let mut head = head.to_string();
+    let mut ground = "width=\"100%\" height=\"100%\"".to_string();
+    if let Some((before, (width, height), after)) = view(&head) {
+        let (wide, high) = (coordinate(width + 2.0 * MARGIN), coordinate(height + 2.0 * MARGIN));
+        ground = format!("x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"{wide}\" height=\"{high}\"");
+        head = format!("{before}viewBox=\"-{MARGIN} -{MARGIN} {wide} {high}\"{after}");
     }
+    format!("{head}><style>{rules}</style><rect {ground} fill=\"#fff\"/>{body}")
+}
+
+/// The size in a drawing's head, and what stands before and after it.
+fn view(head: &str) -> Option<(&str, (f64, f64), &str)> {
+    let (before, rest) = head.split_once("viewBox=\"0 0 ")?;
+    let (size, after) = rest.split_once('"')?;
+    let (width, height) = size.split_once(' ')?;
+    Some((before, (width.parse().ok()?, height.parse().ok()?), after))
 }
 
 /// The `d` of a path. Points that are not finite leave a gap.
@@ -252,6 +265,16 @@ mod tests {
         assert_eq!(coordinate(f64::NAN), "0");
         assert_eq!(coordinate(f64::INFINITY), "0");
         assert_eq!(coordinate(1e300), "1000000");
+    }
+
+    #[test]
+    fn a_figure_alone_has_a_margin() {
+        let alone = standalone(&Canvas::default().finish("a", "b", "c", 440.0, 100.5));
+        assert!(alone.contains(" viewBox=\"-12 -12 464 124.5\" role"), "{alone}");
+        assert!(
+            alone.contains("<rect x=\"-12\" y=\"-12\" width=\"464\" height=\"124.5\" fill=\"#fff\"/><title")
+        );
+        assert_eq!(standalone("no drawing"), "");
     }
 
     #[test]

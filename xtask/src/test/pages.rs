@@ -7,12 +7,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::built;
 use crate::shell::{self, capture, stream};
 
 /// Browsers that can be driven, by their programs' names.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// What drives them, in `xtask/pages`.
 const SCRIPTS: [&str; 4] = ["package.json", "look.mjs", "acts.mjs", "pictures.mjs"];
+
+/// People of the report: few and with few trials, or it would take minutes.
+const COHORT: &str = "subjects = 9\ntrials = 24\n";
+/// A report is one file that can be sent.
+const MOST_BYTES: u64 = 5_000_000;
 
 /// Looks at all pages; `write` renews the committed pictures.
 pub(super) fn check(write: bool) -> Result<()> {
@@ -37,8 +43,33 @@ fn made(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut example =
         shell::cargo(["run", "--quiet", "--locked", "-p", "ptsm-report", "--example", "page", "--"]);
     stream(example.arg(&figures))?;
-    let others = ["demo/demo.html", "report/report.html"].map(|page| shell::target().join(page));
-    Ok([figures].into_iter().chain(others.into_iter().filter(|page| page.exists())).collect())
+    let demo = shell::target().join("demo/demo.html");
+    let report = report()?;
+    Ok([figures, report].into_iter().chain(Some(demo).filter(|page| page.exists())).collect())
+}
+
+/// A whole report of the program about people who do not exist: every section has its inputs.
+fn report() -> Result<PathBuf> {
+    let ptsm = built::ptsm()?;
+    let folder = shell::target().join("report");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("cohort.toml"), COHORT)?;
+    for line in [
+        "train --data simulated --root . --subjects 1-6 --seeds 2 --set training.epochs=6 --set training.keep_subjects=true --out run",
+        "benchmark --data simulated --root . --models csp-lda,mdm,ts-lr --protocol kfold:3 --out bench",
+        "report run --data simulated --root . --shots 1,2,4 --benchmark bench --nulls 1 --out report.html",
+    ] {
+        let mut command = Command::new(&ptsm);
+        command.args(line.split(' ')).arg("-q").current_dir(&folder).stdout(Stdio::null());
+        stream(&mut command)?;
+    }
+    let page = folder.join("report.html");
+    let bytes = fs::metadata(&page)?.len();
+    ensure!(bytes < MOST_BYTES, "a report of {bytes} bytes is too large to be sent to a colleague");
+    Ok(page)
 }
 
 /// Copies what drives the browser and installs its packages, once for each list of them.

@@ -1,5 +1,7 @@
 //! Each person's score.
 
+use ptsm_eval::{SubjectSummary, Summary};
+use ptsm_explain::wilson;
 use ptsm_report::scale::Axis;
 use ptsm_report::{Chance, Dots, Estimate, Figure, Part, Scores};
 
@@ -8,6 +10,8 @@ use crate::words;
 
 pub(super) fn build(m: &Material<'_>) -> Built {
     let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    // Several models with an interval each would hide one another.
+    let alone = m.summaries.len() == 1;
     let models = m.summaries.iter().map(|s| {
         let subjects = s
             .subjects
@@ -20,7 +24,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
             name: words::called(s, m.summaries),
             subjects: subjects.collect(),
             mean,
-            ..Scores::default()
+            intervals: if alone { intervals(s) } else { vec![] },
         }
     });
     // One line for everybody; people with fewer trials need more.
@@ -35,4 +39,14 @@ pub(super) fn build(m: &Material<'_>) -> Built {
         "People differ far more than decoders do: look at the rows before the means.",
         vec![Part::Figure(Figure::new(dots))],
     )
+}
+
+/// What each person's score may be in truth, by the number of their trials.
+fn intervals(summary: &Summary) -> Vec<[f64; 2]> {
+    let interval = |person: &SubjectSummary| {
+        let accuracy = person.scores.get("accuracy").copied().unwrap_or(f64::NAN);
+        let interval = wilson(accuracy, person.n as f64);
+        [interval.low, interval.high]
+    };
+    summary.subjects.iter().map(interval).collect()
 }

@@ -33,6 +33,8 @@ pub(super) fn check() -> Result<()> {
     frame::check(&statistics, &mut held)?;
     explain::check(&Python::ready(&EXPLAIN)?, &mut held)?;
     classic::check(&Python::ready(&CLASSIC)?, &mut held)?;
+    let maps = shell::root().join("crates/ptsm-report/tests/golden/topomap.json");
+    held.add("scalp maps of MNE", &maps, shell::stream(python.script("topomap.py").arg("--check")));
     recordings::check(&python, &folder, &mut held)?;
     matlab::check(&python, &folder, &mut held)?;
     written::check(&python, &folder, &mut held)?;
