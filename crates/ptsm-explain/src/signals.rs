@@ -14,7 +14,7 @@ pub const BANDS: [(&str, [f64; 2]); 5] = [
     ("gamma", [30.0, 45.0]),
 ];
 
-/// A sample so many robust standard deviations away from the person's median is no ordinary EEG: of normal values one in a
+/// A sample so many robust standard deviations away from the channel's median is no ordinary EEG: of normal values one in a
 /// billion is.
 pub const EXTREME: f64 = 6.0;
 
@@ -97,16 +97,24 @@ fn shares(own: &Subset<'_>, table: &DMatrix<f64>, bins: &[usize], hz_per_bin: f6
     BANDS.iter().map(|(_, band)| share(*band)).collect()
 }
 
-/// The share of trials with a sample far away from the person's median.
+/// The share of trials with a sample far away from its channel's median.
 fn extreme(own: &Subset<'_>) -> f64 {
-    // Every seventh sample tells the median and its spread as well as all of them.
-    let mut some: Vec<f32> = own.signals().flat_map(|s| s.iter().step_by(7).copied()).collect();
-    let Some(median) = median(&mut some) else { return f64::NAN };
-    some.iter_mut().for_each(|v| *v = (*v - median).abs());
-    let Some(spread) = self::median(&mut some) else { return f64::NAN };
-    let limit = EXTREME as f32 * 1.4826 * spread;
-    let beyond = own.signals().filter(|s| s.iter().any(|v| (v - median).abs() > limit)).count();
-    beyond as f64 / own.len() as f64
+    let samples = own.layout().samples;
+    let mut beyond = vec![false; own.len()];
+    for channel in 0..own.layout().channels.len() {
+        let at = channel * samples..(channel + 1) * samples;
+        // Every seventh sample tells the median and its spread as well as all of them.
+        let mut some: Vec<f32> =
+            own.signals().flat_map(|s| s[at.clone()].iter().step_by(7).copied()).collect();
+        let Some(middle) = median(&mut some) else { return f64::NAN };
+        some.iter_mut().for_each(|v| *v = (*v - middle).abs());
+        let Some(spread) = median(&mut some) else { return f64::NAN };
+        let limit = EXTREME as f32 * 1.4826 * spread;
+        for (beyond, signal) in beyond.iter_mut().zip(own.signals()) {
+            *beyond |= signal[at.clone()].iter().any(|v| (v - middle).abs() > limit);
+        }
+    }
+    beyond.iter().filter(|beyond| **beyond).count() as f64 / own.len() as f64
 }
 
 fn median(values: &mut [f32]) -> Option<f32> {

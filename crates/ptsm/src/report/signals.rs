@@ -45,7 +45,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     };
     Built::new(
         format!(
-            "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the person's median.",
+            "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the median of its channel in that person.",
             words::people(people.len()),
         ),
         vec![
