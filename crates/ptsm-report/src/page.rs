@@ -144,8 +144,12 @@ fn parts(parts: &[Part], figures: &mut usize) -> String {
                     html += &figure(drawn, *figures);
                 }
                 Part::Table(name, table) => {
-                    html +=
-                        &format!("<div class=\"card\">{}{}</div>", table.html(name), table.csv_link(name));
+                    html += &format!(
+                        "<div class=\"card\"><h3>{}</h3>{}{}</div>",
+                        escape(name),
+                        table.html(name),
+                        table.csv_link(name)
+                    );
                 }
                 Part::Text(text) => html += &paragraph("text", text),
                 Part::Facts(list) => html += &facts(list),
