@@ -25,8 +25,7 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
     let kinds = report::chosen(&args.sections, true)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
-    let explaining = Explaining { asked: &asked, people: &people, nulls: args.nulls, session, kinds: &kinds };
-    let found = explaining.run()?;
+    let found = Explaining::new(&asked, &people, args.nulls, &kinds, session)?.run()?;
     let material = Material {
         made: Some(made(&asked)),
         footer: footer("explain", &asked),
@@ -100,7 +99,7 @@ fn about_run(
     let shots = asked.shots(run, &args.shots, &people)?;
     let records = asked.records(&people)?;
     let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
-    let found = Explaining { asked: &asked, people: &people, nulls: args.nulls, session, kinds }.run()?;
+    let found = Explaining::new(&asked, &people, args.nulls, kinds, session)?.run()?;
     let material = Material {
         records: &records,
         summaries: &Summary::of(&records)?,

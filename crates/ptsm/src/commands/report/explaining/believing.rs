@@ -1,0 +1,234 @@
+//! Puts masks and attributions to every test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indicatif::ProgressBar;
+use ptsm_decode::Fitted;
+use ptsm_decode::csp_lda::CspLda;
+use ptsm_decode::xdawn_ts::XdawnTs;
+use ptsm_explain::{
+    Agreement, Axis, Compared, Features, Masks, Randomised, Ranking, Region, Shuffles, Split, Trying, Way,
+    agreement, agreement_in_time, csp_relevance, difference, favours, identified, masks, region, stability,
+    tried, xdawn_relevance,
+};
+use ptsm_signal::{SubjectId, Subset};
+
+use super::{Explaining, Explanation, SEED, some};
+use crate::report::{Believed, Tested};
+
+/// Trials that are looked at with every seed and with drawn parameters.
+const FEW_TRIALS: usize = 60;
+/// Random orders of deletion tests.
+const ORDERS: usize = 10;
+/// Draws of nulls.
+const DRAWS: usize = 1000;
+
+/// An explanation by channels and by times.
+type Look = [Vec<f64>; 2];
+
+impl Explaining<'_> {
+    /// Puts the masks and the attribution to every test.
+    pub(super) fn believed(
+        &self,
+        found: &Explanation,
+        few: &Subset<'_>,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Believed> {
+        let known = self.textbook();
+        self.step(bar)?;
+        let (parts, halves) = parts(self.people);
+        let fewer = some(self.people, FEW_TRIALS);
+        let mut believed = Believed { tested: vec![], trials: few.len(), parts, identified: None };
+        if let Some(looked) = &found.looked {
+            let in_parts = [masks(self.first(), &halves[0])?, masks(self.first(), &halves[1])?];
+            let of = |all: &[Masks], kind: &str| all.iter().find(|mask| mask.kind == kind).map(look);
+            for mask in &looked.all {
+                let kind = mask.kind;
+                let seeds: Vec<Look> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
+                let two: Vec<Look> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
+                let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
+                // What is decoded is what the fused masks let pass.
+                let ranked = (kind == "fused").then_some(mask);
+                believed.tested.extend(self.tests(
+                    &format!("{kind} mask"),
+                    mask,
+                    [&seeds, &drawn, &two],
+                    &known,
+                    ranked.map(|mask| (mask, few)),
+                    bar,
+                )?);
+            }
+            let personal = |all: &[Masks]| {
+                all.iter().find(|mask| mask.kind == "personal").map(|mask| mask.space.concat())
+            };
+            let channels = self.people.layout().channels.len();
+            if let [Some(one), Some(other)] = [personal(&in_parts[0]), personal(&in_parts[1])]
+                && one.len() == other.len()
+                && one.len() > 2 * channels
+            {
+                let [one, other] = [Features::new(&one, channels)?, Features::new(&other, channels)?];
+                believed.identified = Some(identified(&one, &other, Shuffles { draws: DRAWS, seed: SEED })?);
+            }
+        }
+        if let Some(rests) = &found.rests {
+            let by = |fitted: &dyn Fitted, trials: &Subset<'_>| -> anyhow::Result<Look> {
+                let (how, relevance) = self.relevance(fitted, trials)?;
+                Ok(look(&relevance.by_person(how, trials)))
+            };
+            let seeds = self.decoders.iter().map(|met| by(met.get(), &fewer));
+            let seeds = seeds.collect::<anyhow::Result<Vec<_>>>()?;
+            self.step(bar)?;
+            let drawn = self.drawn(&|fitted| by(fitted, &fewer).map(Some))?;
+            self.step(bar)?;
+            let two = halves.iter().map(|half| by(self.first(), &some(half, FEW_TRIALS)));
+            let two = two.collect::<anyhow::Result<Vec<_>>>()?;
+            self.step(bar)?;
+            let ranked = Some((&rests.people, few));
+            believed.tested.extend(self.tests(
+                rests.how,
+                &rests.people,
+                [&seeds, &drawn, &two],
+                &known,
+                ranked,
+                bar,
+            )?);
+        }
+        Ok(believed)
+    }
+
+    /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
+    fn drawn(
+        &self,
+        explain: &dyn Fn(&dyn Fitted) -> anyhow::Result<Option<Look>>,
+    ) -> anyhow::Result<Vec<Look>> {
+        let mut all = vec![];
+        for (i, met) in self.decoders.iter().enumerate() {
+            if let Some(other) = met.get().redrawn(SEED + i as u64)? {
+                all.extend(explain(&*other)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// All tests of one explanation, by channels and by times.
+    fn tests(
+        &self,
+        name: &str,
+        mask: &Masks,
+        [seeds, drawn, two]: [&[Look]; 3],
+        known: &[Vec<(String, Vec<f64>)>; 2],
+        ranked: Option<(&Masks, &Subset<'_>)>,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Vec<Tested>> {
+        let truth = self.asked.input.truth.as_ref();
+        let layout = self.people.layout();
+        let truth = truth.map(|truth| [truth.task_channels(), truth.task_times(layout)]);
+        let mut all = vec![];
+        for (i, (axis, what)) in
+            [(Axis::Channels, "channels"), (Axis::Times, "times")].into_iter().enumerate()
+        {
+            let values = &look(mask)[i];
+            let agree = |known: &[f64]| -> Agreement {
+                match axis {
+                    Axis::Channels => agreement(values, known, &layout.channels, DRAWS, SEED),
+                    Axis::Times => agreement_in_time(values, known, DRAWS, SEED),
+                }
+            };
+            let rows =
+                |looks: &[Look]| -> Vec<Vec<f64>> { looks.iter().map(|look| look[i].clone()).collect() };
+            let removed = match ranked {
+                None => None,
+                Some((mask, trials)) => {
+                    let ranking = Ranking::of(mask, axis);
+                    let run = |way| -> anyhow::Result<_> {
+                        let how = Trying { orders: ORDERS, ..Trying::new(axis, way) };
+                        let found = tried(self.first(), trials, &ranking, &how)?;
+                        self.step(bar)?;
+                        Ok(found)
+                    };
+                    Some([run(Way::Deletion)?, run(Way::Insertion)?])
+                }
+            };
+            all.push(Tested {
+                name: format!("{name}, {what}"),
+                known: known[i].iter().map(|(name, known)| (name.clone(), agree(known))).collect(),
+                removed,
+                randomised: (!drawn.is_empty()).then(|| Randomised::new(&rows(seeds), &rows(drawn))),
+                seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
+                parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
+                truth: truth.as_ref().map(|truth| favours(values, &truth[i])),
+            });
+        }
+        Ok(all)
+    }
+
+    /// What is known of these people's trials without the decoder, by channels and by times.
+    fn textbook(&self) -> [Vec<(String, Vec<f64>)>; 2] {
+        let layout = self.people.layout();
+        let (mut space, mut time) = (vec![], vec![]);
+        let (csp, xdawn, channels) = (CspLda::default(), XdawnTs::default(), layout.channels.len());
+        let csp = CspLda { filters: csp.filters.min(channels), ..csp };
+        let xdawn = XdawnTs { filters: xdawn.filters.min(channels), ..xdawn };
+        let mut add = |name: &str, found: ptsm_eval::Result<Vec<f64>>| match found {
+            Ok(values) => space.push((name.to_string(), values)),
+            Err(error) => self.session.output.note(format!("note: {name} are left out: {error}")),
+        };
+        add("CSP patterns, 8-30 Hz", csp_relevance(self.people, &csp));
+        add("xDAWN patterns", xdawn_relevance(self.people, &xdawn));
+        for (name, compared) in [("signal", Compared::Signal), ("power", Compared::Power)] {
+            match difference(self.people, compared) {
+                Ok(found) => {
+                    space.push((format!("difference of classes in {name}, r\u{b2}"), found.space()));
+                    time.push((format!("difference of classes in {name}, r\u{b2}"), found.time()));
+                }
+                Err(error) => {
+                    self.session.output.note(format!("note: differences in {name} are left out: {error}"))
+                }
+            }
+        }
+        let is_event = layout.classes.iter().any(|class| class.to_lowercase().contains("target"));
+        let (name, place) = match is_event {
+            true => ("nearness to Pz", Region::Parietal),
+            false => ("nearness to C3, Cz, C4", Region::Central),
+        };
+        let near = region(&layout.channels, place);
+        if near.iter().any(|v| v.is_finite()) {
+            space.push((name.into(), near));
+        }
+        [space, time]
+    }
+}
+
+fn look(mask: &Masks) -> Look {
+    [mask.space_mean(), mask.time_mean()]
+}
+
+fn transposed(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let length = rows.first().map_or(0, Vec::len);
+    (0..length).map(|i| rows.iter().map(|row| row[i]).collect()).collect()
+}
+
+/// Two parts of everybody's recordings: the first two sessions, else the first and the last run, else both halves.
+fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
+    let subjects = people.subjects();
+    let ends = |of: fn(&ptsm_signal::Trial) -> u32| {
+        let ends = |subject: &SubjectId| {
+            let own = people.info().filter(|t| t.subject == *subject).map(of);
+            let own: BTreeSet<u32> = own.collect();
+            Some((*subject, [*own.first()?, *own.last()?])).filter(|(_, [first, last])| first != last)
+        };
+        let found: BTreeMap<SubjectId, [u32; 2]> = subjects.iter().filter_map(ends).collect();
+        (found.len() == subjects.len()).then(|| {
+            [0, 1].map(|end| people.only(|t| found.get(&t.subject).is_some_and(|ends| ends[end] == of(t))))
+        })
+    };
+    if let Some(two) = ends(|t| t.session) {
+        return ("sessions", two);
+    }
+    if let Some(two) = ends(|t| t.run) {
+        return ("runs", two);
+    }
+    let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
+    let halves = Split::by_time(&who, 0.5);
+    ("halves", [people.at(&halves.train), people.at(&halves.test)])
+}
