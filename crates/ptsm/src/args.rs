@@ -392,6 +392,9 @@ pub(crate) struct ExplainArgs {
     /// Also train so many decoders on shuffled labels, to see which masks come of nothing
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) nulls: usize,
+    /// Also write the masks of every trial as arrays, with the first seed
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) masks: Option<PathBuf>,
     /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,

@@ -100,6 +100,16 @@ fn one_figure_is_a_file_of_its_own() {
     assert!(text(&place, "mask.svg").starts_with("<svg"), "{}", &text(&place, "mask.svg")[..80]);
     place.ptsm(&format!("{some} --figure temporal-masks --out mask.png")).succeed();
     assert!(place.read("mask.png").starts_with(b"\x89PNG"));
+    place.ptsm(&format!("{some} --masks masks.npz --out x.html")).succeed();
+    let mut masks = ptsm_io::npz::read(&place.path("masks.npz")).unwrap();
+    // Three people with 16 trials each, 5 channels, 128 samples; a mask is a share.
+    for (name, shape) in [("common_space", [48, 5]), ("personal_time", [48, 128]), ("fused_time", [48, 128])]
+    {
+        let array = masks.array(name).unwrap();
+        assert_eq!(array.shape(), shape, "{name}");
+        assert!(array.into_data().to_f64().unwrap().iter().all(|v| (0.0..=1.0).contains(v)), "{name}");
+    }
+    assert_eq!(masks.array("subject").unwrap().into_data().to_integers().unwrap()[47], 8);
     let before = place.list();
     check(
         &place,

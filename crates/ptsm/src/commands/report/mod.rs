@@ -1,5 +1,6 @@
 //! `ptsm report` and `ptsm explain`: one HTML file, or one figure of it.
 
+mod arrays;
 mod explaining;
 
 use std::path::Path;
@@ -25,6 +26,10 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
     let kinds = report::chosen(&args.sections, true)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
+    if let Some(path) = &args.masks {
+        arrays::write(&*asked.trained.decoders[0].1, &people, path)?;
+        session.output.note(format!("masks of every trial: {}", path.display()));
+    }
     let found = Explaining::new(&asked, &people, args.nulls, &kinds, session)?.run()?;
     let material = Material {
         made: Some(made(&asked)),
