@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let sources = Split::for_training(&known, 1)?;
     let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
     let people = trials.of(&strangers);
-    // As many of each person and class as make 120 trials.
+    // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
     println!(
         "{} simulated people (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 where it guesses.\n",

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use ptsm_decode::{Error, Fitted};
 use ptsm_eval::{Result, mean};
 use ptsm_signal::{SubjectId, Subset};
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::masks::Masks;
@@ -85,7 +85,7 @@ pub struct Trying {
     pub fill: Fill,
     /// Shares that are gone, or there, from 0 to 1.
     pub shares: Vec<f64>,
-    /// Random orders.
+    /// Random orders: channels in any order; times as they are ranked, moved along the trial.
     pub orders: usize,
     /// Decides them.
     pub seed: u64,
@@ -161,12 +161,16 @@ pub fn tried(fitted: &dyn Fitted, trials: &Subset<'_>, ranking: &Ranking, how: &
     let mut random = vec![];
     for _ in 0..how.orders {
         let mut shuffled = orders.clone();
-        match ranking {
-            Ranking::Each(_) => shuffled.values_mut().for_each(|order| order.shuffle(&mut rng)),
-            Ranking::Same(_) => {
-                let mut order: Vec<usize> = (0..length).collect();
-                order.shuffle(&mut rng);
-                shuffled.values_mut().for_each(|own| own.clone_from(&order));
+        // What every place becomes: the same for everybody where the ranking is.
+        let mut same = None;
+        for order in shuffled.values_mut() {
+            let places = match (&same, ranking) {
+                (Some(places), Ranking::Same(_)) => places,
+                _ => same.insert(random_places(how.axis, length, &mut rng)),
+            };
+            match how.axis {
+                Axis::Channels => order.clone_from(places),
+                Axis::Times => order.iter_mut().for_each(|place| *place = places[*place]),
             }
         }
         random.push(walk.course(&shuffled)?);
@@ -189,6 +193,17 @@ pub fn tried(fitted: &dyn Fitted, trials: &Subset<'_>, ranking: &Ranking, how: &
     let balanced_accuracy = areas(|c| &c.balanced_accuracy, true);
     let log_loss = areas(|c| &c.log_loss, false);
     Ok(Tried { shares: how.shares.clone(), highest, lowest, random, balanced_accuracy, log_loss })
+}
+
+/// Channels in any order. Times are moved along the trial together, what leaves at its end coming in at its beginning: a course is smooth, and an
+/// order that takes single samples from everywhere would do something else to a trial than any course does.
+fn random_places(axis: Axis, length: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..length).collect();
+    match axis {
+        Axis::Channels => places.shuffle(rng),
+        Axis::Times => places.rotate_left(rng.random_range(0..length.max(1))),
+    }
+    places
 }
 
 /// The mean over the shares.

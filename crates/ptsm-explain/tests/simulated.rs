@@ -147,6 +147,12 @@ fn a_true_ranking_loses_more_than_random_ones() {
             assert_eq!(wrong.random, found.random[..2]);
         }
     }
+    // Random orders of times are the ranking itself, moved along the trial.
+    let times: Vec<f64> = (0..256).map(|t| f64::from(u8::from(t < 128))).collect();
+    let how = Trying { shares: vec![0.0, 0.5, 1.0], orders: 6, ..Trying::new(Axis::Times, Way::Deletion) };
+    let found = tried(&*CSP[0].fitted, &people, &Ranking::Same(times), &how).unwrap();
+    let halves: Vec<f64> = found.random.iter().map(|course| course.log_loss[1]).collect();
+    assert!(halves.iter().any(|loss| *loss != halves[0]), "{halves:?}");
     let short =
         tried(&*CSP[0].fitted, &people, &Ranking::Same(vec![1.0]), &Trying::new(Axis::Times, Way::Deletion));
     assert!(short.unwrap_err().to_string().contains("S07 needs 256"));

@@ -193,11 +193,18 @@ impl Asked {
         let card = &self.trained.card;
         Material {
             title: format!("{} on {}", card.decoder, self.input.name),
-            subtitle: format!(
-                "Trained on {}, scored on {} whose labels it has never seen",
-                words::people(card.provenance.subjects),
-                words::people(people.subjects().len())
-            ),
+            subtitle: match &self.run.adapted {
+                None => format!(
+                    "Trained on {}, scored on {} whose labels it has never seen",
+                    words::people(card.provenance.subjects),
+                    words::people(people.subjects().len())
+                ),
+                Some(adapted) => format!(
+                    "Adapted to {} by {} of each class, scored on later ones",
+                    adapted.subject,
+                    words::count(adapted.shots, "labelled trial")
+                ),
+            },
             notice: if self.input.truth.is_some() {
                 "These people are simulated.".into()
             } else {

@@ -1,6 +1,6 @@
 //! Whether probabilities mean what they say.
 
-use ptsm_explain::{Bins, Calibration, Predicted};
+use ptsm_explain::{Bins, Calibration, Predicted, wilson};
 use ptsm_report::scale::Axis;
 use ptsm_report::{Column, Curve, Figure, Part, Point, Series, Table};
 
@@ -13,6 +13,8 @@ pub(crate) struct Trusted {
     pub(crate) scored: Predicted,
     /// What makes those of the validation people true, and how many they are; none where their trials are not at hand.
     pub(crate) temperature: Option<(f64, usize)>,
+    /// How often each trial is there.
+    pub(crate) seeds: usize,
 }
 
 /// Bins with as many trials each: the usual number.
@@ -28,27 +30,29 @@ pub(super) fn build(m: &Material<'_>) -> Built {
                 trusted.scored.at(temperature).calibration(BINS),
             ));
             format!(
-                "The temperature, {temperature:.2}, was fitted on {} the epoch was chosen by, who are not scored; above 1 the decoder was too sure. It changes no decision.",
-                words::people(people)
+                "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
+                words::people(people),
+                if (0.02..50.0).contains(&temperature) {
+                    ""
+                } else {
+                    " It lies at the end of what is looked for: these probabilities say next to nothing."
+                }
             )
         }
-        None => {
-            "The people the epoch was chosen by are not among these data, so that no temperature was fitted."
-                .into()
-        }
+        None => "The validation people are not among these data, so that no temperature was fitted.".into(),
     };
     let curve = Curve {
         title: "Are probabilities true?".into(),
         x: Axis::percent("probability of the decision"),
         y: Axis::percent("share of right decisions"),
-        series: shown.iter().map(|(name, calibration)| series(name, calibration)).collect(),
+        series: shown.iter().map(|(name, calibration)| series(name, calibration, trusted.seeds)).collect(),
         diagonal: Some("perfectly calibrated".into()),
         bars: true,
         ..Curve::default()
     };
     Built::new(
         "Decisions are put together by how probable the decoder says they are, as many in each group; of decisions that are said to be 80 % sure, 80 % \
-         should be right. Bars are 95 % intervals that take trials as independent, which trials of one person are not.",
+         should be right. Bars are 95 % intervals that count a trial once, whatever the seeds, and take trials as independent, which those of one person are not.",
         vec![
             Part::Figure(Figure::new(curve)),
             Part::Table("Calibration".into(), table(&shown)),
@@ -57,12 +61,12 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     )
 }
 
-fn series(name: &str, calibration: &Calibration) -> Series {
+fn series(name: &str, calibration: &Calibration, seeds: usize) -> Series {
     let bins = calibration.curve.iter().filter(|bin| bin.n > 0);
-    let point = |bin: &ptsm_explain::Bin| Point {
-        x: bin.confidence,
-        y: bin.accuracy,
-        band: Some([bin.interval.low, bin.interval.high]),
+    let point = |bin: &ptsm_explain::Bin| {
+        // A trial that is there with every seed is one trial.
+        let interval = wilson(bin.accuracy, bin.n as f64 / seeds as f64);
+        Point { x: bin.confidence, y: bin.accuracy, band: Some([interval.low, interval.high]) }
     };
     Series { name: name.into(), points: bins.map(point).collect() }
 }

@@ -92,6 +92,13 @@ fn facts(made: &Made<'_>) -> Vec<[String; 2]> {
 }
 
 fn privacy(made: &Made<'_>) -> String {
+    if let Some(adapted) = &made.run.adapted {
+        return format!(
+            "Privacy. This model was tuned to {} by {} labelled trials of each class: its personal masks are that person's. Treat the file as that person's data; \
+             the run it was made from is the one to give away.",
+            adapted.subject, adapted.shots
+        );
+    }
     match made.known_subjects {
         0 => "Privacy. The model file holds no number that belongs to one of the people it learnt from: what told them apart in training was left \
               out. `run.toml` beside it names them by hashes of their recordings, so that nobody is tested by accident who was learnt from: leave it out when the \

@@ -11,6 +11,9 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     if points.is_empty() {
         return match m.summaries.is_empty() {
             true => Built::missing(NO_RUN),
+            false if m.made.as_ref().is_some_and(|made| made.run.adapted.is_some()) => Built::missing(
+                "This decoder is adapted already; give the run it was made from, with `--shots`.",
+            ),
             false => Built::missing(
                 "Nobody was adapted to. Give `--shots 1,2,5,10`, with a decoder that adapts (`ptsm models`).",
             ),

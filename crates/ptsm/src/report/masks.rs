@@ -40,18 +40,37 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     let kinds = looked.all.iter().map(|mask| (mask.kind.to_string(), mask.space_mean())).collect();
     parts.extend(draw.maps("Spatial masks", UNIT, kinds));
     parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
-    let null = null(looked, layout);
-    parts.push(Part::Figure(Figure::new(draw.courses("Temporal masks", UNIT, &looked.all, null))));
+    match looked.nulls.is_empty() {
+        true => {
+            parts.push(Part::Figure(Figure::new(draw.courses("Temporal masks", UNIT, &looked.all, None))))
+        }
+        // Each against its own: the common and the personal one are often each other's mirror image.
+        false => {
+            for mask in &looked.all {
+                let title = format!("Temporal mask, {}", mask.kind);
+                let null = null(looked, mask.kind, layout);
+                parts.push(Part::Figure(Figure::new(draw.courses(
+                    &title,
+                    UNIT,
+                    std::slice::from_ref(mask),
+                    null,
+                ))));
+            }
+        }
+    }
     for mask in &looked.all {
         parts.extend(everybody(mask, layout));
     }
-    parts.push(Part::Text(against_null(looked)));
+    // Only who asks for explanations can ask for decoders of shuffled labels.
+    if m.believed.is_some() || !looked.nulls.is_empty() {
+        parts.push(Part::Text(against_null(looked)));
+    }
     if let (Some(truth), Some(task)) = (m.truth, &task) {
         parts.push(Part::Text(verdict(&looked.all, layout, truth, task)));
     }
     Built::new(
         "The masks PTSM lays over each trial, the mean over trials and people who were not trained on. A mask shows what the network let \
-         pass, not what was there; the next section tests whether it matters.",
+         pass, not what was there nor whether it matters.",
         parts,
     )
 }
@@ -85,9 +104,9 @@ fn everybody(mask: &Masks, layout: &Layout) -> Option<Part> {
 }
 
 /// What shuffled labels give, from the lowest to the highest.
-fn null(looked: &Looked, layout: &Layout) -> Option<Series> {
-    let null: Vec<Vec<f64>> =
-        looked.nulls.iter().flat_map(|masks| masks.iter().map(Masks::time_mean)).collect();
+fn null(looked: &Looked, kind: &str, layout: &Layout) -> Option<Series> {
+    let own = looked.nulls.iter().flatten().filter(|mask| mask.kind == kind);
+    let null: Vec<Vec<f64>> = own.map(Masks::time_mean).collect();
     let point = |(i, x): (usize, f64)| {
         let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
         let low = all.iter().copied().fold(f64::INFINITY, f64::min);

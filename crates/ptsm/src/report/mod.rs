@@ -156,6 +156,8 @@ pub(crate) struct Material<'a> {
     pub(crate) apart: Option<&'a Apart>,
     /// The probabilities.
     pub(crate) trusted: Option<&'a Trusted>,
+    /// Sections that could not be made, and why.
+    pub(crate) failed: &'a [(&'static str, String)],
     /// What is known because it was made.
     pub(crate) truth: Option<&'a Truth>,
     /// What the scored people's signals look like.
@@ -177,10 +179,14 @@ pub(crate) fn build(m: &Material<'_>, kinds: &[&Kind], tells: bool) -> Page {
             Built::Made { lead, parts } => {
                 sections.push(Section { heading: kind.heading.into(), lead, parts });
             }
-            Built::Missing(why) => match missing.iter_mut().find(|(other, _)| *other == why) {
-                Some((_, headings)) => headings.push(kind.heading),
-                None => missing.push((why, vec![kind.heading])),
-            },
+            Built::Missing(why) => {
+                let failed = m.failed.iter().find(|(section, _)| *section == kind.name);
+                let why = failed.map_or(why, |(_, reason)| reason.clone());
+                match missing.iter_mut().find(|(other, _)| *other == why) {
+                    Some((_, headings)) => headings.push(kind.heading),
+                    None => missing.push((why, vec![kind.heading])),
+                }
+            }
         }
     }
     if tells && !missing.is_empty() {

@@ -14,7 +14,9 @@ pub(super) fn build(m: &Material<'_>) -> Built {
         .signals
         .iter()
         .filter_map(|signals| {
-            let own = summary.subjects.iter().find(|person| person.subject == signals.subject)?;
+            // People it has seen and people it has not are summed up apart.
+            let all = m.summaries.iter().filter(|s| s.model == summary.model);
+            let own = all.flat_map(|s| &s.subjects).find(|person| person.subject == signals.subject)?;
             Some((signals, own.scores.get("accuracy").copied()?, own.above_chance))
         })
         .collect();

@@ -29,8 +29,8 @@ pub(crate) struct Apart {
     pub(crate) picture: Embedding,
     pub(crate) classes: Vec<String>,
     pub(crate) people: Vec<String>,
-    /// Whether the decoder kept its subject branch.
-    pub(crate) kept: bool,
+    /// Whether the decoder had a subject branch that was not kept.
+    pub(crate) left_out: bool,
 }
 
 pub(super) fn build(m: &Material<'_>) -> Built {
@@ -42,8 +42,17 @@ pub(super) fn build(m: &Material<'_>) -> Built {
             "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have.",
         );
     };
-    let mut parts = vec![Part::Table("What can be read out".into(), probes(&apart.asked))];
-    let trust = format!("trustworthiness {:.2}", apart.picture.trustworthiness);
+    let mut parts = match apart.asked.is_empty() {
+        true => vec![Part::Text(
+            "With one person there is nobody to be told from, and nobody to ask what was learnt from others."
+                .into(),
+        )],
+        false => vec![Part::Table("What can be read out".into(), probes(&apart.asked))],
+    };
+    let trust = match apart.picture.trustworthiness {
+        trust if trust.is_finite() => format!("trustworthiness {trust:.2}"),
+        _ => "too few trials to say how true".into(),
+    };
     parts.push(Part::Figure(Figure::new(scatter("Trials by class", &apart.picture, &apart.classes, &trust))));
     parts.push(Part::Figure(Figure::new(scatter("Trials by person", &apart.picture, &apart.people, &trust))));
     if let Some(shared) = &apart.shared {
@@ -60,9 +69,11 @@ pub(super) fn build(m: &Material<'_>) -> Built {
             ..Curve::default()
         })));
         parts.push(Part::Text(format!(
-            "The losses push this spectrum to 0. Trials paired at random inside of each person reach as much with p = {:.3}; the largest canonical correlation is {:.2}. Uncorrelated is not independent.",
+            "The losses push this spectrum to 0. Trials paired at random inside of each person reach as much with p = {:.3}. The largest canonical correlation is {:.2}, which random pairs exceed once in twenty times from {:.2} on (p = {:.3} for all directions together). Uncorrelated is not independent.",
             shared.correlations.p,
-            shared.canonical.values.first().copied().unwrap_or(f64::NAN)
+            shared.canonical.values.first().copied().unwrap_or(f64::NAN),
+            shared.canonical.by_chance.first().copied().unwrap_or(f64::NAN),
+            shared.canonical.p
         )));
     }
     if let Some((distance, [learnt, scored])) = &apart.distance {
@@ -75,7 +86,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
             distance.p
         )));
     }
-    if !apart.kept {
+    if apart.left_out {
         parts.push(Part::Text(
             "The subject features are not asked: a decoder is kept without them, so that nobody it learnt from can be told by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
         ));
@@ -115,7 +126,7 @@ fn probes(asked: &[Asked]) -> Table {
     Table {
         columns,
         rows,
-        note: "Intervals are over people. p: how often exchanged labels do as well. Not wanted and above chance: the claim that the features are free of it does not hold.".into(),
+        note: "Intervals are over people. p: how often exchanged labels do as well, for the linear probe by a discriminant analysis of the same features. Not wanted and above chance: the claim that the features are free of it does not hold.".into(),
     }
 }
 

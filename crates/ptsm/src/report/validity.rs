@@ -47,7 +47,9 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     if believed.tested.iter().any(|tested| tested.removed.is_some()) {
         parts.push(Part::Table("Taken away and brought back".into(), removals(&believed.tested)));
     }
-    parts.push(Part::Table("Agreement with what is known".into(), agreements(&believed.tested)));
+    let places =
+        m.layout.is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
+    parts.push(Part::Table("Agreement with what is known".into(), agreements(&believed.tested, places)));
     parts.push(Part::Table(
         "Does it follow what was learnt, and is it the same again?".into(),
         repeated(believed),
@@ -65,7 +67,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     }
     Built::new(
         format!(
-            "Tests that a mask or an attribution can fail. Deletion: {} are scored again with channels or times replaced by zero, those ranked highest first, lowest first, and in random order. Trials without a part \
+            "Tests that a mask or an attribution can fail. Deletion: {} are scored again with channels or times replaced by zero, those ranked highest first, lowest first, and in random order (times: the same order moved along the trial). Trials without a part \
              of them are like nothing the decoder has learnt from, so that the random orders, not the whole trial, are what to compare with.",
             words::count(believed.trials, "trial")
         ),
@@ -118,7 +120,7 @@ fn removals(tested: &[Tested]) -> Table {
     }
     let mut columns = vec![Column::text("explanation"), Column::text("")];
     let heads = [
-        "accuracy %, highest first",
+        "balanced accuracy %, highest first",
         "lowest first",
         "random",
         "log loss, highest first",
@@ -135,7 +137,7 @@ fn removals(tested: &[Tested]) -> Table {
     }
 }
 
-fn agreements(tested: &[Tested]) -> Table {
+fn agreements(tested: &[Tested], places: bool) -> Table {
     let mut rows = vec![];
     for one in tested {
         for (name, found) in &one.known {
@@ -156,9 +158,22 @@ fn agreements(tested: &[Tested]) -> Table {
         }));
     }
     Table {
-        columns: vec![Column::text("explanation"), Column::text("known"), Column::number("rank correlation"), Column::number("p")],
+        columns: vec![
+            Column::text("explanation"),
+            Column::text("known"),
+            Column::number("rank correlation"),
+            Column::number("p"),
+        ],
         rows,
-        note: "The null of channels turns the head at random, that of times moves one course along the other: neighbours stay neighbours, or any smooth map would seem surprising. p is one-sided and for each row by itself.".into(),
+        note: format!(
+            "{}; that of times moves one course along the other. p is one-sided and for each row by itself.",
+            match places {
+                true =>
+                    "The null of channels turns the head at random, so that neighbours stay neighbours: else any smooth map would seem surprising",
+                false =>
+                    "Not every channel has a known place, so that the null of channels shuffles them: neighbours resemble each other, and p is smaller than it should be",
+            }
+        ),
     }
 }
 
@@ -188,7 +203,7 @@ fn repeated(believed: &Believed) -> Table {
         ],
         rows: believed.tested.iter().map(row).collect(),
         note: format!(
-            "Rank correlations: an explanation that follows what was learnt is like that of another seed and unlike that of a network whose parameters were drawn anew (Adebayo et al. 2018). ICC(2,1) of channels or times, measured with each seed, or in two {}, with its 95 % interval; 1 where it is always the same.",
+            "Rank correlations: an explanation that follows what was learnt is like that of another seed and unlike that of a network whose parameters were drawn anew (Adebayo et al. 2018). ICC(2,1) of the mean over people, channels or times being what is measured, with each seed or in two {}; 1 where it is always the same. Its 95 % interval takes channels and times as independent, which neighbours are not: it is too narrow.",
             believed.parts
         ),
     }

@@ -89,6 +89,32 @@ fn what_lacks_its_inputs_is_told() {
 }
 
 #[test]
+fn a_section_that_cannot_be_made_costs_itself_alone() {
+    let place = Place::with_data();
+    place.ptsm("train --data a.npz --subjects 1-5 --model sblest --out run").succeed();
+    let told = place.ptsm("report run --data a.npz --out report.html --json").succeed();
+    let made = sections(&told.stdout);
+    assert!(made.contains(&"Each person".into()) && made.contains(&"Model card".into()), "{made:?}");
+    // Without a channel its covariance has no full rank.
+    assert!(!made.contains(&"What its answers rest on".into()), "{made:?}");
+    let page = text(&place, "report.html");
+    assert!(page.contains("It could not be computed"), "no reason is told");
+}
+
+#[test]
+fn an_adapted_decoder_is_that_persons() {
+    let place = Place::with_data();
+    trained(&place);
+    place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --no-guard --steps 3 --out own").succeed();
+    place.ptsm("report own --data a.npz --sections short,few-shot,card --out report.html").succeed();
+    let page = text(&place, "report.html");
+    for part in ["Adapted to S07 by 2 labelled trials", "tuned to S07", "adapted already"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("never seen") && !page.contains("holds no number"), "words of another decoder");
+}
+
+#[test]
 fn one_figure_is_a_file_of_its_own() {
     let place = Place::with_data();
     trained(&place);
@@ -115,7 +141,7 @@ fn one_figure_is_a_file_of_its_own() {
         &place,
         &[
             Case::new(
-                "explain run --data a.npz --sections masks --figure none --out mask.pdf",
+                "explain run --data a.npz --sections masks --figure none --out other.svg",
                 &["no figure `none`"],
                 &["temporal-masks"],
             ),
@@ -134,6 +160,12 @@ fn one_figure_is_a_file_of_its_own() {
                 &["trained on S01"],
                 &["name other people"],
             ),
+            Case::new(
+                "explain run --data a.npz --out nowhere/x.html",
+                &["nowhere is no folder"],
+                &["make the folder"],
+            ),
+            Case::new("explain run --data a.npz --out run", &["run is a folder"], &["name a file"]),
             Case::new("report --out x.html", &["nothing to report about"], &["--benchmark"]),
             Case::new("report run --out x.html", &["no data is named"], &["--data"]),
             Case::new(

@@ -24,6 +24,7 @@ const PNG_SCALE: f32 = 4.0;
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.sections, true)?;
+    check(args.figure.as_deref(), &args.out)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
     if let Some(path) = &args.masks {
@@ -51,6 +52,7 @@ fn explained<'a>(found: &'a Explanation, material: Material<'a>) -> Material<'a>
         believed: found.believed.as_ref(),
         apart: found.apart.as_ref(),
         trusted: found.trusted.as_ref(),
+        failed: &found.failed,
         ..material
     }
 }
@@ -68,6 +70,7 @@ fn made(asked: &Asked) -> Made<'_> {
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.sections, false)?;
+    check(args.figure.as_deref(), &args.out)?;
     let compared = args.benchmark.as_deref().map(Compared::read).transpose()?;
     let page = match (&args.run, &compared) {
         (Some(run), _) => about_run(run, args, compared.as_ref(), &kinds, session)?,
@@ -130,6 +133,30 @@ fn licence(data: &str) -> Option<String> {
     Some(set.licence.clone())
 }
 
+/// Refuses a place that cannot be written to before anything is computed.
+fn check(figure: Option<&str>, out: &Path) -> anyhow::Result<()> {
+    let ending = out.extension().and_then(|ending| ending.to_str());
+    if figure.is_some_and(|figure| figure != "list") && !matches!(ending, Some("svg" | "png")) {
+        return Err(told(
+            format!("{} is neither an SVG nor a PNG file", out.display()),
+            "end the name of `--out` in `.svg` or `.png`",
+        ));
+    }
+    if out.is_dir() {
+        return Err(told(
+            format!("{} is a folder", out.display()),
+            "name a file in it, such as `report.html`",
+        ));
+    }
+    match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(told(
+            format!("{} cannot be written: {} is no folder", out.display(), folder.display()),
+            "make the folder, or name another",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Writes the page, or one of its figures.
 fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> anyhow::Result<()> {
     let Some(wanted) = figure else {
@@ -152,15 +179,9 @@ fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> 
             format!("figures are {}", names.join(", ")),
         ));
     };
-    let bytes = match out.extension().and_then(|ending| ending.to_str()) {
-        Some("svg") => svg.clone().into_bytes(),
-        Some("png") => ptsm_report::png(svg, PNG_SCALE)?,
-        _ => {
-            return Err(told(
-                format!("{} is neither an SVG nor a PNG file", out.display()),
-                "end the name of `--out` in `.svg` or `.png`",
-            ));
-        }
+    let bytes = match out.extension().is_some_and(|ending| ending == "png") {
+        true => ptsm_report::png(svg, PNG_SCALE)?,
+        false => svg.clone().into_bytes(),
     };
     output::write(out, &bytes)?;
     session.output.result(format!("figure: {}\n", out.display()), &json!({ "figure": out }))

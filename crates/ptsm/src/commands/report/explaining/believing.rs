@@ -47,8 +47,9 @@ impl Explaining<'_> {
                 let seeds: Vec<Look> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
                 let two: Vec<Look> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
                 let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
-                // What is decoded is what the fused masks let pass.
-                let ranked = (kind == "fused").then_some(mask);
+                // What is decoded is what the fused masks let pass: those of the decoder that is tested, not the mean over seeds.
+                let own = looked.seeds[0].iter().find(|mask| mask.kind == kind);
+                let ranked = own.filter(|_| kind == "fused");
                 believed.tested.extend(self.tests(
                     &format!("{kind} mask"),
                     mask,
@@ -208,7 +209,7 @@ fn transposed(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..length).map(|i| rows.iter().map(|row| row[i]).collect()).collect()
 }
 
-/// Two parts of everybody's recordings: the first two sessions, else the first and the last run, else both halves.
+/// Two parts of everybody's recordings: the first and the last session, else the first and the last run, else both halves.
 fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
     let subjects = people.subjects();
     let ends = |of: fn(&ptsm_signal::Trial) -> u32| {

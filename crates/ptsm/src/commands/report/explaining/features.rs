@@ -26,6 +26,8 @@ impl Explaining<'_> {
         const TASK: [&str; 3] = ["task_features", "features", "task_latents"];
         let Some(task) = of(&people, &TASK)? else { return Ok(None) };
         let subject = of(&people, &["subject_features", "subject_latents"])?;
+        // PTSM's alone are left out of a model that is kept; others have them, or never had any.
+        let left_out = subject.is_none() && of(&people, &TASK[..1])?.is_some();
         let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
         let labels = people.labels();
         let mut tested: Vec<u32> = people.subjects().iter().map(|s| s.0).collect();
@@ -75,7 +77,7 @@ impl Explaining<'_> {
             classes: picture.trials.iter().map(|&i| classes[labels[i] as usize].clone()).collect(),
             people: picture.trials.iter().map(|&i| SubjectId(who[i]).to_string()).collect(),
             picture,
-            kept: subject.is_some(),
+            left_out,
         }))
     }
 }

@@ -32,6 +32,22 @@ pub(super) struct Explanation {
     pub(super) believed: Option<Believed>,
     pub(super) apart: Option<Apart>,
     pub(super) trusted: Option<Trusted>,
+    /// Sections that could not be made, and why.
+    pub(super) failed: Vec<(&'static str, String)>,
+}
+
+impl Explanation {
+    /// What cannot be computed of these people or this decoder costs its section, not the page. A wish to stop ends everything.
+    fn kept<T>(&mut self, section: &'static str, made: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) if matches!(error.downcast_ref(), Some(ptsm_decode::Error::Stopped)) => Err(error),
+            Err(error) => {
+                self.failed.push((section, format!("It could not be computed: {error:#}.")));
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// What is to be explained.
@@ -80,23 +96,29 @@ impl<'a> Explaining<'a> {
         let mut found = Explanation::default();
         let few = some(self.people, TRIALS);
         if masks || believed {
-            let nulls = if masks { self.null_masks()? } else { vec![] };
-            found.looked = Some(Looked { nulls, ..self.asked.looked(self.people)? });
+            let looked = self.asked.looked(self.people)?;
+            // What has no masks has no null of them.
+            let nulls = if masks && !looked.all.is_empty() { self.null_masks()? } else { vec![] };
+            found.looked = Some(Looked { nulls, ..looked });
         }
         let bar = progress::counting(self.session.output, "explaining", STEPS);
         if rests || believed {
-            found.rests = Some(self.rests(&few)?);
+            let made = self.rests(&few);
+            found.rests = found.kept("attribution", made)?;
             self.step(&bar)?;
         }
         if believed {
-            found.believed = Some(self.believed(&found, &few, &bar)?);
+            let made = self.believed(&found, &few, &bar);
+            found.believed = found.kept("validity", made)?;
         }
         if wants("subspaces") {
-            found.apart = self.apart()?;
+            let made = self.apart();
+            found.apart = found.kept("subspaces", made)?.flatten();
             self.step(&bar)?;
         }
         if wants("calibration") {
-            found.trusted = Some(self.trusted()?);
+            let made = self.trusted();
+            found.trusted = found.kept("calibration", made)?;
         }
         bar.finish_and_clear();
         Ok(found)
@@ -117,10 +139,18 @@ impl<'a> Explaining<'a> {
 
     /// The people it learnt from, and those it was stopped by, as far as they are among these data.
     fn known(&self) -> [Subset<'_>; 2] {
-        let input = &self.asked.input;
-        let seen = self.asked.run.seen(input);
-        let validation: BTreeSet<SubjectId> =
-            seen.intersection(&self.asked.run.data.validation).copied().collect();
+        let (input, data) = (&self.asked.input, &self.asked.run.data);
+        let seen: BTreeSet<SubjectId> = input
+            .people
+            .iter()
+            .filter(|(_, person)| person.is_among(&data.who))
+            .map(|(subject, _)| *subject)
+            .collect();
+        // Who was only stopped by is known by number, which means the same people in the same data alone.
+        let validation: BTreeSet<SubjectId> = match input.name == data.name {
+            true => seen.intersection(&data.validation).copied().collect(),
+            false => BTreeSet::new(),
+        };
         let learnt = seen.difference(&validation).copied().collect();
         [input.trials.of(&learnt), input.trials.of(&validation)]
     }
@@ -143,7 +173,11 @@ impl<'a> Explaining<'a> {
         let trials = &self.asked.input.trials;
         for i in 0..self.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
-            let lesson = Lesson::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
+            let mut lesson =
+                Lesson::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
+            if decoder.learns_from_target() {
+                lesson = lesson.with_target(self.people.unlabelled());
+            }
             let run = Run { device: &self.session.device, identity: &self.asked.input.fingerprint };
             let mut live = Live::new(self.session.output, &self.session.stop, "shuffled labels");
             let fits = decoder.fit_seeds(&lesson, &[SEED + i], &run, &mut live)?;
@@ -167,7 +201,7 @@ impl<'a> Explaining<'a> {
             true => None,
             false => Some((predicted(&validation)?.temperature(), validation.subjects().len())),
         };
-        Ok(Trusted { scored: predicted(self.people)?, temperature })
+        Ok(Trusted { scored: predicted(self.people)?, temperature, seeds: self.decoders.len() })
     }
 }
 
