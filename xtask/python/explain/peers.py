@@ -220,7 +220,7 @@ def tell_agreement(random):
         lower, upper = stats.f.ppf(0.975, n - 1, v), stats.f.ppf(0.975, v, n - 1)
         rest = k * jms + (k * n - k - n) * ems
         tell(
-            "agreement",
+            "stability",
             f"{n} targets measured {k} times",
             table=x,
             absolute=[absolute, n * (bms - lower * ems) / (lower * rest + n * bms), n * (upper * bms - ems) / (rest + n * upper * bms)],
