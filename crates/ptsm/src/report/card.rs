@@ -11,7 +11,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     let Some(made) = &m.made else { return Built::missing(NO_RUN) };
     let rows = facts(made);
     let table = |rows: Vec<[String; 2]>, head: &str| Table {
-        columns: vec![Column::text(head), Column::text("")],
+        columns: vec![Column::text(head), Column::text("value")],
         rows: rows.into_iter().map(Vec::from).collect(),
         note: String::new(),
     };

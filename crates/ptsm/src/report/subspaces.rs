@@ -117,7 +117,7 @@ fn probes(asked: &[Asked]) -> Table {
     }
     let mut columns = vec![
         Column::text("read out"),
-        Column::text(""),
+        Column::text("should it be?"),
         Column::text("probe"),
         Column::number("balanced accuracy %"),
         Column::text("95 % interval"),

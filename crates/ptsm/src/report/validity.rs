@@ -118,7 +118,7 @@ fn removals(tested: &[Tested]) -> Table {
             ]);
         }
     }
-    let mut columns = vec![Column::text("explanation"), Column::text("")];
+    let mut columns = vec![Column::text("explanation"), Column::text("way")];
     let heads = [
         "balanced accuracy %, highest first",
         "lowest first",
