@@ -389,12 +389,19 @@ pub(crate) struct ExplainArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) nulls: usize,
     /// Also write the masks of every trial as arrays, with the first seed
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) masks: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+/// What a page is to hold, and where it goes.
+#[derive(Args)]
+pub(crate) struct PageArgs {
+    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) nulls: usize,
     /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
@@ -420,18 +427,8 @@ pub(crate) struct ReportArgs {
     pub(crate) shots: Vec<usize>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
-    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) nulls: usize,
-    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
-    #[arg(long, value_name = "NAME")]
-    pub(crate) figure: Option<String>,
-    /// Only these sections
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) sections: Vec<String>,
-    /// The file to write
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Args)]

@@ -23,21 +23,21 @@ use crate::report::{self, Kind, Made, Material};
 const PNG_SCALE: f32 = 4.0;
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
-    let kinds = report::chosen(&args.sections, true)?;
-    check(args.figure.as_deref(), &args.out)?;
+    let kinds = report::chosen(&args.page.sections, true)?;
+    check(args.page.figure.as_deref(), &args.page.out)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
     if let Some(path) = &args.masks {
         arrays::write(&*asked.trained.decoders[0].1, &people, path)?;
         session.output.note(format!("masks of every trial: {}", path.display()));
     }
-    let found = Explaining::new(&asked, &people, args.nulls, &kinds, session)?.run()?;
+    let found = Explaining::new(&asked, &people, args.page.nulls, &kinds, session)?.run()?;
     let material = Material {
         made: Some(made(&asked)),
         footer: footer("explain", &asked),
         ..explained(&found, asked.material(&people))
     };
-    deliver(&report::build(&material, &kinds, true), args.figure.as_deref(), &args.out, session)
+    deliver(&report::build(&material, &kinds, true), args.page.figure.as_deref(), &args.page.out, session)
 }
 
 /// A run with all trials of the data: those it learnt from are needed too.
@@ -69,8 +69,8 @@ fn made(asked: &Asked) -> Made<'_> {
 }
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
-    let kinds = report::chosen(&args.sections, false)?;
-    check(args.figure.as_deref(), &args.out)?;
+    let kinds = report::chosen(&args.page.sections, false)?;
+    check(args.page.figure.as_deref(), &args.page.out)?;
     let compared = args.benchmark.as_deref().map(Compared::read).transpose()?;
     let page = match (&args.run, &compared) {
         (Some(run), _) => about_run(run, args, compared.as_ref(), &kinds, session)?,
@@ -92,7 +92,7 @@ pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
             ));
         }
     };
-    deliver(&page, args.figure.as_deref(), &args.out, session)
+    deliver(&page, args.page.figure.as_deref(), &args.page.out, session)
 }
 
 fn about_run(
@@ -107,7 +107,7 @@ fn about_run(
     let shots = asked.shots(run, &args.shots, &people)?;
     let records = asked.records(&people)?;
     let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
-    let found = Explaining::new(&asked, &people, args.nulls, kinds, session)?.run()?;
+    let found = Explaining::new(&asked, &people, args.page.nulls, kinds, session)?.run()?;
     let material = Material {
         records: &records,
         summaries: &Summary::of(&records)?,
