@@ -4,7 +4,7 @@
 //! the number of people as weight. Models are paired on the people both have scored, where MOABB wants everybody to be scored by all.
 
 use ptsm_signal::TargetAccess;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::metrics::Metric;
@@ -15,10 +15,11 @@ use crate::statistics::{Interval, mean};
 use crate::summary::Summary;
 
 /// Every model against every other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Matrix {
     /// The metric.
-    pub metric: &'static str,
+    pub metric: String,
     /// Rows and columns, in the order models first appeared.
     pub models: Vec<Contender>,
     /// All ordered pairs that have people in common, row by row.
@@ -26,7 +27,8 @@ pub struct Matrix {
 }
 
 /// A model and what it may see of the people it is scored on. The same model with another access is another one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Contender {
     /// What it is called: the decoder, its variant, the parts of recordings it is about.
     pub model: String,
@@ -37,7 +39,8 @@ pub struct Contender {
 }
 
 /// Is one model better than another?
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Place of the model among [`Matrix::models`].
     pub row: usize,
@@ -62,7 +65,8 @@ pub struct Comparison {
 }
 
 /// One model against another on one data set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OnData {
     /// The data set.
     pub data: String,
@@ -109,7 +113,7 @@ impl Matrix {
         let adjusted = holm(&comparisons.iter().map(|c| c.p).collect::<Vec<_>>());
         comparisons.iter_mut().zip(adjusted).for_each(|(c, p)| c.p_holm = p);
         let models = models.into_iter().map(|(model, _)| model).collect();
-        Ok(Matrix { metric: metric.name, models, comparisons })
+        Ok(Matrix { metric: metric.name.into(), models, comparisons })
     }
 
     /// A model against another, by their places among [`Matrix::models`]; none where nobody was scored by both.
@@ -204,7 +208,7 @@ mod tests {
         let subject = |&(id, value): &(u32, f64)| SubjectSummary {
             subject: SubjectId(id),
             n: 100,
-            scores: BTreeMap::from([("accuracy", value), ("log_loss", 1.0 - value)]),
+            scores: BTreeMap::from([("accuracy".into(), value), ("log_loss".into(), 1.0 - value)]),
             chance_threshold: 0.58,
             above_chance: value > 0.58,
         };

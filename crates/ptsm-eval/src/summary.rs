@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::Units;
 use ptsm_signal::{SubjectId, TargetAccess};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::benchmark::called;
 use crate::chance::{ALPHA, above_chance, chance_level, chance_threshold};
@@ -22,7 +22,8 @@ pub(crate) const BOOTSTRAP_SEED: u64 = 2024;
 ///
 /// A person's value is the mean over seeds of the mean over that person's records (sessions, folds). Undefined values are left
 /// out and counted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Summary {
     /// The data set.
     pub data: String,
@@ -55,14 +56,15 @@ pub struct Summary {
 }
 
 /// One person's values, averaged over seeds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubjectSummary {
     /// The person.
     pub subject: SubjectId,
     /// Trials scored with one seed.
     pub n: usize,
     /// Value of each metric by name; NaN (`null`) where it is undefined with all seeds.
-    pub scores: BTreeMap<&'static str, f64>,
+    pub scores: BTreeMap<String, f64>,
     /// The accuracy that guessing exceeds with probability [`ALPHA`].
     pub chance_threshold: f64,
     /// Whether the share of trials decoded right is above it.
@@ -70,10 +72,11 @@ pub struct SubjectSummary {
 }
 
 /// One metric over all people.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spread {
     /// The metric's name.
-    pub metric: &'static str,
+    pub metric: String,
     /// Mean over people.
     pub mean: f64,
     /// Standard deviation over people: how much people differ. None of one person.
@@ -88,7 +91,8 @@ pub struct Spread {
 }
 
 /// How the accuracy compares with guessing, at an error rate of [`ALPHA`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Chance {
     /// What guessing reaches: see [`chance_level`].
     pub level: f64,
@@ -181,12 +185,12 @@ impl Summary {
                 })
                 .collect();
             for (summary, by_seed) in subjects.iter_mut().zip(&values) {
-                summary.scores.insert(metric.name, defined_mean(by_seed.values().copied()));
+                summary.scores.insert(metric.name.into(), defined_mean(by_seed.values().copied()));
             }
             let by_subject: Vec<f64> =
                 subjects.iter().map(|s| s.scores[metric.name]).filter(|v| !v.is_nan()).collect();
             metrics.push(Spread {
-                metric: metric.name,
+                metric: metric.name.into(),
                 mean: mean(&by_subject),
                 sd_subjects: deviation(&by_subject),
                 sd_seeds: deviation(&seed_means(&values, &seeds)),

@@ -5,17 +5,20 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
 
 use crate::ranks::rank_correlation;
 
 /// How well two rankings agree.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Agreement {
     /// Spearman's rank correlation; not a number where a side is constant.
     pub rank_correlation: f64,
     /// How likely chance agrees as well: the share, itself counted, of null maps that agree at least as much. Not a number where the correlation is not.
     pub p: f64,
-    /// Rank correlations of the null maps.
+    /// Rank correlations of the null maps. Not written: a thousand of them say no more than `p`.
+    #[serde(skip)]
     pub null: Vec<f64>,
 }
 

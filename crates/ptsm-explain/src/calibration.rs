@@ -4,6 +4,7 @@
 //! (Guo et al. 2017, "On calibration of modern neural networks").
 
 use ptsm_eval::{Interval, Result, mean};
+use serde::{Deserialize, Serialize};
 
 use crate::features::refused;
 use crate::intervals::wilson;
@@ -14,12 +15,30 @@ const LEAST: f64 = f64::EPSILON;
 const TEMPERATURES: [f64; 2] = [0.01, 100.0];
 
 /// Probabilities of classes, and which class it was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Rows")]
 pub struct Predicted {
     /// `[n, K]`, row by row.
     probabilities: Vec<f64>,
     labels: Vec<u32>,
     classes: usize,
+}
+
+/// What is read before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    probabilities: Vec<f64>,
+    labels: Vec<u32>,
+    classes: usize,
+}
+
+impl TryFrom<Rows> for Predicted {
+    type Error = ptsm_eval::Error;
+
+    fn try_from(rows: Rows) -> Result<Predicted> {
+        Predicted::new(&rows.probabilities, &rows.labels, rows.classes)
+    }
 }
 
 /// How trials are put together by the probability of their decision.

@@ -11,6 +11,7 @@ use ptsm_signal::{SubjectId, Subset};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::masks::Masks;
 use crate::removal::{Fill, Part, probabilities_without};
@@ -100,7 +101,8 @@ impl Trying {
 }
 
 /// How well trials are decoded at each share.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Course {
     /// Mean over classes of the share of trials that are decoded right.
     pub balanced_accuracy: Vec<f64>,
@@ -109,7 +111,8 @@ pub struct Course {
 }
 
 /// One measure of the courses. Areas are means over the shares, by the trapezoidal rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Areas {
     /// The highest ranked first.
     pub highest: f64,
@@ -124,7 +127,8 @@ pub struct Areas {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tried {
     /// Shares that are gone, or there.
     pub shares: Vec<f64>,

@@ -6,6 +6,7 @@ use ptsm_eval::{Result, mean};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Standard, group_folds, members, refused};
 use crate::probes::chance_p;
@@ -15,7 +16,8 @@ const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: true, tol
 
 /// The proxy A-distance, `2 (1 - 2 e)` with the error `e` of a linear classifier: 0 where the sets cannot be told apart, 2 where they
 /// always can (Ben-David et al. 2010, doi:10.1007/s10994-009-5152-4). Below 0 where the classifier does worse than guessing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Distance {
     /// The mean over divisions.
     pub value: f64,

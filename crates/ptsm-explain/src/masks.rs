@@ -3,12 +3,14 @@
 use ptsm_decode::Fitted;
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
+use serde::{Deserialize, Serialize};
 
 /// One kind of mask, its mean over each person's trials.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Masks {
     /// `common`, `personal` or `fused`.
-    pub kind: &'static str,
+    pub kind: String,
     /// Whose.
     pub people: Vec<SubjectId>,
     /// `[person][channel]`
@@ -54,7 +56,7 @@ pub fn masks(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<Vec<Masks>> {
             who.push(subject);
         }
         if !who.is_empty() {
-            found.push(Masks { kind, people: who, space, time });
+            found.push(Masks { kind: kind.into(), people: who, space, time });
         }
     }
     Ok(found)

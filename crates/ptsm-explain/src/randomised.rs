@@ -5,11 +5,13 @@
 
 use ptsm_decode::Fitted;
 use ptsm_eval::{Result, mean};
+use serde::{Deserialize, Serialize};
 
 use crate::ranks::{favours, rank_correlation};
 
 /// How alike explanations are, by rank correlation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Randomised {
     /// Of every two trained decoders.
     pub trained: Vec<f64>,

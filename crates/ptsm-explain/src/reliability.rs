@@ -4,6 +4,7 @@ use ptsm_eval::{ALPHA, Interval, Result, chance_threshold, fisher_quantile, mean
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, refused};
 use crate::probes::{Shuffles, chance_p};
@@ -12,7 +13,8 @@ use crate::probes::{Shuffles, chance_p};
 const UPPER: f64 = 0.975;
 
 /// An intraclass correlation and its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Intraclass {
     /// 1 where everything that differs is the targets, 0 where they do not differ more than chance makes them; NaN where nothing differs.
     pub value: f64,
@@ -22,7 +24,8 @@ pub struct Intraclass {
 
 /// How well measurements of the same targets agree (Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420; McGraw & Wong 1996,
 /// doi:10.1037/1082-989X.1.1.30).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stability {
     /// Targets measured every time. Those with a value that is missing are left out.
     pub targets: usize,
@@ -113,7 +116,8 @@ impl Squares {
 }
 
 /// Whether people are recognised by what was measured of them in another session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Identified {
     /// The share of people whose nearest in the other session is themselves, both ways.
     pub accuracy: f64,

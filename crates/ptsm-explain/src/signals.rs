@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use nalgebra::DMatrix;
 use ptsm_signal::{SubjectId, Subset};
+use serde::{Deserialize, Serialize};
 
 /// The usual bands of EEG and where they lie, in hertz.
 pub const BANDS: [(&str, [f64; 2]); 5] = [
@@ -19,7 +20,8 @@ pub const BANDS: [(&str, [f64; 2]); 5] = [
 pub const EXTREME: f64 = 6.0;
 
 /// One person's signals as the decoder gets them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Signals {
     /// Whose.
     pub subject: SubjectId,

@@ -5,6 +5,7 @@ use ptsm_eval::{Result, percentile};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Standard, members, refused};
 use crate::probes::{Shuffles, chance_p};
@@ -13,7 +14,8 @@ use crate::probes::{Shuffles, chance_p};
 const SMALLEST: f64 = 1e-10;
 
 /// Singular values, largest first, and what they are by chance.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spectrum {
     /// One for each direction.
     pub values: Vec<f64>,
@@ -24,7 +26,8 @@ pub struct Spectrum {
 }
 
 /// What two sets of features share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shared {
     /// Singular values of the matrix of correlations between features of one and of the other: what a penalty on the cross-covariance sees. Loud
     /// directions count more.

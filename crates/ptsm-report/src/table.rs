@@ -1,5 +1,7 @@
 //! A table of text cells: as HTML, as CSV and, in [`crate::terminal`], as plain text.
 
+use serde::{Deserialize, Serialize};
+
 use crate::svg::escape;
 
 /// Rows shown on a page; a longer table shows every few rows, its CSV all.
@@ -9,7 +11,8 @@ const MOST_ROWS: usize = 130;
 const LAST_ROWS: usize = 3;
 
 /// On which side a column's cells stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Align {
     /// Text.
     Left,
@@ -18,7 +21,8 @@ pub enum Align {
 }
 
 /// The head of a column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its name.
     pub header: String,
@@ -39,7 +43,8 @@ impl Column {
 }
 
 /// A table.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,

@@ -160,9 +160,13 @@ const REPORT: &str = "Examples:
   ptsm report run --data simulated --out report.html
   ptsm report --benchmark bench --out report.html
   ptsm report run --data simulated --shots 1,2,5,10 --benchmark bench --out report.html
+  ptsm report run --data simulated --numbers report.json --out report.html
+  ptsm report --from report.json --sections people,masks --out some.html
 
 One file without any link to the network, to be sent to a colleague. Sections whose inputs were not given say so. As PDF: open it in a
-browser and print it, or `chromium --headless --print-to-pdf=report.pdf report.html`.";
+browser and print it, or `chromium --headless --print-to-pdf=report.pdf report.html`.
+
+The file of `--numbers` holds what the sections asked for are drawn from, with seven significant digits and without any trial of the data.";
 
 const ADAPT: &str = "Examples:
   ptsm adapt run --data simulated --subject 15 --shots 5 --out run15
@@ -408,6 +412,9 @@ pub(crate) struct PageArgs {
     /// Only these sections
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) sections: Vec<String>,
+    /// Also write all numbers of the page, from which `ptsm report --from` draws it again
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) numbers: Option<PathBuf>,
     /// The file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -422,6 +429,10 @@ pub(crate) struct ReportArgs {
     /// A benchmark's folder
     #[arg(long, value_name = "DIR")]
     pub(crate) benchmark: Option<PathBuf>,
+    /// Draw the page from the numbers that `--numbers` wrote, without data or decoder
+    // Not in conflict with `--data` and `--root`: they may stand in the environment.
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["run", "with", "subjects", "benchmark", "shots", "steps", "rate", "no_guard", "nulls", "numbers"])]
+    pub(crate) from: Option<PathBuf>,
     /// Also adapt to each person with so many trials per class, all scored on the same later trials
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 use ptsm_signal::{Layout, Position, SubjectId, normalise, position};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::anatomy::Site;
 use super::cohort::{Cohort, Task};
@@ -12,7 +12,8 @@ use super::person::Person;
 use super::{attention, erp, imagery};
 
 /// Where, when and in whom the task can be seen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Truth {
     /// For each channel, how much the classes differ there in an average head, as a share of the largest of the whole cap: of
     /// power for `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
@@ -30,7 +31,8 @@ pub struct Truth {
 }
 
 /// One dipole that carries the task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SourceTruth {
     /// Where, and what it does.
     pub name: String,
@@ -44,7 +46,8 @@ pub struct SourceTruth {
 }
 
 /// One person.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubjectTruth {
     /// Who.
     pub subject: SubjectId,

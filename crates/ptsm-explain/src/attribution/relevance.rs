@@ -48,8 +48,8 @@ impl Relevance {
     }
 
     /// The means of sizes over each person's trials, to be drawn and compared as masks are. `trials` are those this is the relevance of.
-    pub fn by_person(&self, kind: &'static str, trials: &Subset<'_>) -> Masks {
-        let mut masks = Masks { kind, people: vec![], space: vec![], time: vec![] };
+    pub fn by_person(&self, kind: &str, trials: &Subset<'_>) -> Masks {
+        let mut masks = Masks { kind: kind.into(), people: vec![], space: vec![], time: vec![] };
         for person in trials.subjects() {
             let own: Vec<usize> =
                 trials.info().enumerate().filter(|(_, t)| t.subject == person).map(|(i, _)| i).collect();

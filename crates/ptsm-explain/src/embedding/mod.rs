@@ -5,12 +5,14 @@ mod principal;
 mod trust;
 
 use ptsm_eval::Result;
+use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, refused};
 pub use trust::trustworthiness;
 
 /// How trials are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Picture {
     /// The two directions in which trials differ most. Distances are real, but for what is not shown.
     Principal,
@@ -19,7 +21,8 @@ pub enum Picture {
 }
 
 /// Trials as points.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Embedding {
     /// How they were laid out.
     pub picture: Picture,

@@ -9,6 +9,7 @@ use ptsm_eval::{ALPHA, Interval, Result, chance_threshold, mean};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Split, Standard, members, refused};
 use crate::intervals::{over_groups, wilson};
@@ -16,7 +17,8 @@ use curved::curved;
 use discriminant::{Discriminant, largest};
 
 /// A kind of classifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Probe {
     /// Logistic regression of standardised features with an L2 penalty; classes weigh the same. scikit-learn's with `C=1`.
     Linear,
@@ -48,7 +50,8 @@ pub struct Shuffles {
 }
 
 /// What a probe found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Probed {
     /// Which one.
     pub probe: Probe,
@@ -78,7 +81,8 @@ pub struct Probed {
 
 /// Balanced accuracies of discriminant analysis on the same features (it can be learnt hundreds of times) with the labels as they are, and after
 /// those of trials learnt from have been exchanged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shuffled {
     /// With labels as they are. For the nonlinear probe this is its own.
     pub observed: f64,

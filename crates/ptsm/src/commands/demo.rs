@@ -75,7 +75,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         .iter()
         .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
         .collect();
-    let truth = loaded.truth.as_ref();
+    let truth = loaded.truth.clone();
     let material = Material {
         title: "Decoding people it has never met".into(),
         subtitle: format!(
@@ -86,16 +86,16 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
                  The numbers say how the program works, not how well it decodes real people."
             .into(),
-        layout: Some(trials.layout()),
-        records: &records,
-        summaries: &summaries,
-        few: &few,
+        layout: Some(trials.layout().clone()),
+        records: records.clone(),
+        summaries: summaries.clone(),
+        few: few.clone(),
         few_guarded: false,
         adapted: Some(adapted.clone()),
-        histories: &histories,
-        looked: Some(&looked),
+        histories,
+        looked: Some(looked),
         truth,
-        signals: &ptsm_explain::signals(&people),
+        signals: ptsm_explain::signals(&people),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),
         ..Material::default()
     };

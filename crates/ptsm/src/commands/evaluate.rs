@@ -58,13 +58,13 @@ fn page(
     few: &[Summary],
 ) -> anyhow::Result<Page> {
     let material = Material {
-        records,
-        summaries,
-        few,
+        records: records.to_vec(),
+        summaries: summaries.to_vec(),
+        few: few.to_vec(),
         few_guarded: !args.tuning.no_guard,
-        histories: &asked.histories(&args.run),
-        looked: Some(&asked.looked(people)?),
-        signals: &ptsm_explain::signals(people),
+        histories: asked.histories(&args.run),
+        looked: Some(asked.looked(people)?),
+        signals: ptsm_explain::signals(people),
         footer: format!("ptsm {} evaluate; data {}", env!("CARGO_PKG_VERSION"), asked.input.fingerprint),
         ..asked.material(people)
     };
@@ -189,7 +189,7 @@ impl Asked {
     }
 
     /// What a page says about them, without any number.
-    pub(super) fn material(&self, people: &Subset<'_>) -> Material<'_> {
+    pub(super) fn material(&self, people: &Subset<'_>) -> Material {
         let card = &self.trained.card;
         Material {
             title: format!("{} on {}", card.decoder, self.input.name),
@@ -210,8 +210,8 @@ impl Asked {
             } else {
                 String::new()
             },
-            layout: Some(&card.layout),
-            truth: self.input.truth.as_ref(),
+            layout: Some(card.layout.clone()),
+            truth: self.input.truth.clone(),
             ..Material::default()
         }
     }

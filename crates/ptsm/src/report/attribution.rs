@@ -1,18 +1,22 @@
 //! What the answers of any decoder rest on.
 
+use ptsm_data::simulate::Truth;
 use ptsm_explain::Masks;
 use ptsm_report::colour::Ramp;
 use ptsm_report::{Figure, HeatMap, Part, SmallMaps};
 use ptsm_signal::SubjectId;
+use serde::{Deserialize, Serialize};
 
 use super::draw::Draw;
 use super::{Built, Material, NO_RUN};
 use crate::words;
 
 /// What answers rest on, in people the decoder has not learnt from.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Rests {
     /// `integrated gradients`, or `occlusion` of a decoder without gradients.
-    pub(crate) how: &'static str,
+    pub(crate) how: String,
     /// Means of sizes over each person's trials.
     pub(crate) people: Masks,
     /// For each class, the mean over its trials of what speaks for it, by channel.
@@ -23,11 +27,11 @@ pub(crate) struct Rests {
     pub(crate) trials: usize,
 }
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let (Some(layout), Some(rests)) = (m.layout, m.rests) else { return Built::missing(NO_RUN) };
-    let task = m.truth.map(|truth| truth.task_channels());
-    let draw = Draw { layout, truth: m.truth, task: task.as_deref() };
-    let unit = match rests.how {
+pub(super) fn build(m: &Material) -> Built {
+    let (Some(layout), Some(rests)) = (&m.layout, &m.rests) else { return Built::missing(NO_RUN) };
+    let task = m.truth.as_ref().map(Truth::task_channels);
+    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
+    let unit = match rests.how.as_str() {
         "occlusion" => "probability lost",
         _ => "size of log-probability",
     };

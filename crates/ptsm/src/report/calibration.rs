@@ -3,11 +3,14 @@
 use ptsm_explain::{Bins, Calibration, Predicted, wilson};
 use ptsm_report::scale::Axis;
 use ptsm_report::{Column, Curve, Figure, Part, Point, Series, Table};
+use serde::{Deserialize, Serialize};
 
 use super::{Built, Material, NO_RUN};
 use crate::words::{self, percent};
 
 /// The probabilities of a decoder.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Trusted {
     /// Of the scored people, all seeds one after the other.
     pub(crate) scored: Predicted,
@@ -20,8 +23,8 @@ pub(crate) struct Trusted {
 /// Bins with as many trials each: the usual number.
 const BINS: Bins = Bins::EqualMass(10);
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let Some(trusted) = m.trusted else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> Built {
+    let Some(trusted) = &m.trusted else { return Built::missing(NO_RUN) };
     let mut shown = vec![("as it is", trusted.scored.calibration(BINS))];
     let told = match trusted.temperature {
         Some((temperature, people)) => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Built, Made, Material, NO_RUN};
 use crate::words;
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     let Some(made) = &m.made else { return Built::missing(NO_RUN) };
     let rows = facts(made);
     let table = |rows: Vec<[String; 2]>, head: &str| Table {
@@ -41,15 +41,15 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     )
 }
 
-fn facts(made: &Made<'_>) -> Vec<[String; 2]> {
-    let (card, run) = (made.card, made.run);
+fn facts(made: &Made) -> Vec<[String; 2]> {
+    let card = &made.card;
     let from = &card.provenance;
     let layout = &card.layout;
     let mut rows = vec![
         ["decoder".into(), card.decoder.clone()],
         ["classes".into(), layout.classes.join(", ")],
         ["numbers learnt".into(), made.parameters.to_string()],
-        ["seeds".into(), run.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
+        ["seeds".into(), made.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
         ["data".into(), from.data.clone()],
         ["fingerprint of the data".into(), from.fingerprint.clone()],
         [
@@ -82,7 +82,7 @@ fn facts(made: &Made<'_>) -> Vec<[String; 2]> {
         let doi = if method.doi.is_empty() { String::new() } else { format!(", doi:{}", method.doi) };
         rows.insert(2, ["paper".into(), format!("{}{doi}", method.paper)]);
     }
-    if let Some(adapted) = &run.adapted {
+    if let Some(adapted) = &made.adapted {
         rows.push([
             "adapted to".into(),
             format!("{} with {} of each class", adapted.subject, words::count(adapted.shots, "trial")),
@@ -91,8 +91,8 @@ fn facts(made: &Made<'_>) -> Vec<[String; 2]> {
     rows
 }
 
-fn privacy(made: &Made<'_>) -> String {
-    if let Some(adapted) = &made.run.adapted {
+fn privacy(made: &Made) -> String {
+    if let Some(adapted) = &made.adapted {
         return format!(
             "Privacy. This model was tuned to {} by {} labelled trials of each class: its personal masks are that person's. Treat the file as that person's data; \
              the run it was made from is the one to give away.",

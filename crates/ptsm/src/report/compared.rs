@@ -8,8 +8,8 @@ use super::{Built, Material};
 use crate::commands::Compared;
 use crate::words::{self, percent};
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let Some(Compared { about, groups, matrices, metric, .. }) = m.compared else {
+pub(super) fn build(m: &Material) -> Built {
+    let Some(Compared { about, groups, matrices, metric, .. }) = &m.compared else {
         return Built::missing(
             "No benchmark was given: `--benchmark DIR` takes a folder made by `ptsm benchmark`.",
         );

@@ -7,10 +7,10 @@ use super::{Built, Material, NO_RUN};
 /// More would fill the page.
 const MOST: usize = 6;
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let Some(layout) = m.layout else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> Built {
+    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
     let mut models: Vec<String> = vec![];
-    for record in m.records {
+    for record in &m.records {
         if !models.contains(&record.model) {
             models.push(record.model.clone());
         }

@@ -68,7 +68,7 @@ impl Draw<'_> {
                 Point { x, y, band: interval.map(|i| [i.low, i.high]) }
             };
             Series {
-                name: mask.kind.into(),
+                name: mask.kind.clone(),
                 points: times.iter().zip(&mask.time_mean()).enumerate().map(point).collect(),
             }
         });

@@ -6,12 +6,12 @@ use ptsm_report::{Curve, Figure, Part, Point, Reference, Series};
 
 use super::{Built, Material, NO_RUN};
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     let mut points: Vec<(usize, &Summary)> = m.few.iter().filter_map(|s| Some((s.adapt?.shots, s))).collect();
     if points.is_empty() {
         return match m.summaries.is_empty() {
             true => Built::missing(NO_RUN),
-            false if m.made.as_ref().is_some_and(|made| made.run.adapted.is_some()) => Built::missing(
+            false if m.made.as_ref().is_some_and(|made| made.adapted.is_some()) => Built::missing(
                 "This decoder is adapted already; give the run it was made from, with `--shots`.",
             ),
             false => Built::missing(

@@ -8,7 +8,7 @@ use ptsm_report::{Curve, Figure, Part, Point, Reference, Series};
 
 use super::{Built, Material, NO_RUN};
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     if m.histories.iter().all(|(_, history)| history.is_empty()) {
         return match m.summaries.is_empty() {
             true => Built::missing(NO_RUN),
@@ -48,13 +48,13 @@ fn course(history: &[EpochRecord], of: impl Fn(&EpochRecord) -> Option<f64>) -> 
     (1..=last).filter_map(point).collect()
 }
 
-fn accuracy(m: &Material<'_>) -> Option<Curve> {
+fn accuracy(m: &Material) -> Option<Curve> {
     let series = m.histories.iter().map(|(name, history)| Series {
         name: name.clone(),
         points: course(history, |epoch| epoch.validation_accuracy),
     });
     let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
-    let level = 1.0 / m.layout?.classes.len() as f64;
+    let level = 1.0 / m.layout.as_ref()?.classes.len() as f64;
     (!series.is_empty()).then(|| Curve {
         title: "Validation accuracy while learning".into(),
         x: Axis::new("epoch"),

@@ -5,19 +5,22 @@ use ptsm_explain::{Masks, favours, rank_correlation};
 use ptsm_report::colour::Ramp;
 use ptsm_report::{Figure, HeatMap, Part, Point, Series};
 use ptsm_signal::{Layout, SubjectId};
+use serde::{Deserialize, Serialize};
 
 use super::draw::Draw;
 use super::{Built, Material, NO_RUN};
 use crate::words;
 
 /// The masks of a decoder in people it has not learnt from.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Looked {
     /// The mean over seeds.
     pub(crate) all: Vec<Masks>,
     /// The same of each class's trials, by its name.
     pub(crate) by_class: Vec<(String, Vec<Masks>)>,
-    /// Each seed by itself.
+    /// Each seed by itself. Not written: what is asked of them is [`super::Believed`].
+    #[serde(skip)]
     pub(crate) seeds: Vec<Vec<Masks>>,
     /// Of decoders that learnt from shuffled labels.
     pub(crate) nulls: Vec<Vec<Masks>>,
@@ -27,17 +30,17 @@ const UNIT: &str = "mask, 0 to 1";
 /// Maps of more classes would fill the page.
 const MOST_CLASSES: usize = 6;
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let Some(layout) = m.layout else { return Built::missing(NO_RUN) };
-    let Some(looked) = m.looked.filter(|looked| !looked.all.is_empty()) else {
+pub(super) fn build(m: &Material) -> Built {
+    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
+    let Some(looked) = m.looked.as_ref().filter(|looked| !looked.all.is_empty()) else {
         return Built::missing(
             "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have.",
         );
     };
-    let task = m.truth.map(Truth::task_channels);
-    let draw = Draw { layout, truth: m.truth, task: task.as_deref() };
+    let task = m.truth.as_ref().map(Truth::task_channels);
+    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
     let mut parts = vec![];
-    let kinds = looked.all.iter().map(|mask| (mask.kind.to_string(), mask.space_mean())).collect();
+    let kinds = looked.all.iter().map(|mask| (mask.kind.clone(), mask.space_mean())).collect();
     parts.extend(draw.maps("Spatial masks", UNIT, kinds));
     parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
     match looked.nulls.is_empty() {
@@ -48,7 +51,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
         false => {
             for mask in &looked.all {
                 let title = format!("Temporal mask, {}", mask.kind);
-                let null = null(looked, mask.kind, layout);
+                let null = null(looked, &mask.kind, layout);
                 parts.push(Part::Figure(Figure::new(draw.courses(
                     &title,
                     UNIT,
@@ -65,7 +68,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     if m.believed.is_some() || !looked.nulls.is_empty() {
         parts.push(Part::Text(against_null(looked)));
     }
-    if let (Some(truth), Some(task)) = (m.truth, &task) {
+    if let (Some(truth), Some(task)) = (&m.truth, &task) {
         parts.push(Part::Text(verdict(&looked.all, layout, truth, task)));
     }
     Built::new(

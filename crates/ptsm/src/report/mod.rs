@@ -10,6 +10,7 @@ mod draw;
 mod few_shot;
 mod learning;
 mod masks;
+mod numbers;
 mod people;
 mod short;
 mod signals;
@@ -23,11 +24,11 @@ use ptsm_eval::{Record, Summary};
 use ptsm_explain::Signals;
 use ptsm_report::svg::standalone;
 use ptsm_report::{Page, Part, Section};
-use ptsm_signal::Layout;
+use ptsm_signal::{Layout, SubjectId};
+use serde::{Deserialize, Serialize};
 
 use crate::commands::Compared;
 use crate::exit::told;
-use crate::folder::RunFile;
 
 pub(crate) use attribution::Rests;
 pub(crate) use calibration::Trusted;
@@ -42,7 +43,7 @@ pub(crate) struct Kind {
     heading: &'static str,
     /// Whether `ptsm explain` shows it: what a decoder looked at, and whether to believe it.
     explains: bool,
-    build: fn(&Material<'_>) -> Built,
+    build: fn(&Material) -> Built,
 }
 
 /// What came of a section.
@@ -114,9 +115,14 @@ pub(crate) fn chosen(names: &[String], only_explaining: bool) -> anyhow::Result<
 }
 
 /// Where a decoder comes from.
-pub(crate) struct Made<'a> {
-    pub(crate) run: &'a RunFile,
-    pub(crate) card: &'a Card,
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Made {
+    /// One for each decoder.
+    pub(crate) seeds: Vec<u64>,
+    /// Whom it was adapted to; none where it was not.
+    pub(crate) adapted: Option<Adapted>,
+    pub(crate) card: Card,
     /// Numbers it has learnt.
     pub(crate) parameters: usize,
     /// Training subjects it can still tell apart.
@@ -125,45 +131,55 @@ pub(crate) struct Made<'a> {
     pub(crate) licence: Option<String>,
 }
 
+/// Whom a decoder was adapted to.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Adapted {
+    pub(crate) subject: SubjectId,
+    /// Labelled trials of each class.
+    pub(crate) shots: usize,
+}
+
 /// What a page is made of.
-#[derive(Default)]
-pub(crate) struct Material<'a> {
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Material {
     pub(crate) title: String,
     pub(crate) subtitle: String,
     pub(crate) notice: String,
     pub(crate) footer: String,
     /// The trials.
-    pub(crate) layout: Option<&'a Layout>,
+    pub(crate) layout: Option<Layout>,
     /// Each person's scores.
-    pub(crate) records: &'a [Record],
+    pub(crate) records: Vec<Record>,
     /// One per model, the one the page is about first.
-    pub(crate) summaries: &'a [Summary],
+    pub(crate) summaries: Vec<Summary>,
     /// One per number of shots.
-    pub(crate) few: &'a [Summary],
+    pub(crate) few: Vec<Summary>,
     /// Whether those kept the decoder as it was where leave-one-out found no gain.
     pub(crate) few_guarded: bool,
     /// What adapting one person gave.
     pub(crate) adapted: Option<String>,
     /// Epochs of each model.
-    pub(crate) histories: &'a [(String, Vec<EpochRecord>)],
+    pub(crate) histories: Vec<(String, Vec<EpochRecord>)>,
     /// The masks.
-    pub(crate) looked: Option<&'a Looked>,
+    pub(crate) looked: Option<Looked>,
     /// What answers rest on.
-    pub(crate) rests: Option<&'a Rests>,
+    pub(crate) rests: Option<Rests>,
     /// Whether masks and attributions are true.
-    pub(crate) believed: Option<&'a Believed>,
+    pub(crate) believed: Option<Believed>,
     /// Whether features of task and person are apart.
-    pub(crate) apart: Option<&'a Apart>,
+    pub(crate) apart: Option<Apart>,
     /// The probabilities.
-    pub(crate) trusted: Option<&'a Trusted>,
+    pub(crate) trusted: Option<Trusted>,
     /// Sections that could not be made, and why.
-    pub(crate) failed: &'a [(&'static str, String)],
+    pub(crate) failed: Vec<(String, String)>,
     /// What is known because it was made.
-    pub(crate) truth: Option<&'a Truth>,
+    pub(crate) truth: Option<Truth>,
     /// What the scored people's signals look like.
-    pub(crate) signals: &'a [Signals],
-    pub(crate) compared: Option<&'a Compared>,
-    pub(crate) made: Option<Made<'a>>,
+    pub(crate) signals: Vec<Signals>,
+    pub(crate) compared: Option<Compared>,
+    pub(crate) made: Option<Made>,
 }
 
 /// Why a section about a decoder is not there.
@@ -171,7 +187,7 @@ const NO_RUN: &str =
     "This page is about no trained decoder. Give a run's folder, made by `ptsm train`, and `--data`.";
 
 /// The page. Where `tells`, its last section says which others are not there, and why.
-pub(crate) fn build(m: &Material<'_>, kinds: &[&Kind], tells: bool) -> Page {
+pub(crate) fn build(m: &Material, kinds: &[&Kind], tells: bool) -> Page {
     let mut sections = vec![];
     let mut missing: Vec<(String, Vec<&str>)> = vec![];
     for kind in kinds {
@@ -180,7 +196,7 @@ pub(crate) fn build(m: &Material<'_>, kinds: &[&Kind], tells: bool) -> Page {
                 sections.push(Section { heading: kind.heading.into(), lead, parts });
             }
             Built::Missing(why) => {
-                let failed = m.failed.iter().find(|(section, _)| *section == kind.name);
+                let failed = m.failed.iter().find(|(section, _)| section == kind.name);
                 let why = failed.map_or(why, |(_, reason)| reason.clone());
                 match missing.iter_mut().find(|(other, _)| *other == why) {
                     Some((_, headings)) => headings.push(kind.heading),

@@ -8,7 +8,7 @@ use ptsm_report::{Chance, Dots, Estimate, Figure, Part, Scores};
 use super::{Built, Material, NO_RUN};
 use crate::words;
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
     // Several models with an interval each would hide one another.
     let alone = m.summaries.len() == 1;
@@ -21,7 +21,7 @@ pub(super) fn build(m: &Material<'_>) -> Built {
             .metric("accuracy")
             .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
         Scores {
-            name: words::called(s, m.summaries),
+            name: words::called(s, &m.summaries),
             subjects: subjects.collect(),
             mean,
             intervals: if alone { intervals(s) } else { vec![] },

@@ -6,16 +6,16 @@ use ptsm_report::{Fact, Part};
 use super::{Built, Material, NO_RUN};
 use crate::words::{self, percent};
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
     let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
     let mut facts = vec![];
-    for s in m.summaries {
+    for s in &m.summaries {
         let Some(accuracy) = s.metric("accuracy") else { continue };
         let interval = accuracy.interval.map_or_else(String::new, |i| {
             format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
         });
-        facts.push(fact(&words::called(s, m.summaries), format!("{} %", percent(accuracy.mean)), interval));
+        facts.push(fact(&words::called(s, &m.summaries), format!("{} %", percent(accuracy.mean)), interval));
     }
     facts.push(fact(
         "Chance",
@@ -35,6 +35,6 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     ));
     Built::new(
         "Accuracy in people the decoders were not trained on, the mean over people of the mean over seeds.",
-        vec![Part::Facts(facts), Part::Table("All scores".into(), words::summaries(m.summaries))],
+        vec![Part::Facts(facts), Part::Table("All scores".into(), words::summaries(&m.summaries))],
     )
 }

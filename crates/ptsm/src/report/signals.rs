@@ -7,7 +7,7 @@ use ptsm_report::{Column, Figure, HeatMap, Part, Table};
 use super::{Built, Material, NO_RUN};
 use crate::words::{self, percent};
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     let Some(summary) = m.summaries.first() else { return Built::missing(NO_RUN) };
     // Everybody with a score, the worst first.
     let mut people: Vec<(&Signals, f64, bool)> = m

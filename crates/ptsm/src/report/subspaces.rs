@@ -3,22 +3,27 @@
 use ptsm_explain::{Distance, Embedding, Probed, Shared};
 use ptsm_report::scale::Axis;
 use ptsm_report::{Column, Curve, Figure, Group, Part, Scatter, Series, Table};
+use serde::{Deserialize, Serialize};
 
 use super::{Built, Material, NO_RUN};
 use crate::words::{self, percent};
 
 /// One question to the features, asked by a linear and by a nonlinear probe.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Asked {
     /// `the person`
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
     /// `task features`
-    pub(crate) of: &'static str,
+    pub(crate) of: String,
     /// Whether it should be there.
     pub(crate) wanted: bool,
     pub(crate) found: [Probed; 2],
 }
 
 /// What was found in a decoder's features.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Apart {
     pub(crate) asked: Vec<Asked>,
     /// Between people learnt from and people scored, with how many there were of each; none where the former are not at hand.
@@ -33,11 +38,11 @@ pub(crate) struct Apart {
     pub(crate) left_out: bool,
 }
 
-pub(super) fn build(m: &Material<'_>) -> Built {
+pub(super) fn build(m: &Material) -> Built {
     if m.made.is_none() && m.layout.is_none() {
         return Built::missing(NO_RUN);
     }
-    let Some(apart) = m.apart else {
+    let Some(apart) = &m.apart else {
         return Built::missing(
             "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have.",
         );

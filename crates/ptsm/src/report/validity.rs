@@ -3,11 +3,14 @@
 use ptsm_explain::{Agreement, Areas, Course, Randomised, Stability, Tried};
 use ptsm_report::scale::Axis;
 use ptsm_report::{Column, Curve, Figure, Part, Point, Series, Table};
+use serde::{Deserialize, Serialize};
 
 use super::{Built, Material, NO_RUN};
 use crate::words;
 
 /// One explanation by channels or by times, and what came of the tests.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Tested {
     /// `fused mask, channels`
     pub(crate) name: String,
@@ -26,18 +29,20 @@ pub(crate) struct Tested {
 }
 
 /// Everything that was tested.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Believed {
     pub(crate) tested: Vec<Tested>,
     /// Trials of the deletion test.
     pub(crate) trials: usize,
     /// What the parts of recordings are: `sessions`, `runs` or `halves`.
-    pub(crate) parts: &'static str,
+    pub(crate) parts: String,
     /// Whether people are recognised by their masks from one part to the other.
     pub(crate) identified: Option<ptsm_explain::Identified>,
 }
 
-pub(super) fn build(m: &Material<'_>) -> Built {
-    let Some(believed) = m.believed else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> Built {
+    let Some(believed) = &m.believed else { return Built::missing(NO_RUN) };
     let mut parts = vec![];
     for tested in &believed.tested {
         for (i, tried) in tested.removed.iter().flatten().enumerate() {
@@ -47,8 +52,10 @@ pub(super) fn build(m: &Material<'_>) -> Built {
     if believed.tested.iter().any(|tested| tested.removed.is_some()) {
         parts.push(Part::Table("Taken away and brought back".into(), removals(&believed.tested)));
     }
-    let places =
-        m.layout.is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
+    let places = m
+        .layout
+        .as_ref()
+        .is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
     parts.push(Part::Table("Agreement with what is known".into(), agreements(&believed.tested, places)));
     parts.push(Part::Table(
         "Does it follow what was learnt, and is it the same again?".into(),

@@ -93,7 +93,7 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
     let subject = |(id, value): (u32, f64)| SubjectSummary {
         subject: SubjectId(id),
         n: 0,
-        scores: BTreeMap::from([(METRIC, value)]),
+        scores: BTreeMap::from([(METRIC.into(), value)]),
         chance_threshold: f64::NAN,
         above_chance: false,
     };

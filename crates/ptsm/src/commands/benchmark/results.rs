@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ptsm_eval::{Collected, Matrix, Summary, WorkList, write_records};
 use ptsm_report::{Column, Table};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::groups::{self, Group};
@@ -165,23 +166,27 @@ pub(super) fn show(
 }
 
 /// A benchmark as a page shows it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Compared {
     pub(crate) title: String,
     /// What a reader should know.
     pub(crate) about: Vec<String>,
     /// The metric of the comparisons.
-    pub(crate) metric: &'static str,
+    pub(crate) metric: String,
     pub(crate) groups: Vec<ComparedGroup>,
     /// What each is about, and who beats whom.
     pub(crate) matrices: Vec<(String, Matrix)>,
 }
 
 /// Results that may stand in one table.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ComparedGroup {
     pub(crate) title: String,
     pub(crate) summaries: Vec<Summary>,
     /// Tables by name.
-    pub(crate) tables: Vec<(&'static str, Table)>,
+    pub(crate) tables: Vec<(String, Table)>,
 }
 
 impl Compared {
@@ -202,12 +207,16 @@ impl Compared {
         Ok(Compared {
             title: title(&plan).to_string(),
             about,
-            metric: plan.compared().first().map_or("accuracy", |metric| metric.name),
+            metric: plan.compared().first().map_or("accuracy", |metric| metric.name).into(),
             groups: groups
                 .into_iter()
                 .map(|group| ComparedGroup {
                     title: group.title(),
-                    tables: group.tables(&plan),
+                    tables: group
+                        .tables(&plan)
+                        .into_iter()
+                        .map(|(name, table)| (name.into(), table))
+                        .collect(),
                     summaries: group.summaries,
                 })
                 .collect(),

@@ -8,23 +8,22 @@ use std::path::Path;
 use ptsm_data::catalogue::DATA_SETS;
 use ptsm_decode::Adaptation;
 use ptsm_eval::Summary;
-use ptsm_report::Page;
 use serde_json::json;
 
 use self::explaining::{Explaining, Explanation};
 use super::evaluate::Asked;
 use super::{Compared, Session};
-use crate::args::{DataArgs, ExplainArgs, ReportArgs};
+use crate::args::{DataArgs, ExplainArgs, PageArgs, ReportArgs};
 use crate::exit::told;
 use crate::output;
-use crate::report::{self, Kind, Made, Material};
+use crate::report::{self, Adapted, Kind, Made, Material};
 
 /// Pixels to a unit of a figure, which is 440 units wide: enough for print.
 const PNG_SCALE: f32 = 4.0;
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.page.sections, true)?;
-    check(args.page.figure.as_deref(), &args.page.out)?;
+    check(&args.page)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
     if let Some(path) = &args.masks {
@@ -35,9 +34,9 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
     let material = Material {
         made: Some(made(&asked)),
         footer: footer("explain", &asked),
-        ..explained(&found, asked.material(&people))
+        ..explained(found, asked.material(&people))
     };
-    deliver(&report::build(&material, &kinds, true), args.page.figure.as_deref(), &args.page.out, session)
+    deliver(&material, &kinds, &args.page, session)
 }
 
 /// A run with all trials of the data: those it learnt from are needed too.
@@ -45,23 +44,24 @@ fn everybody(run: &Path, data: &DataArgs, session: &Session) -> anyhow::Result<A
     Asked::load(run, &DataArgs { subjects: None, ..data.clone() }, session)
 }
 
-fn explained<'a>(found: &'a Explanation, material: Material<'a>) -> Material<'a> {
+fn explained(found: Explanation, material: Material) -> Material {
     Material {
-        looked: found.looked.as_ref(),
-        rests: found.rests.as_ref(),
-        believed: found.believed.as_ref(),
-        apart: found.apart.as_ref(),
-        trusted: found.trusted.as_ref(),
-        failed: &found.failed,
+        looked: found.looked,
+        rests: found.rests,
+        believed: found.believed,
+        apart: found.apart,
+        trusted: found.trusted,
+        failed: found.failed,
         ..material
     }
 }
 
-fn made(asked: &Asked) -> Made<'_> {
+fn made(asked: &Asked) -> Made {
     let (_, first) = &asked.trained.decoders[0];
     Made {
-        run: &asked.run,
-        card: &asked.trained.card,
+        seeds: asked.run.seeds.clone(),
+        adapted: asked.run.adapted.as_ref().map(|of| Adapted { subject: of.subject, shots: of.shots }),
+        card: asked.trained.card.clone(),
         parameters: first.parameters(),
         known_subjects: first.known_subjects(),
         licence: licence(&asked.run.data.name),
@@ -70,57 +70,55 @@ fn made(asked: &Asked) -> Made<'_> {
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.page.sections, false)?;
-    check(args.page.figure.as_deref(), &args.page.out)?;
+    check(&args.page)?;
+    if let Some(path) = &args.from {
+        return deliver(&Material::from_numbers(path)?, &kinds, &args.page, session);
+    }
     let compared = args.benchmark.as_deref().map(Compared::read).transpose()?;
-    let page = match (&args.run, &compared) {
-        (Some(run), _) => about_run(run, args, compared.as_ref(), &kinds, session)?,
-        (None, Some(compared)) => report::build(
-            &Material {
-                title: compared.title.clone(),
-                subtitle: "Decoders on people they have never met".into(),
-                footer: format!("ptsm {} report", env!("CARGO_PKG_VERSION")),
-                compared: Some(compared),
-                ..Material::default()
-            },
-            &kinds,
-            true,
-        ),
+    let material = match (&args.run, compared) {
+        (Some(run), compared) => about_run(run, args, compared, &kinds, session)?,
+        (None, Some(compared)) => Material {
+            title: compared.title.clone(),
+            subtitle: "Decoders on people they have never met".into(),
+            footer: format!("ptsm {} report", env!("CARGO_PKG_VERSION")),
+            compared: Some(compared),
+            ..Material::default()
+        },
         (None, None) => {
             return Err(told(
                 "there is nothing to report about",
-                "give a run's folder with `--data`, or `--benchmark DIR`, or both",
+                "give a run's folder with `--data`, or `--benchmark DIR`, or both, or `--from FILE.json`",
             ));
         }
     };
-    deliver(&page, args.page.figure.as_deref(), &args.page.out, session)
+    deliver(&material, &kinds, &args.page, session)
 }
 
 fn about_run(
     run: &Path,
     args: &ReportArgs,
-    compared: Option<&Compared>,
+    compared: Option<Compared>,
     kinds: &[&'static Kind],
     session: &Session,
-) -> anyhow::Result<Page> {
+) -> anyhow::Result<Material> {
     let asked = everybody(run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
     let shots = asked.shots(run, &args.shots, &people)?;
     let records = asked.records(&people)?;
     let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
     let found = Explaining::new(&asked, &people, args.page.nulls, kinds, session)?.run()?;
-    let material = Material {
-        records: &records,
-        summaries: &Summary::of(&records)?,
-        few: &Summary::of(&curve)?,
+    Ok(Material {
+        summaries: Summary::of(&records)?,
+        records,
+        few: Summary::of(&curve)?,
         few_guarded: !args.tuning.no_guard,
-        histories: &asked.histories(run),
-        signals: &ptsm_explain::signals(&people),
+        histories: asked.histories(run),
+        signals: ptsm_explain::signals(&people),
         compared,
         made: Some(made(&asked)),
         footer: footer("report", &asked),
-        ..explained(&found, asked.material(&people))
-    };
-    Ok(report::build(&material, kinds, true))
+        ..explained(found, asked.material(&people))
+    })
 }
 
 fn footer(command: &str, asked: &Asked) -> String {
@@ -133,33 +131,51 @@ fn licence(data: &str) -> Option<String> {
     Some(set.licence.clone())
 }
 
-/// Refuses a place that cannot be written to before anything is computed.
-fn check(figure: Option<&str>, out: &Path) -> anyhow::Result<()> {
+/// Refuses places that cannot be written to before anything is computed.
+fn check(args: &PageArgs) -> anyhow::Result<()> {
+    let out = &args.out;
     let ending = out.extension().and_then(|ending| ending.to_str());
-    if figure.is_some_and(|figure| figure != "list") && !matches!(ending, Some("svg" | "png")) {
+    if args.figure.as_ref().is_some_and(|figure| figure != "list") && !matches!(ending, Some("svg" | "png")) {
         return Err(told(
             format!("{} is neither an SVG nor a PNG file", out.display()),
             "end the name of `--out` in `.svg` or `.png`",
         ));
     }
-    if out.is_dir() {
+    is_place(out, "report.html")?;
+    args.numbers.as_ref().map_or(Ok(()), |numbers| is_place(numbers, "report.json"))
+}
+
+/// Whether a file can stand there.
+fn is_place(path: &Path, example: &str) -> anyhow::Result<()> {
+    if path.is_dir() {
         return Err(told(
-            format!("{} is a folder", out.display()),
-            "name a file in it, such as `report.html`",
+            format!("{} is a folder", path.display()),
+            format!("name a file in it, such as `{example}`"),
         ));
     }
-    match out.parent() {
+    match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(told(
-            format!("{} cannot be written: {} is no folder", out.display(), folder.display()),
+            format!("{} cannot be written: {} is no folder", path.display(), folder.display()),
             "make the folder, or name another",
         )),
         _ => Ok(()),
     }
 }
 
-/// Writes the page, or one of its figures.
-fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> anyhow::Result<()> {
-    let Some(wanted) = figure else {
+/// Writes the numbers where they are wanted, and the page or one of its figures.
+fn deliver(
+    material: &Material,
+    kinds: &[&'static Kind],
+    args: &PageArgs,
+    session: &Session,
+) -> anyhow::Result<()> {
+    if let Some(path) = &args.numbers {
+        output::write(path, &material.to_numbers()?)?;
+        session.output.note(format!("numbers: {}", path.display()));
+    }
+    let page = report::build(material, kinds, true);
+    let out = args.out.as_path();
+    let Some(wanted) = &args.figure else {
         let html = page.html();
         output::write(out, html.as_bytes())?;
         let sections: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
@@ -168,7 +184,7 @@ fn deliver(page: &Page, figure: Option<&str>, out: &Path, session: &Session) -> 
             .output
             .result(text, &json!({ "page": out, "bytes": html.len(), "sections": sections }));
     };
-    let figures = report::figures(page);
+    let figures = report::figures(&page);
     let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
     if wanted == "list" {
         return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));

@@ -38,12 +38,13 @@ impl Explaining<'_> {
         self.step(bar)?;
         let (parts, halves) = parts(self.people);
         let fewer = some(self.people, FEW_TRIALS);
-        let mut believed = Believed { tested: vec![], trials: few.len(), parts, identified: None };
+        let mut believed =
+            Believed { tested: vec![], trials: few.len(), parts: parts.into(), identified: None };
         if let Some(looked) = &found.looked {
             let in_parts = [masks(self.first(), &halves[0])?, masks(self.first(), &halves[1])?];
             let of = |all: &[Masks], kind: &str| all.iter().find(|mask| mask.kind == kind).map(look);
             for mask in &looked.all {
-                let kind = mask.kind;
+                let kind = mask.kind.as_str();
                 let seeds: Vec<Look> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
                 let two: Vec<Look> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
                 let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
@@ -86,7 +87,7 @@ impl Explaining<'_> {
             self.step(bar)?;
             let ranked = Some((&rests.people, few));
             believed.tested.extend(self.tests(
-                rests.how,
+                &rests.how,
                 &rests.people,
                 [&seeds, &drawn, &two],
                 &known,

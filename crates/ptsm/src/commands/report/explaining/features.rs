@@ -50,9 +50,9 @@ impl Explaining<'_> {
                 ])
             };
             let found = ask(&labels, &who, &by_person)?;
-            asked.push(report::Asked { what: "the class", of: name, wanted: class, found });
+            asked.push(report::Asked { what: "the class".into(), of: name.into(), wanted: class, found });
             let found = ask(&who, &labels, &by_time)?;
-            asked.push(report::Asked { what: "the person", of: name, wanted: person, found });
+            asked.push(report::Asked { what: "the person".into(), of: name.into(), wanted: person, found });
         }
         let [learnt, _] = self.known();
         let distance = if learnt.subjects().len() > 1 && several {

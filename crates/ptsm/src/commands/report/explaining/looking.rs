@@ -40,7 +40,7 @@ impl Explaining<'_> {
             .collect();
         missed.sort_by(f64::total_cmp);
         Ok(Rests {
-            how,
+            how: how.into(),
             people: relevance.by_person(how, few),
             signed: (0..).zip(&few.layout().classes).filter_map(class).collect(),
             residual: missed.get(missed.len() / 2).copied().unwrap_or(f64::NAN),

@@ -33,17 +33,17 @@ pub(super) struct Explanation {
     pub(super) apart: Option<Apart>,
     pub(super) trusted: Option<Trusted>,
     /// Sections that could not be made, and why.
-    pub(super) failed: Vec<(&'static str, String)>,
+    pub(super) failed: Vec<(String, String)>,
 }
 
 impl Explanation {
     /// What cannot be computed of these people or this decoder costs its section, not the page. A wish to stop ends everything.
-    fn kept<T>(&mut self, section: &'static str, made: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+    fn kept<T>(&mut self, section: &str, made: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
         match made {
             Ok(made) => Ok(Some(made)),
             Err(error) if matches!(error.downcast_ref(), Some(ptsm_decode::Error::Stopped)) => Err(error),
             Err(error) => {
-                self.failed.push((section, format!("It could not be computed: {error:#}.")));
+                self.failed.push((section.into(), format!("It could not be computed: {error:#}.")));
                 Ok(None)
             }
         }

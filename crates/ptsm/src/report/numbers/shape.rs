@@ -1,0 +1,54 @@
+//! Whether what was read fits together: sections take it for granted that rows are as long as they should be.
+
+use ptsm_explain::{BANDS, Course, Masks, Tried};
+
+use super::super::Material;
+
+/// More epochs than anybody trains.
+const MOST_EPOCHS: usize = 1_000_000;
+
+/// The first thing that does not fit.
+pub(super) fn wrong(m: &Material) -> Option<String> {
+    let looked = m.looked.iter().flat_map(|looked| {
+        let by_class = looked.by_class.iter().flat_map(|(_, masks)| masks);
+        looked.all.iter().chain(by_class).chain(looked.nulls.iter().flatten())
+    });
+    let masks = looked.chain(m.rests.iter().map(|rests| &rests.people));
+    let tried = m.believed.iter().flat_map(|believed| &believed.tested);
+    let tried = tried.flat_map(|tested| tested.removed.iter().flatten());
+    let matrices = m.compared.iter().flat_map(|compared| &compared.matrices);
+    let epochs = m.histories.iter().flat_map(|(_, history)| history);
+    let all = [
+        (
+            masks.map(|masks| fits(m, masks)).all(|fits| fits),
+            "a mask or an attribution has other channels, times or people",
+        ),
+        (tried.map(is_even).all(|even| even), "a deletion test has courses of several lengths"),
+        (
+            m.signals.iter().all(|signals| signals.shares.len() == BANDS.len()),
+            "somebody's signals have other bands",
+        ),
+        (
+            matrices
+                .map(|(_, matrix)| (matrix, matrix.models.len()))
+                .all(|(matrix, n)| matrix.comparisons.iter().all(|c| c.row < n && c.column < n)),
+            "a comparison is of no decoder",
+        ),
+        (m.trusted.as_ref().is_none_or(|trusted| trusted.seeds > 0), "probabilities are of no seed"),
+        (epochs.map(|epoch| epoch.epoch).all(|epoch| epoch <= MOST_EPOCHS), "training has too many epochs"),
+    ];
+    all.into_iter().find(|(fits, _)| !fits).map(|(_, what)| what.into())
+}
+
+fn fits(m: &Material, masks: &Masks) -> bool {
+    let Some(layout) = &m.layout else { return false };
+    let rows = |rows: &[Vec<f64>], length: usize| {
+        rows.len() == masks.people.len() && rows.iter().all(|row| row.len() == length)
+    };
+    rows(&masks.space, layout.channels.len()) && rows(&masks.time, layout.samples)
+}
+
+fn is_even(tried: &Tried) -> bool {
+    let long = |course: &Course| course.balanced_accuracy.len() == tried.shares.len();
+    long(&tried.highest) && long(&tried.lowest) && tried.random.iter().all(long)
+}
