@@ -13,29 +13,30 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
         let by_class = looked.by_class.iter().flat_map(|(_, masks)| masks);
         looked.all.iter().chain(by_class).chain(looked.nulls.iter().flatten())
     });
-    let masks = looked.chain(m.rests.iter().map(|rests| &rests.people));
-    let tried = m.believed.iter().flat_map(|believed| &believed.tested);
-    let tried = tried.flat_map(|tested| tested.removed.iter().flatten());
-    let matrices = m.compared.iter().flat_map(|compared| &compared.matrices);
-    let epochs = m.histories.iter().flat_map(|(_, history)| history);
+    let mut masks = looked.chain(m.rests.iter().map(|rests| &rests.people));
+    let tested = m.believed.iter().flat_map(|believed| &believed.tested);
+    let mut tried = tested.flat_map(|tested| tested.removed.iter().flatten());
+    let mut matrices = m.compared.iter().flat_map(|compared| &compared.matrices);
+    let mut epochs = m.histories.iter().flat_map(|(_, history)| history);
     let all = [
         (
-            masks.map(|masks| fits(m, masks)).all(|fits| fits),
-            "a mask or an attribution has other channels, times or people",
+            masks.all(|masks| fits(m, masks)),
+            "a mask or an attribution has other channels, times or people than its trials",
         ),
-        (tried.map(is_even).all(|even| even), "a deletion test has courses of several lengths"),
+        (tried.all(is_even), "a deletion test has courses of several lengths"),
         (
             m.signals.iter().all(|signals| signals.shares.len() == BANDS.len()),
             "somebody's signals have other bands",
         ),
         (
-            matrices
-                .map(|(_, matrix)| (matrix, matrix.models.len()))
-                .all(|(matrix, n)| matrix.comparisons.iter().all(|c| c.row < n && c.column < n)),
+            matrices.all(|(_, matrix)| {
+                let n = matrix.models.len();
+                matrix.comparisons.iter().all(|c| c.row < n && c.column < n)
+            }),
             "a comparison is of no decoder",
         ),
         (m.trusted.as_ref().is_none_or(|trusted| trusted.seeds > 0), "probabilities are of no seed"),
-        (epochs.map(|epoch| epoch.epoch).all(|epoch| epoch <= MOST_EPOCHS), "training has too many epochs"),
+        (epochs.all(|epoch| epoch.epoch <= MOST_EPOCHS), "training has too many epochs"),
     ];
     all.into_iter().find(|(fits, _)| !fits).map(|(_, what)| what.into())
 }
