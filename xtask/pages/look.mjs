@@ -1,8 +1,8 @@
-// Looks at pages in a real browser: `node look.mjs BROWSER FONTS PICTURES write|compare PAGE...`
+// Looks at pages in a real browser: `node look.mjs BROWSER FONTS write|compare PAGE[=PICTURES[=SECTION,...]]...`
 //
 // Every page: no complaint on the console, no request beyond the page, no serious finding of axe-core, with script and without; tables
-// sort and filter, figures read out, colours switch, paper shows everything. The first page is the one with committed pictures: every section
-// light and dark, on a desk and on a phone, side by side in one picture.
+// sort and filter, figures read out, colours switch, paper shows everything. Where a folder of committed pictures is named: every section, or those
+// named, light and dark, on a desk and on a phone, side by side in one picture.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
@@ -11,7 +11,11 @@ import { chromium } from "playwright-core";
 import { holds } from "./acts.mjs";
 import { compare, joined } from "./pictures.mjs";
 
-const [browserPath, fonts, pictures, mode, ...pages] = process.argv.slice(2);
+const [browserPath, fonts, mode, ...named] = process.argv.slice(2);
+const pages = named.map(text => {
+  const [file, pictures, sections] = text.split("=");
+  return { file, pictures, sections: sections?.split(",") };
+});
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = [
   { name: "desk, light", width: 1280, colorScheme: "light" },
@@ -103,7 +107,7 @@ async function looked(browser, file) {
   await context.close();
 }
 
-async function pictured(browser, file) {
+async function pictured(browser, { file, pictures, sections }) {
   const shots = new Map();
   for (const view of VIEWS) {
     const { page, context } = await opened(browser, file, { ...view, scale: 0.5 });
@@ -113,7 +117,7 @@ async function pictured(browser, file) {
       const heading = await section.$eval("h2", heading => heading.textContent);
       parts.push([heading.toLowerCase().replace(/[^a-z0-9]+/g, "-"), section]);
     }
-    for (const [name, part] of parts) {
+    for (const [name, part] of parts.filter(([name]) => !sections || sections.includes(name))) {
       shots.set(name, [...(shots.get(name) || []), await part.screenshot()]);
     }
     await context.close();
@@ -126,26 +130,29 @@ async function pictured(browser, file) {
     return;
   }
   const stored = existsSync(pictures) ? readdirSync(pictures).filter(name => name.endsWith(".png")) : [];
-  for (const name of stored.filter(name => !made.has(name))) failures.push(`${name} is of no section`);
+  for (const name of stored.filter(name => !made.has(name))) failures.push(`${join(pictures, name)} is of no section`);
   mkdirSync("seen", { recursive: true });
   for (const [name, picture] of made) {
     if (!stored.includes(name)) {
-      failures.push(`${name} is missing`);
+      failures.push(`${join(pictures, name)} is missing`);
       continue;
     }
     const found = compare(readFileSync(join(pictures, name)), picture);
     if (!found) continue;
-    writeFileSync(join("seen", name), picture);
-    if (found.difference) writeFileSync(join("seen", `difference-${name}`), found.difference);
-    failures.push(`${name}: ${found.text}; see seen/${name} beside the browser's packages`);
+    const seen = `${basename(file, ".html")}-${name}`;
+    writeFileSync(join("seen", seen), picture);
+    if (found.difference) writeFileSync(join("seen", `difference-${seen}`), found.difference);
+    failures.push(`${join(pictures, name)}: ${found.text}; see seen/${seen} beside the browser's packages`);
   }
 }
 
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--font-render-hinting=none"] });
 console.log(`Chromium ${browser.version()}`);
-await pictured(browser, pages[0]);
-took(`pictures of ${basename(pages[0])}`);
-for (const file of pages) {
+for (const page of pages.filter(page => page.pictures)) {
+  await pictured(browser, page);
+  took(`pictures of ${basename(page.file)}`);
+}
+for (const { file } of pages) {
   await looked(browser, file);
   took(`looking at ${basename(file)}`);
 }

@@ -29,6 +29,9 @@ pub(crate) struct Options {
     /// Renew the committed pictures of the pages instead of comparing with them.
     #[arg(long, requires = "steps")]
     write: bool,
+    /// Renew the numbers that the pages are drawn from as well; takes minutes.
+    #[arg(long, requires = "write")]
+    fixture: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,7 +131,7 @@ impl Step {
                 Ok(())
             }
             (Step::Demo, _) => demo::check(),
-            (Step::Pages, _) => pages::check(options.write),
+            (Step::Pages, _) => pages::check(options.write, options.fixture),
             (_, Some(mut command)) => stream(&mut command),
             (_, None) => Ok(()),
         }

@@ -1,5 +1,7 @@
 //! The report's pages in a real browser: pictures, accessibility, what can be clicked, nothing on the console.
 
+mod drawn;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::built;
+use self::drawn::Drawn;
 use crate::shell::{self, capture, stream};
 
 /// Browsers that can be driven, by their programs' names.
@@ -15,61 +17,25 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 /// What drives them, in `xtask/pages`.
 const SCRIPTS: [&str; 4] = ["package.json", "look.mjs", "acts.mjs", "pictures.mjs"];
 
-/// People of the report: few and with few trials, or it would take minutes.
-const COHORT: &str = "subjects = 9\ntrials = 24\n";
-/// A report is one file that can be sent.
-const MOST_BYTES: u64 = 5_000_000;
-
-/// Looks at all pages; `write` renews the committed pictures.
-pub(super) fn check(write: bool) -> Result<()> {
+/// Looks at all pages; `write` renews the committed pictures, `fixture` the numbers most of them are drawn from.
+pub(super) fn check(write: bool, fixture: bool) -> Result<()> {
     let folder = shell::target().join("pages");
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", shell::relative(&folder)))?;
     packages(&folder)?;
     let browser = browser(&folder)?;
-    let report = shell::root().join("crates/ptsm-report");
+    let mut pages = drawn::all(&folder, fixture)?;
+    let demo = shell::target().join("demo/demo.html");
+    if demo.exists() {
+        pages.push(Drawn::without_pictures(demo));
+    }
     let mut look = Command::new("node");
-    look.current_dir(&folder).arg("look.mjs").arg(browser).arg(report.join("fonts"));
-    look.arg(report.join("tests/pictures")).arg(if write { "write" } else { "compare" });
-    look.args(made(&folder)?);
+    look.current_dir(&folder).arg("look.mjs").arg(browser);
+    look.arg(shell::root().join("crates/ptsm-report/fonts")).arg(if write { "write" } else { "compare" });
+    look.args(pages.iter().map(Drawn::spelled));
     stream(&mut look).with_context(|| {
         "a page is not as it was or not as it should be; where it should look as it does now, renew the pictures with \
          `cargo xtask test pages --write` and look at them"
     })
-}
-
-/// The pages to look at: the one with every figure, whose pictures are committed, and pages that other steps have left.
-fn made(folder: &Path) -> Result<Vec<PathBuf>> {
-    let figures = folder.join("figures.html");
-    let mut example =
-        shell::cargo(["run", "--quiet", "--locked", "-p", "ptsm-report", "--example", "page", "--"]);
-    stream(example.arg(&figures))?;
-    let demo = shell::target().join("demo/demo.html");
-    let report = report()?;
-    Ok([figures, report].into_iter().chain(Some(demo).filter(|page| page.exists())).collect())
-}
-
-/// A whole report of the program about people who do not exist: every section has its inputs.
-fn report() -> Result<PathBuf> {
-    let ptsm = built::ptsm()?;
-    let folder = shell::target().join("report");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
-    fs::create_dir_all(&folder)?;
-    fs::write(folder.join("cohort.toml"), COHORT)?;
-    for line in [
-        "train --data simulated --root . --subjects 1-6 --seeds 2 --set training.epochs=6 --set training.keep_subjects=true --out run",
-        "benchmark --data simulated --root . --models csp-lda,mdm,ts-lr --protocol kfold:3 --out bench",
-        "report run --data simulated --root . --shots 1,2,4 --benchmark bench --nulls 1 --out report.html",
-    ] {
-        let mut command = Command::new(&ptsm);
-        command.args(line.split(' ')).arg("-q").current_dir(&folder).stdout(Stdio::null());
-        stream(&mut command)?;
-    }
-    let page = folder.join("report.html");
-    let bytes = fs::metadata(&page)?.len();
-    ensure!(bytes < MOST_BYTES, "a report of {bytes} bytes is too large to be sent to a colleague");
-    Ok(page)
 }
 
 /// Copies what drives the browser and installs its packages, once for each list of them.
