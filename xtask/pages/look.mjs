@@ -115,7 +115,7 @@ async function pictured(browser, { file, pictures, sections }) {
     const parts = [["head", await page.$("header")]];
     for (const section of await page.$$("main > section")) {
       const heading = await section.$eval("h2", heading => heading.textContent);
-      parts.push([heading.toLowerCase().replace(/[^a-z0-9]+/g, "-"), section]);
+      parts.push([heading.toLowerCase().match(/[a-z0-9]+/g).join("-"), section]);
     }
     for (const [name, part] of parts.filter(([name]) => !sections || sections.includes(name))) {
       shots.set(name, [...(shots.get(name) || []), await part.screenshot()]);

@@ -20,6 +20,7 @@ mod own_arrays;
 mod own_recordings;
 mod presets;
 mod reporting;
+mod reporting_from_numbers;
 mod same_numbers;
 #[path = "../../../ptsm-data/tests/download/server.rs"]
 mod server;

@@ -96,3 +96,30 @@ fn understood(bytes: &[u8], path: &Path) -> anyhow::Result<Value> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn golden() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report.json")
+    }
+
+    #[test]
+    fn what_is_read_is_written_again_to_the_byte() {
+        let read = Material::from_numbers(&golden()).unwrap();
+        assert!(read.to_numbers().unwrap() == std::fs::read(golden()).unwrap());
+    }
+
+    #[test]
+    fn numbers_are_rounded_and_none_is_lost() {
+        let values =
+            [1.0 / 3.0, 123_456_789.0, -0.0, 1.23456789e-20, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        let text = serde_json::to_string(&Rounded(&values)).unwrap();
+        assert_eq!(text, r#"[0.3333333,123456800.0,-0.0,1.234568e-20,null,"inf","-inf"]"#);
+        let back = Vec::<f64>::deserialize(Read(serde_json::from_str(&text).unwrap())).unwrap();
+        assert!(back[4].is_nan() && back[5] == f64::INFINITY && back[6] == f64::NEG_INFINITY);
+        let none = Option::<f64>::deserialize(Read(Value::Null)).unwrap();
+        assert_eq!(none, None);
+    }
+}

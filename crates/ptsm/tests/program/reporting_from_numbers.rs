@@ -1,0 +1,125 @@
+//! `ptsm report --from`: a page drawn again from its numbers.
+
+use crate::common::{Case, Place, check};
+
+const GOLDEN: &str = include_str!("../golden/report.json");
+
+fn text(place: &Place, file: &str) -> String {
+    String::from_utf8(place.read(file)).unwrap()
+}
+
+/// A page without what rounding may change.
+fn shape(page: &str) -> String {
+    page.chars().filter(|c| !c.is_ascii_digit() && !" .-".contains(*c)).collect()
+}
+
+#[test]
+fn a_page_is_the_same_when_it_is_drawn_again() {
+    let place = Place::with_data();
+    place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
+    place
+        .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
+        .succeed();
+    for line in
+        ["report run --data a.npz --benchmark bench", "explain run --data a.npz", "report --benchmark bench"]
+    {
+        place.ptsm(&format!("{line} --numbers numbers.json --out page.html")).succeed();
+        // `explain` shows some of the sections.
+        let sections =
+            if line.starts_with("explain") { "--sections masks,attribution,validity,subspaces" } else { "" };
+        place.ptsm(&format!("report --from numbers.json {sections} --out again.html")).succeed();
+        assert!(shape(&text(&place, "page.html")) == shape(&text(&place, "again.html")), "{line}: two pages");
+    }
+}
+
+#[test]
+fn stored_numbers_make_every_section_and_every_figure() {
+    let place = Place::new();
+    place.write("report.json", GOLDEN);
+    // What stands in the environment for other commands does not matter.
+    let told =
+        place.ptsm("report --from report.json --out page.html").env("PTSM_DATA", "simulated").succeed();
+    assert!(told.stdout.contains("In short;") && told.stdout.contains("Model card"), "{}", told.stdout);
+    assert_eq!(text(&place, "page.html").matches("<section").count(), 13);
+    let names = place.ptsm("report --from report.json --figure list --out x").succeed().stdout;
+    assert!(names.lines().count() > 30, "{names}");
+    place.ptsm("report --from report.json --figure spatial-masks --out masks.svg").succeed();
+    assert!(text(&place, "masks.svg").starts_with("<svg"));
+    let told = place.ptsm("report --from report.json --sections people,card --out some.html").succeed();
+    assert!(told.stdout.contains("Each person; Model card)"), "{}", told.stdout);
+}
+
+#[test]
+fn files_that_are_no_numbers_are_refused() {
+    let place = Place::new();
+    place.write("report.json", GOLDEN);
+    place.write("short.json", &GOLDEN[..GOLDEN.len() / 2]);
+    place.write("empty.json", "");
+    place.write("bent.json", GOLDEN.replacen("\"material\":{", "\"material\":{{", 1));
+    place.write("binary.json", b"\x89PNG\r\n");
+    place.write("foreign.json", r#"{"kind": "other", "format": 1}"#);
+    place.write("list.json", "[1, 2]");
+    place.write("newer.json", GOLDEN.replacen("\"format\":1,", "\"format\":2,", 1));
+    place.write("never.json", GOLDEN.replacen("\"format\":1,", "\"format\":-1,", 1));
+    place.write("key.json", GOLDEN.replacen("\"title\":", "\"titel\":", 1));
+    place.write("kind.json", GOLDEN.replacen("\"samples\":", "\"samples\":1.5,\"sample\":", 1));
+    place.write("ragged.json", ragged());
+    check(
+        &place,
+        &[
+            Case::new(
+                "report --from nowhere.json --out x.html",
+                &["nowhere.json cannot be read"],
+                &["--numbers"],
+            ),
+            Case::new(
+                "report --from short.json --out x.html",
+                &["short.json is cut short after"],
+                &["again"],
+            ),
+            Case::new(
+                "report --from empty.json --out x.html",
+                &["empty.json is cut short after 0"],
+                &["again"],
+            ),
+            Case::new(
+                "report --from bent.json --out x.html",
+                &["bent.json is no JSON", "line 1"],
+                &["--numbers"],
+            ),
+            Case::new("report --from binary.json --out x.html", &["binary.json is no JSON"], &["--numbers"]),
+            Case::new(
+                "report --from foreign.json --out x.html",
+                &["does not hold the numbers"],
+                &["--numbers"],
+            ),
+            Case::new("report --from list.json --out x.html", &["does not hold the numbers"], &["--numbers"]),
+            Case::new("report --from newer.json --out x.html", &["format 2"], &["or later"]),
+            Case::new("report --from never.json --out x.html", &["the format -1"], &["write it again"]),
+            Case::new("report --from key.json --out x.html", &["material", "titel"], &["write it again"]),
+            Case::new(
+                "report --from kind.json --out x.html",
+                &["material.layout", "1.5"],
+                &["write it again"],
+            ),
+            Case::new(
+                "report --from ragged.json --out x.html",
+                &["other channels, times"],
+                &["write it again"],
+            ),
+            Case::new("report --from report.json --out nowhere/x.html", &["nowhere is no folder"], &["make"]),
+            Case::line("report run --from report.json --out x.html", &["cannot be used with"]),
+            Case::line("report --from report.json --benchmark b --out x.html", &["cannot be used with"]),
+            Case::line("report --from report.json --shots 1 --out x.html", &["cannot be used with"]),
+            Case::line("report --from report.json --nulls 1 --out x.html", &["cannot be used with"]),
+            Case::line("report --from report.json --numbers y.json --out x.html", &["cannot be used with"]),
+        ],
+    );
+}
+
+/// The numbers with one person's mask a sample short.
+fn ragged() -> String {
+    let mut document: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
+    document["material"]["looked"]["all"][0]["time"][0].as_array_mut().unwrap().pop();
+    document.to_string()
+}
