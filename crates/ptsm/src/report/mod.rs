@@ -206,8 +206,11 @@ pub(crate) fn build(m: &Material, kinds: &[&Kind], tells: bool) -> Page {
         }
     }
     if tells && !missing.is_empty() {
-        let part =
-            |(why, headings): &(String, Vec<&str>)| Part::Absent(format!("{}. {why}", headings.join("; ")));
+        let part = |(why, headings): &(String, Vec<&str>)| {
+            let names = headings.join("; ");
+            let end = if names.ends_with('?') { "" } else { "." };
+            Part::Absent(format!("{names}{end} {why}"))
+        };
         sections.push(Section {
             heading: "What is not here".into(),
             lead: "Sections that lack what they are made of.".into(),

@@ -35,13 +35,15 @@ pub(super) fn build(m: &Material) -> Built {
             .iter()
             .map(|(s, accuracy, _)| format!("{}: {} %", s.subject, percent(*accuracy)))
             .collect(),
-        columns: names.clone(),
+        // With their frequencies they would be cut short.
+        columns: BANDS.iter().map(|(name, _)| name.to_string()).collect(),
         values: people.iter().map(|(s, _, _)| s.shares.clone()).collect(),
         unit: "share of power".into(),
         ramp: Ramp::Sequential,
         reading: format!(
-            "A row is a person with their accuracy under {}, the worst decoded on top; a column is a band, and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
-            summary.called()
+            "A row is a person with their accuracy under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
+            summary.called(),
+            names.join(", ")
         ),
         ..HeatMap::default()
     };
