@@ -118,6 +118,8 @@ async function pictured(browser, { file, pictures, sections }) {
       parts.push([heading.toLowerCase().match(/[a-z0-9]+/g).join("-"), section]);
     }
     for (const [name, part] of parts.filter(([name]) => !sections || sections.includes(name))) {
+      // Alone, or a section that grows would move all after it by parts of a pixel.
+      for (const [, other] of parts) await other.evaluate((other, shown) => { other.style.display = shown ? "" : "none"; }, other === part);
       shots.set(name, [...(shots.get(name) || []), await part.screenshot()]);
     }
     await context.close();
