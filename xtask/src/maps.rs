@@ -1,7 +1,8 @@
 //! `cargo xtask maps`: whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
 //!
-//! Good maps are the truth with some noise on it; random ones are the same values on other channels or times. Each test gives every map a
-//! number; the area under the curve says how well that number tells the two kinds apart.
+//! Good maps are the truth with some noise on it. Random ones are the same values elsewhere: on any other channels or times (shuffled), or moved
+//! together, over a head that was turned or along the trial, so that they stay as smooth as true ones. Each test gives every map a number; the
+//! area under the curve says how well that number tells good maps from those of either kind.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,7 +14,7 @@ use ptsm_decode::{Answer, Class, Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
     Axis, Compared, How, Ranking, Trying, Way, agreement, agreement_in_time, attribution, csp_relevance,
-    difference, favours, masks, tried,
+    difference, favours, masks, tried, turned_head,
 };
 use ptsm_signal::Subset;
 use rand::seq::SliceRandom;
@@ -27,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 24)]
     people: u32,
     /// Maps of each kind.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 16)]
     maps: usize,
     /// Noise on good maps, as a share of the largest true effect.
     #[arg(long, default_value_t = 0.3)]
@@ -50,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
     println!(
-        "{} simulated people (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 where it guesses.\n",
+        "{} simulated people (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 where it guesses; first against shuffled maps, then against moved ones.\n",
         options.people, options.maps, options.noise
     );
     println!(
@@ -110,15 +111,14 @@ fn told_apart(
     let signal = difference(people, Compared::Power)?;
     let csp = csp_relevance(people, &CspLda::default())?;
     let mut scores: [Vec<f64>; 4] = Default::default();
-    let mut good = vec![];
-    for i in 0..2 * options.maps {
+    for i in 0..3 * options.maps {
         let mut map: Vec<f64> =
             effect.iter().map(|v| v + options.noise * (random.random::<f64>() - 0.5)).collect();
-        let is_good = i < options.maps;
-        if !is_good {
-            map.shuffle(&mut random);
+        match i / options.maps {
+            0 => {}
+            1 => map.shuffle(&mut random),
+            _ => map = moved(&map, axis, people, &mut random)?,
         }
-        good.push(is_good);
         let ranking = Ranking::Same(map.clone());
         for (way, scores) in [Way::Deletion, Way::Insertion].into_iter().zip(&mut scores) {
             let how = Trying { orders: 1, ..Trying::new(axis, way) };
@@ -134,11 +134,33 @@ fn told_apart(
         scores[2].push(known.rank_correlation);
         scores[3].extend(patterns.map(|found| found.rank_correlation));
     }
-    let cell = |scores: &Vec<f64>| match scores.len() == good.len() {
-        true => format!("{:.2}", favours(scores, &good)),
-        false => "-".into(),
+    let cell = |scores: &Vec<f64>| {
+        let [good, shuffled, moved] = [0, 1, 2].map(|kind| scores.chunks(options.maps).nth(kind));
+        let against = |other: &[f64], good: &[f64]| {
+            let is_good: Vec<bool> = (0..good.len() + other.len()).map(|i| i < good.len()).collect();
+            favours(&[good, other].concat(), &is_good)
+        };
+        match (good, shuffled, moved) {
+            (Some(good), Some(shuffled), Some(moved)) => {
+                format!("{:.2} / {:.2}", against(shuffled, good), against(moved, good))
+            }
+            _ => "-".into(),
+        }
     };
     Ok(scores.iter().map(cell).collect())
+}
+
+/// The same map elsewhere: on a head that was turned, or later in the trial by an eighth of it or more, what leaves coming in again.
+fn moved(map: &[f64], axis: Axis, people: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+    if axis == Axis::Times {
+        let least = map.len() / 8;
+        let mut later = map.to_vec();
+        later.rotate_right(random.random_range(least..=map.len() - least));
+        return Ok(later);
+    }
+    let places = people.layout().channels.iter().map(|channel| channel.position);
+    let places: Vec<_> = places.collect::<Option<_>>().context("simulated channels have places")?;
+    Ok(turned_head(&places, random).into_iter().map(|from| map[from]).collect())
 }
 
 /// The decoder's own masks and attributions.

@@ -30,8 +30,8 @@ mod summary;
 mod tune;
 
 pub use benchmark::{
-    Benchmark, Came, Collected, Division, Entry, Failure, Item, Observer, Outcome, Sets, Stage, Standing,
-    WorkList, Working,
+    Ask, Benchmark, Came, Collected, Division, Entry, Failure, FoldReading, Item, Observer, Outcome, Reading,
+    Sets, Stage, Standing, WorkList, Working,
 };
 pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};

@@ -38,6 +38,7 @@ fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
         entries: entries.into(),
         seeds: vec![1],
         precision: None,
+        features: false,
     };
     let error = stage.items(Sets::one(&trials)).unwrap_err();
     assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");

@@ -254,7 +254,7 @@ impl Walk<'_> {
         };
         let parts = |person: SubjectId| orders[&person][gone.clone()].iter().map(part).collect();
         let p = match probabilities_without(self.fitted, self.trials, &parts, self.how.fill) {
-            Err(_) if gone.len() == self.length => {
+            Err(error) if gone.len() == self.length && is_of_signals(&error) => {
                 let classes = self.trials.layout().classes.len();
                 vec![1.0 / classes as f64; classes * self.trials.len()]
             }
@@ -264,6 +264,11 @@ impl Walk<'_> {
         end.map(|end| self.ends.insert(end, scores));
         Ok(scores)
     }
+}
+
+/// Whether an error is about what is in the trials: emptied ones may be no signals to a decoder. Anything else is an error here too.
+fn is_of_signals(error: &ptsm_eval::Error) -> bool {
+    matches!(error, ptsm_eval::Error::Decode(Error::Trials { .. } | Error::Signal(_)))
 }
 
 /// The least probability that is told from none.

@@ -1,7 +1,9 @@
 //! Features of trials, as a network makes them, and trials divided into those to learn from and those to be asked about.
 
 use nalgebra::DMatrix;
+use ptsm_decode::Fitted;
 use ptsm_eval::{Error, Result};
+use ptsm_signal::Subset;
 
 /// Sums of squares of larger values are no numbers.
 const LARGEST: f64 = 1e100;
@@ -29,6 +31,16 @@ impl Features {
             ));
         }
         Ok(Features { rows: DMatrix::from_row_slice(values.len() / width, width, &values) })
+    }
+
+    /// What a decoder makes of trials, by the first of these names it knows; none where it knows none.
+    pub fn of(fitted: &dyn Fitted, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Features>> {
+        for name in names {
+            if let Some(values) = fitted.inner(trials, &[name])?.and_then(|mut all| all.pop()) {
+                return Features::new(&values, values.len() / trials.len()).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Number of trials, never 0.

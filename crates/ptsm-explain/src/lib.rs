@@ -17,13 +17,14 @@ mod probes;
 mod random;
 mod randomised;
 mod ranks;
+mod reading;
 mod reliability;
 mod removal;
 mod shuffling;
 mod signals;
 mod spectrum;
 
-pub use agreement::{Agreement, agreement, agreement_in_time};
+pub use agreement::{Agreement, agreement, agreement_in_time, turned_head};
 pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
 pub use calibration::{Bin, Bins, Calibration, Predicted};
 pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
@@ -36,6 +37,7 @@ pub use patterns::{Compared, Difference, Region, csp_relevance, difference, regi
 pub use probes::{Probe, Probed, Question, Shuffled, Shuffles, linear_probabilities, probe};
 pub use randomised::{Look, Randomised, randomised};
 pub use ranks::{favours, rank_correlation};
+pub use reading::{SUBJECT_FEATURES, TASK_FEATURES, reading};
 pub use reliability::{Identified, Intraclass, Stability, identified, stability};
 pub use removal::Fill;
 pub use shuffling::shuffled_labels;

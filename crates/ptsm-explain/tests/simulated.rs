@@ -12,7 +12,7 @@ use ptsm_decode::{Answer, Class, Fit, Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
     Axis, Compared, Fill, How, Map, Occlusion, Ranking, Trying, Way, agreement, attribution, csp_relevance,
-    difference, favours, maps, occlusion, randomised, tried, xdawn_relevance,
+    difference, favours, maps, occlusion, randomised, reading, tried, xdawn_relevance,
 };
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
@@ -85,6 +85,34 @@ fn explanations_favour_what_is_true() {
     }
     // Classic decoders have no gradient and say so.
     assert!(attribution(&*CSP[0].fitted, &people, OWN, &How::TimesInput).unwrap().is_none());
+}
+
+/// People whose signals are three times as large are far from those learnt from; people like them are not.
+#[test]
+fn features_tell_people_apart_who_are_measured_otherwise() {
+    use ptsm_eval::Reading;
+    let learnt = PEOPLE.0.all().only(|t| t.subject.0 <= 5);
+    let louder = |factor: f32| {
+        let samples = strangers().signals().flatten().map(|v| factor * v).collect();
+        Trials::new(PEOPLE.0.layout().clone(), samples, strangers().info().copied().collect()).unwrap()
+    };
+    let asked = |people: &Trials| match reading(&*EEGNET[0].fitted, &learnt, &people.all()).unwrap() {
+        Reading::Made { distance, exchanged, p, person, person_chance } => {
+            assert!(exchanged.is_some() && p.is_some() && person.is_some() && person_chance == Some(0.5));
+            distance
+        }
+        Reading::Not { why } => panic!("{why}"),
+    };
+    let (alike, apart) = (asked(&louder(1.0)), asked(&louder(4.0)));
+    assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
+    // One person has one run: nothing to divide. Classic decoders have no features.
+    let one = strangers().only(|t| t.subject.0 == 8);
+    let not = |fitted: &dyn Fitted, people: &Subset<'_>| match reading(fitted, &learnt, people).unwrap() {
+        Reading::Not { why } => why,
+        made => panic!("{made:?}"),
+    };
+    assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
+    assert!(not(&*CSP[0].fitted, &strangers()).contains("no features"));
 }
 
 #[test]

@@ -185,7 +185,7 @@ const BENCHMARK: &str = "Examples:
 `--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
 session 1. A decoder that learns from unlabelled trials of the people tested gets all the units that are tested.
 
-A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units` and `shots` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
+A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units`, `shots` and `features` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
 `with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way);
 `across = true` tests each data set with decoders of every other. Flags go over the file; what a data set or an entry sets itself stays. `ptsm presets paper-table-2` shows one.
 
@@ -564,6 +564,9 @@ pub(crate) struct BenchmarkArgs {
     /// Also tune decoders with so many labelled trials of each class, and score the later trials
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,
+    /// Also ask the features of every fit: how far people tested are from people learnt from, and whether the person can be told by them
+    #[arg(long)]
+    pub(crate) features: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
     /// How many processes work at once: 1 without it, 16 on a cluster. On one machine each has its share of the threads

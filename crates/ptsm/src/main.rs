@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod plan;
 mod progress;
+mod readings;
 mod remedy;
 mod report;
 mod words;

@@ -8,6 +8,7 @@ use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::reading::Reading;
 use super::stage::{Fold, Stage};
 use crate::error::{Error, Result};
 use crate::record::Record;
@@ -54,6 +55,9 @@ struct Identity<'a> {
     settings: &'a Value,
     seed: u64,
     precision: Option<&'a str>,
+    // Not among what fits without it are known by.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    features: bool,
 }
 
 impl Item {
@@ -82,6 +86,7 @@ impl Item {
             settings: &model.settings,
             seed,
             precision: stage.precision.as_deref(),
+            features: stage.features,
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
@@ -132,6 +137,9 @@ pub struct Outcome {
     /// Scores or an error.
     #[serde(flatten)]
     pub came: Came,
+    /// What its features say of people, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Reading>,
     /// Seconds from the beginning of the fits that were done together until this one was ready.
     pub elapsed_s: f64,
     /// How many fits were done together.

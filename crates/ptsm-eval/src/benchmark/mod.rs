@@ -2,6 +2,7 @@
 //! of them can be killed at any time.
 
 mod item;
+mod reading;
 mod stage;
 mod work;
 
@@ -20,6 +21,7 @@ use crate::record::Record;
 use crate::score::{Context, learning_curve, score, unadapted};
 
 pub use item::{Came, Item, Outcome};
+pub use reading::{Ask, FoldReading, Reading};
 pub use stage::{Division, Entry, Sets, Stage};
 pub use work::{Collected, Failure, Standing, WorkList, Working};
 
@@ -33,6 +35,8 @@ pub struct Benchmark<'a> {
     pub device: &'a Device,
     /// Where outcomes and checkpoints are.
     pub folder: &'a Path,
+    /// Who asks the features of each fit, where the stage wants them asked.
+    pub ask: Option<&'a Ask>,
 }
 
 /// Someone who watches a benchmark.
@@ -111,7 +115,7 @@ impl Benchmark<'_> {
             }
             observer.failed(&group.entry.called(), item, &error.to_string());
             let came = Came::Failed { error: error.to_string(), hint: error.hint() };
-            self.outcome(group, item, came, (Instant::now(), 1)).write(item, self.folder)?;
+            self.outcome(group, item, came, None, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
@@ -130,11 +134,11 @@ impl Benchmark<'_> {
         let mut failed = None;
         let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
             let item = items[job];
-            let write = |records| {
+            let written = self.records(group, item, &fit).and_then(|records| {
                 let came = Came::Scored { records };
-                self.outcome(group, item, came, (began, items.len())).write(item, self.folder)
-            };
-            let written = self.records(group, item, &fit).and_then(write);
+                let features = self.features(group, item, &fit)?;
+                self.outcome(group, item, came, features, (began, items.len())).write(item, self.folder)
+            });
             // Not before the outcome is there. That there may be none, as with decoders that learn at once, is no matter.
             let _ = written.as_ref().map(|()| std::fs::remove_file(item.checkpoint(self.folder)));
             written.map_err(|error| {
@@ -192,16 +196,31 @@ impl Benchmark<'_> {
         Ok(records)
     }
 
+    /// What its features say of people, where that is wanted.
+    fn features(&self, group: &Group<'_>, item: &Item, fit: &Fit) -> Result<Option<Reading>> {
+        if !self.stage.features {
+            return Ok(None);
+        }
+        let people = self.sets.tested().of(&item.test);
+        let tested = people.only(|t| group.tested.iter().any(|units| units.contains(t)));
+        let ask = self.ask.ok_or_else(|| {
+            Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
+        })?;
+        ask(&*fit.fitted, group.lessons[&item.fold].train(), &tested).map(Some)
+    }
+
     fn outcome(
         &self,
         group: &Group<'_>,
         item: &Item,
         came: Came,
+        features: Option<Reading>,
         (began, together): (Instant, usize),
     ) -> Outcome {
         Outcome {
             key: item.key.clone(),
             came,
+            features,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
             trials: group.lessons[&item.fold].train().len(),

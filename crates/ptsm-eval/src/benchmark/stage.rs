@@ -50,6 +50,9 @@ pub struct Stage {
     pub seeds: Vec<u64>,
     /// What operands of large products are rounded to on a GPU; none for f32.
     pub precision: Option<String>,
+    /// Whether the features of every fit are asked what they say of people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub features: bool,
 }
 
 /// Who is learnt from and who is tested.

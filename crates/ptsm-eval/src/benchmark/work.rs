@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::item::{Came, Item, Outcome};
+use super::reading::FoldReading;
 use super::stage::Stage;
 use crate::error::{Error, Result};
 use crate::record::Record;
@@ -60,6 +61,8 @@ pub struct Failure {
 pub struct Collected {
     /// All records, in the order of the work list.
     pub records: Vec<Record>,
+    /// What features say of people, where that was asked.
+    pub readings: Vec<FoldReading>,
     /// What could not be done.
     pub failures: Vec<Failure>,
     /// Fits that are still to be done.
@@ -103,7 +106,19 @@ impl WorkList {
         let mut collected = Collected::default();
         for (stage, item) in self.items() {
             let entry = &stage.entries[item.entry];
-            match item.outcome(folder).map(|outcome| outcome.came) {
+            let outcome = item.outcome(folder);
+            collected.readings.extend(outcome.as_ref().and_then(|outcome| outcome.features.clone()).map(
+                |reading| FoldReading {
+                    model: entry.called(),
+                    data: stage.data.clone(),
+                    learnt: (!item.learnt.is_all()).then(|| item.learnt.to_string()),
+                    fold: item.fold,
+                    seed: item.seed,
+                    people: item.test.len(),
+                    reading,
+                },
+            ));
+            match outcome.map(|outcome| outcome.came) {
                 None => collected.missing += 1,
                 Some(Came::Scored { records }) => collected.records.extend(
                     records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),

@@ -58,7 +58,7 @@ impl Ground<'_> {
         };
         let taken = |item: &Item| rung.fits().is_none_or(|fits| place(item) < fits);
         let benchmark =
-            Benchmark { stage: &stage, sets: self.sets, device: self.device, folder: self.folder };
+            Benchmark { stage: &stage, sets: self.sets, device: self.device, folder: self.folder, ask: None };
         benchmark.run(&taken, observer)?;
         let tested = |i: usize| {
             let own = items.iter().filter(|item| item.entry == i && taken(item));

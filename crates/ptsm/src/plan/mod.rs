@@ -43,6 +43,9 @@ pub(crate) struct Plan {
     /// Labelled trials of each class to tune decoders with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) shots: Vec<usize>,
+    /// Ask the features of every fit what they say of people.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) features: bool,
     /// The first seed, and how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
@@ -184,6 +187,7 @@ impl Plan {
         }
         self.protocol = args.protocol.clone().or(self.protocol.take());
         self.across |= args.across;
+        self.features |= args.features;
         if !args.transfers.is_empty() {
             self.transfers = args.transfers.clone();
         }

@@ -121,6 +121,7 @@ impl StagePlan<'_> {
             entries,
             seeds: self.plan.seeds()?,
             precision: session.precision.noted(),
+            features: self.plan.features,
         };
         let people = named.people.clone();
         let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };

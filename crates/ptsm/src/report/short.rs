@@ -17,15 +17,23 @@ pub(super) fn build(m: &Material) -> Built {
         });
         facts.push(fact(&words::called(s, &m.summaries), format!("{} %", percent(accuracy.mean)), interval));
     }
-    facts.push(fact(
-        "Chance",
-        format!("{} %", percent(first.chance.level)),
-        format!(
-            "{} % is needed at p < 0.001 for all {} trials together",
-            percent(chance_threshold(first.chance.pooled_n, first.chance.level, 0.001)),
-            first.chance.pooled_n
-        ),
-    ));
+    // People seen and people not seen may have other numbers of trials.
+    let mut told: Vec<(f64, usize)> = vec![];
+    for chance in m.summaries.iter().map(|s| &s.chance) {
+        if told.contains(&(chance.level, chance.pooled_n)) {
+            continue;
+        }
+        told.push((chance.level, chance.pooled_n));
+        facts.push(fact(
+            "Chance",
+            format!("{} %", percent(chance.level)),
+            format!(
+                "{} % is needed at p < 0.001 for all {} trials together",
+                percent(chance_threshold(chance.pooled_n, chance.level, 0.001)),
+                chance.pooled_n
+            ),
+        ));
+    }
     let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
     seen.dedup();
     facts.push(fact(

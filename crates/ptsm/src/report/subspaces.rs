@@ -1,11 +1,13 @@
 //! Whether what a decoder knows of the task is apart from what it knows of the person.
 
+use ptsm_eval::FoldReading;
 use ptsm_explain::{Distance, Embedding, Probed, Shared};
 use ptsm_report::scale::Axis;
 use ptsm_report::{Column, Curve, Figure, Group, Part, Scatter, Series, Table};
 use serde::{Deserialize, Serialize};
 
-use super::{Built, Material, NO_RUN};
+use super::{Built, Material};
+use crate::readings;
 use crate::words::{self, percent};
 
 /// One question to the features, asked by a linear and by a nonlinear probe.
@@ -39,12 +41,19 @@ pub(crate) struct Apart {
 }
 
 pub(super) fn build(m: &Material) -> Built {
-    if m.made.is_none() && m.layout.is_none() {
-        return Built::missing(NO_RUN);
-    }
+    let folds = m.compared.as_ref().map_or(&[][..], |compared| &compared.readings);
     let Some(apart) = &m.apart else {
-        return Built::missing(
-            "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have.",
+        if folds.is_empty() {
+            return Built::missing(match m.made.is_none() && m.layout.is_none() {
+                true => "No run was given, and the benchmark was made without `--features`.",
+                false => {
+                    "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have."
+                }
+            });
+        }
+        return Built::new(
+            "How far the features of people tested are from those of people learnt from, in every fold of the benchmark, and whether they tell who somebody is.",
+            every_fold(folds),
         );
     };
     let mut parts = match apart.asked.is_empty() {
@@ -96,11 +105,21 @@ pub(super) fn build(m: &Material) -> Built {
             "The subject features are not asked: a decoder is kept without them, so that nobody it learnt from can be told by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
         ));
     }
+    parts.extend(every_fold(folds));
     Built::new(
         "Probes try to read the class and the person out of the features of people who were not trained on. Classes are learnt from some people and asked of \
          others; persons are learnt from the first half of everybody's trials and asked of the second. What is not found may still be there for a better probe.",
         parts,
     )
+}
+
+/// The same for every fold of a benchmark.
+fn every_fold(folds: &[FoldReading]) -> Vec<Part> {
+    if folds.is_empty() {
+        return vec![];
+    }
+    let table = Part::Table("Every fold of the benchmark".into(), readings::by_decoder(folds));
+    readings::figure(folds).map(|map| Part::Figure(Figure::new(map))).into_iter().chain([table]).collect()
 }
 
 fn probes(asked: &[Asked]) -> Table {

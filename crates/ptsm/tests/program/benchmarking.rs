@@ -46,7 +46,7 @@ fn a_changed_plan_does_again_only_what_it_changes() {
 #[test]
 fn several_processes_come_to_the_same() {
     let place = Place::with_data();
-    let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --set training.epochs=4 --protocol kfold:4 --seeds 2";
+    let line = "benchmark --data a.npz --models eegnet,csp-lda --set band_hz=none --set training.epochs=4 --protocol kfold:4 --seeds 2 --features";
     let alone = place.ptsm(&format!("{line} --out alone")).succeed();
     let three = place.ptsm(&format!("{line} --out three --jobs 3")).succeed();
     assert_eq!(alone.stdout, three.stdout);
@@ -54,12 +54,49 @@ fn several_processes_come_to_the_same() {
         place.list().iter().filter_map(|name| name.strip_prefix(out).map(String::from)).collect()
     };
     assert_eq!(files("alone/"), files("three/"));
-    for file in ["results.jsonl", "summary.csv", "work.json"] {
+    for file in ["results.jsonl", "summary.csv", "features.csv", "work.json"] {
         assert!(
             place.read(&format!("alone/{file}")) == place.read(&format!("three/{file}")),
             "{file} differs"
         );
     }
+}
+
+/// Folds of two people are compared with exchanged groups, folds of one by their runs; decoders without features say so.
+#[test]
+fn features_of_every_fold_are_asked() {
+    let place = Place::with_data();
+    let line = "--data a.npz --models eegnet,csp-lda --set band_hz=none --set training.epochs=4 --features";
+    let told = place.ptsm(&format!("benchmark {line} --protocol kfold:4 --out bench")).succeed();
+    assert!(
+        told.stdout.contains("A-distance") && told.stdout.contains("of any two groups"),
+        "{}",
+        told.stdout
+    );
+    let told = json(&place.ptsm("collect bench --json").succeed().stdout);
+    let all = told["features"].as_array().unwrap();
+    assert_eq!(all.len(), 8);
+    for one in all {
+        let reading = &one["reading"];
+        if one["model"] == "csp-lda" {
+            assert!(reading["why"].as_str().unwrap().contains("no features"), "{one}");
+            continue;
+        }
+        let number = |key: &str| reading[key].as_f64().unwrap();
+        assert!((-2.0..=2.0).contains(&number("distance")) && number("p") <= 1.0, "{one}");
+        assert!(number("person_chance") == 0.5 && number("person") <= 1.0, "{one}");
+    }
+    assert_eq!(lines(&place, "bench/features.csv").len(), 9);
+    place.ptsm("report --benchmark bench --out page.html").succeed();
+    let page = String::from_utf8(place.read("page.html")).unwrap();
+    assert!(
+        page.contains("Every fold of the benchmark")
+            && page.contains("People tested from people learnt from")
+    );
+    // One person a fold, without runs to divide: told, and the scores stand.
+    place.ptsm(&format!("benchmark {line} --protocol loso --out alone")).succeed();
+    let csv = String::from_utf8(place.read("alone/features.csv")).unwrap();
+    assert!(csv.contains("groups cannot be left out"), "{csv}");
 }
 
 #[test]

@@ -103,8 +103,13 @@ pub(super) fn show(work: &mut Work<'_>, args: &BenchmarkArgs, session: &Session)
 fn measure(ready: &crate::plan::Ready, item: &Item, session: &Session) -> anyhow::Result<Option<Duration>> {
     let nowhere = std::env::temp_dir().join(format!("ptsm-estimate-{}", std::process::id()));
     let mut watch = Measured { began: Instant::now(), first: None, steps: (0, 0), over: false };
-    let benchmark =
-        Benchmark { stage: &ready.stage, sets: ready.sets(), device: &session.device, folder: &nowhere };
+    let benchmark = Benchmark {
+        stage: &ready.stage,
+        sets: ready.sets(),
+        device: &session.device,
+        folder: &nowhere,
+        ask: Some(&ptsm_explain::reading),
+    };
     let done = benchmark.run(&|other| other.key == item.key, &mut watch);
     let failed = item.outcome(&nowhere).is_some() && !item.is_scored(&nowhere);
     let _ = std::fs::remove_dir_all(&nowhere);

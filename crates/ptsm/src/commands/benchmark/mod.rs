@@ -147,8 +147,13 @@ impl<'a> Work<'a> {
                 continue;
             }
             let ready = self.ready(stage, session)?;
-            let benchmark =
-                Benchmark { stage: &ready.stage, sets: ready.sets(), device: &session.device, folder };
+            let benchmark = Benchmark {
+                stage: &ready.stage,
+                sets: ready.sets(),
+                device: &session.device,
+                folder,
+                ask: Some(&ptsm_explain::reading),
+            };
             let live = Live::new(session.output, &session.stop, "benchmark");
             benchmark.run(&|_| true, &mut LiveBenchmark { live, output: session.output })?;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptsm_eval::{Collected, Matrix, Summary, WorkList, write_records};
+use ptsm_eval::{Collected, FoldReading, Matrix, Summary, WorkList, write_records};
 use ptsm_report::{Column, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
 use crate::plan::Plan;
+use crate::readings;
 use crate::words;
 
 /// Decoders in a matrix that fits on a terminal.
@@ -31,8 +32,12 @@ pub(super) fn write(
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
     let beats = matrix::of(&groups, plan)?;
     output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&beats)?)?;
-    output::write(&folder.join("tables.md"), markdown(&groups, &beats, plan).as_bytes())?;
-    output::write(&folder.join("tables.tex"), latex(&groups, &beats, plan).as_bytes())?;
+    output::write(&folder.join("tables.md"), markdown(&groups, &beats, collected, plan).as_bytes())?;
+    output::write(&folder.join("tables.tex"), latex(&groups, &beats, collected, plan).as_bytes())?;
+    if !collected.readings.is_empty() {
+        let table = readings::by_fit(&collected.readings);
+        output::write(&folder.join("features.csv"), table.to_csv().as_bytes())?;
+    }
     if !plan.paper.is_empty() {
         let published = groups::cells_table(&groups::cells(plan, &groups));
         output::write(&folder.join("published.csv"), published.to_csv().as_bytes())?;
@@ -44,7 +49,7 @@ fn title(plan: &Plan) -> &str {
     plan.title.as_deref().unwrap_or("Decoders across people")
 }
 
-fn markdown(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
+fn markdown(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Plan) -> String {
     let mut text = format!("# {}\n", title(plan));
     for group in groups {
         text += &format!("\n## {}\n", group.title());
@@ -55,11 +60,14 @@ fn markdown(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     for one in beats {
         text += &format!("\n{}", one.table().to_markdown());
     }
+    if !collected.readings.is_empty() {
+        text += &format!("\n{}", readings::by_decoder(&collected.readings).to_markdown());
+    }
     plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
     text + "\n"
 }
 
-fn latex(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
+fn latex(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Plan) -> String {
     let mut text = String::new();
     for group in groups {
         let caption = format!("{}: {}", title(plan), group.title());
@@ -69,6 +77,10 @@ fn latex(groups: &[Group], beats: &[Beats], plan: &Plan) -> String {
     }
     for one in beats {
         text += &format!("{}\n", one.table().to_latex(&format!("{}: who beats whom", title(plan))));
+    }
+    if !collected.readings.is_empty() {
+        let table = readings::by_decoder(&collected.readings);
+        text += &format!("{}\n", table.to_latex(&format!("{}: features of every fold", title(plan))));
     }
     text
 }
@@ -119,6 +131,9 @@ pub(super) fn show(
     for one in beats.iter().filter(|one| (3..=MOST_COLUMNS).contains(&one.matrix.models.len())) {
         text += &format!("\n{}", one.table());
     }
+    if !collected.readings.is_empty() {
+        text += &format!("\n{}", readings::by_decoder(&collected.readings));
+    }
     if let Some(table) = groups::left_over(plan, &groups) {
         text += &format!("\n{table}");
     }
@@ -132,7 +147,7 @@ pub(super) fn show(
     let document = json!({
         "folder": folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
         "groups": groups, "published": groups::cells(plan, &groups), "about": plan.about,
-        "matrices": beats,
+        "matrices": beats, "features": collected.readings,
         "failures": collected.failures, "missing": collected.missing,
     });
     session.output.result(text, &document)?;
@@ -177,6 +192,8 @@ pub(crate) struct Compared {
     pub(crate) groups: Vec<ComparedGroup>,
     /// What each is about, and who beats whom.
     pub(crate) matrices: Vec<(String, Matrix)>,
+    /// What features of every fold say of people; empty where that was not asked.
+    pub(crate) readings: Vec<FoldReading>,
 }
 
 /// Results that may stand in one table.
@@ -221,6 +238,7 @@ impl Compared {
                 })
                 .collect(),
             matrices,
+            readings: collected.readings,
         })
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
             "give the benchmark again; it makes the list anew",
         ));
     }
-    let benchmark = Benchmark { stage, sets, device: &session.device, folder };
+    let benchmark =
+        Benchmark { stage, sets, device: &session.device, folder, ask: Some(&ptsm_explain::reading) };
     let live = Live::new(session.output, &session.stop, format!("task {}", args.task));
     benchmark
         .run(&|item| keys.contains(item.key.as_str()), &mut LiveBenchmark { live, output: session.output })?;

@@ -164,6 +164,7 @@ impl<'a> Workshop<'a> {
             entries,
             seeds: self.seeds.to_vec(),
             precision: self.session.device.precision().noted(),
+            features: false,
         }
     }
 
@@ -223,8 +224,8 @@ impl<'a> Workshop<'a> {
         let input = self.input(kind)?;
         let stage = self.stage(&input, Division::Within(protocol), vec![entry]);
         let sets = Sets::one(&input.trials);
-        let benchmark =
-            Benchmark { stage: &stage, sets, device: &self.session.device, folder: &self.args.out };
+        let (device, folder) = (&self.session.device, &self.args.out);
+        let benchmark = Benchmark { stage: &stage, sets, device, folder, ask: None };
         benchmark.run(&|item| item.fold == fold, &mut self.watch())?;
         let mut records = vec![];
         for item in stage.items(sets)?.iter().filter(|item| item.fold == fold) {

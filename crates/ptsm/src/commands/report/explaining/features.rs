@@ -1,6 +1,9 @@
 //! What can be read out of a decoder's features.
 
-use ptsm_explain::{Features, Picture, Probe, Question, Shuffles, Split, distance, embedding, probe, shared};
+use ptsm_explain::{
+    Features, Picture, Probe, Question, SUBJECT_FEATURES, Shuffles, Split, TASK_FEATURES, distance,
+    embedding, probe, shared,
+};
 use ptsm_signal::{SubjectId, Subset};
 
 use super::{Explaining, SEED};
@@ -15,19 +18,11 @@ impl Explaining<'_> {
     /// What can be read out of the features of the first decoder; none of one without.
     pub(super) fn apart(&self) -> anyhow::Result<Option<Apart>> {
         let people = self.people.in_time();
-        let of = |trials: &Subset<'_>, names: &[&str]| -> anyhow::Result<Option<Features>> {
-            for name in names {
-                if let Some(values) = self.first().inner(trials, &[name])?.and_then(|mut all| all.pop()) {
-                    return Ok(Some(Features::new(&values, values.len() / trials.len())?));
-                }
-            }
-            Ok(None)
-        };
-        const TASK: [&str; 3] = ["task_features", "features", "task_latents"];
-        let Some(task) = of(&people, &TASK)? else { return Ok(None) };
-        let subject = of(&people, &["subject_features", "subject_latents"])?;
+        let of = |trials: &Subset<'_>, names: &[&str]| Features::of(self.first(), trials, names);
+        let Some(task) = of(&people, &TASK_FEATURES)? else { return Ok(None) };
+        let subject = of(&people, &SUBJECT_FEATURES)?;
         // PTSM's alone are left out of a model that is kept; others have them, or never had any.
-        let left_out = subject.is_none() && of(&people, &TASK[..1])?.is_some();
+        let left_out = subject.is_none() && of(&people, &TASK_FEATURES[..1])?.is_some();
         let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
         let labels = people.labels();
         let mut tested: Vec<u32> = people.subjects().iter().map(|s| s.0).collect();
@@ -56,7 +51,7 @@ impl Explaining<'_> {
         }
         let [learnt, _] = self.known();
         let distance = if learnt.subjects().len() > 1 && several {
-            let source = of(&learnt, &TASK)?;
+            let source = of(&learnt, &TASK_FEATURES)?;
             let groups: Vec<u32> = learnt.info().map(|t| t.subject.0).collect();
             let sizes = [learnt.subjects().len(), people.subjects().len()];
             match source {

@@ -1,0 +1,70 @@
+//! What the features of one fit of a benchmark say of people.
+
+use ptsm_decode::Fitted;
+use ptsm_eval::{Reading, Result, mean};
+use ptsm_signal::Subset;
+
+use crate::distance::distance;
+use crate::features::{Features, Split};
+use crate::probes::{Probe, Question, Shuffles, probe};
+
+/// What a decoder's features for the task are called; the first that it knows.
+pub const TASK_FEATURES: [&str; 3] = ["task_features", "features", "task_latents"];
+/// The same of its features for the person.
+pub const SUBJECT_FEATURES: [&str; 2] = ["subject_features", "subject_latents"];
+
+const DIVISIONS: usize = 5;
+/// Each is a handful of fits.
+const DRAWS: usize = 20;
+const SEED: u64 = 1;
+
+/// How far the task features of the people tested are from those of the people learnt from, and whether they tell who somebody is. One person
+/// alone is divided by runs and compared with nobody else. What cannot be asked is told and is no error: the scores of the fit stand.
+pub fn reading(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
+    Ok(found(fitted, learnt, tested).unwrap_or_else(|error| Reading::Not { why: error.to_string() }))
+}
+
+fn found(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
+    let (learnt, tested) = (learnt.in_time(), tested.in_time());
+    let of = |trials: &Subset<'_>| Features::of(fitted, trials, &TASK_FEATURES);
+    let (Some(source), Some(target)) = (of(&learnt)?, of(&tested)?) else {
+        return Ok(Reading::Not { why: "this decoder has no features that can be looked at".into() });
+    };
+    let people = |trials: &Subset<'_>| trials.info().map(|t| t.subject.0).collect::<Vec<u32>>();
+    let (from, who) = (people(&learnt), people(&tested));
+    let alone = tested.subjects().len() == 1;
+    let (groups, draws) = if alone { (runs(&tested), 0) } else { (who.clone(), DRAWS) };
+    let distance = distance((&source, &from), (&target, &groups), DIVISIONS, draws, SEED)?;
+    let person = match alone {
+        true => None,
+        false => {
+            let labels = tested.labels();
+            let question = Question { features: &target, labels: &who, groups: &who, blocks: &labels };
+            let never = Shuffles { draws: 0, seed: SEED };
+            Some(probe(&question, &Split::by_time(&who, 0.5), Probe::Linear, never)?)
+        }
+    };
+    Ok(Reading::Made {
+        distance: distance.value,
+        exchanged: (!alone).then(|| mean(&distance.draws)),
+        p: (!alone).then_some(distance.p),
+        person: person.as_ref().map(|found| found.balanced_accuracy),
+        person_chance: person.as_ref().map(|found| found.chance),
+    })
+}
+
+/// The run of each trial, runs of different sessions apart.
+fn runs(trials: &Subset<'_>) -> Vec<u32> {
+    let mut known = vec![];
+    trials
+        .info()
+        .map(|t| {
+            let own = (t.session, t.run);
+            let place = known.iter().position(|run| *run == own).unwrap_or_else(|| {
+                known.push(own);
+                known.len() - 1
+            });
+            place as u32
+        })
+        .collect()
+}

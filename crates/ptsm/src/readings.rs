@@ -1,0 +1,201 @@
+//! What the features of every fit of a benchmark say of people, in tables and as a picture.
+
+use ptsm_eval::{FoldReading, Reading, mean};
+use ptsm_report::colour::Ramp;
+use ptsm_report::{Column, HeatMap, Table};
+
+use crate::words::{percent, signed};
+
+/// More groups apart than this often by chance is taken for chance.
+const ALPHA: f64 = 0.05;
+
+/// The decoders, in the order they come in, and what tells readings of one from another's.
+fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
+    let data = |r: &FoldReading| r.data.clone();
+    let several = readings.iter().any(|r| data(r) != data(&readings[0]));
+    let mut all: Vec<(String, Vec<&FoldReading>)> = vec![];
+    for reading in readings {
+        let mut name = reading.model.clone();
+        if several {
+            name += &format!(", {}", reading.data);
+        }
+        if let Some(units) = &reading.learnt {
+            name += &format!(", learnt from {units}");
+        }
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(reading),
+            None => all.push((name, vec![reading])),
+        }
+    }
+    all
+}
+
+/// A line for each decoder: means over its folds and seeds.
+pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
+    let some = |values: &[f64]| if values.is_empty() { f64::NAN } else { mean(values) };
+    let row = |(name, own): &(String, Vec<&FoldReading>)| {
+        let mut all: [Vec<f64>; 5] = Default::default();
+        let mut why = "";
+        for one in own {
+            match &one.reading {
+                Reading::Made { distance, exchanged, p, person, person_chance } => {
+                    let found = [&Some(*distance), exchanged, p, person, person_chance];
+                    all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
+                }
+                Reading::Not { why: own } => why = own,
+            }
+        }
+        let [distances, others, ps, persons, chances] = all;
+        let range =
+            distances.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], d| [a.min(*d), b.max(*d)]);
+        let apart = ps.iter().filter(|p| **p <= ALPHA).count();
+        vec![
+            name.clone(),
+            format!("{} of {}", distances.len(), own.len()),
+            signed(some(&distances)),
+            if distances.is_empty() {
+                why.into()
+            } else {
+                format!("{} to {}", signed(range[0]), signed(range[1]))
+            },
+            signed(some(&others)),
+            if ps.is_empty() { "-".into() } else { format!("{apart} of {}", ps.len()) },
+            percent(some(&persons)),
+            percent(some(&chances)),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::text("decoder"),
+            Column::text("fits asked"),
+            Column::number("A-distance"),
+            Column::text("least to most"),
+            Column::number("of any two groups"),
+            Column::text("further apart than those"),
+            Column::number("person read out %"),
+            Column::number("guessing %"),
+        ],
+        rows: decoders(readings).iter().map(row).collect(),
+        note: "Proxy A-distance of the task features between people learnt from and people tested, fold by fold: 0 where a linear classifier cannot tell them apart in people it has not met, 2 where it always can. People differ, so that any two groups are apart; folds further apart than groups drawn at random are counted at p <= 0.05. The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.".into(),
+    }
+}
+
+/// A line for each fit, numbers in full.
+pub(crate) fn by_fit(readings: &[FoldReading]) -> Table {
+    let names = [
+        "data",
+        "model",
+        "learnt",
+        "fold",
+        "seed",
+        "people",
+        "distance",
+        "exchanged",
+        "p",
+        "person",
+        "person_chance",
+        "why_not",
+    ];
+    let row = |r: &FoldReading| {
+        let mut row = vec![
+            r.data.clone(),
+            r.model.clone(),
+            r.learnt.clone().unwrap_or_else(|| "all".into()),
+            r.fold.to_string(),
+            r.seed.to_string(),
+            r.people.to_string(),
+        ];
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        match &r.reading {
+            Reading::Made { distance, exchanged, p, person, person_chance } => {
+                row.extend([Some(*distance), *exchanged, *p, *person, *person_chance].map(number));
+                row.push(String::new());
+            }
+            Reading::Not { why } => {
+                row.extend([const { String::new() }; 5]);
+                row.push(why.clone());
+            }
+        }
+        row
+    };
+    Table {
+        columns: names.map(Column::text).into(),
+        rows: readings.iter().map(row).collect(),
+        note: String::new(),
+    }
+}
+
+/// Every fold of every decoder that could be asked; none where none could, or there is one fold.
+pub(crate) fn figure(readings: &[FoldReading]) -> Option<HeatMap> {
+    let folds = readings.iter().map(|r| r.fold + 1).max().filter(|folds| *folds > 1)?;
+    let mut map = HeatMap {
+        title: "People tested from people learnt from, every fold".into(),
+        row_label: "decoder".into(),
+        column_label: "fold".into(),
+        columns: (1..=folds).map(|fold| fold.to_string()).collect(),
+        unit: "proxy A-distance, mean over seeds".into(),
+        range: Some([0.0, 2.0]),
+        ramp: Ramp::Sequential,
+        reading: "A cell is how well the people tested in that fold can be told from those learnt from by the decoder's task features: 0 not at all, 2 always. A small distance says that features are alike in both, not that the task is in them.".into(),
+        ..HeatMap::default()
+    };
+    for (name, own) in decoders(readings) {
+        let distances = |fold: usize| -> Vec<f64> {
+            let of_fold = own.iter().filter(|r| r.fold == fold);
+            let distance = |r: &&&FoldReading| match r.reading {
+                Reading::Made { distance, .. } => Some(distance),
+                Reading::Not { .. } => None,
+            };
+            of_fold.filter_map(|r| distance(&r)).collect()
+        };
+        let row: Vec<f64> = (0..folds)
+            .map(|fold| match distances(fold) {
+                all if all.is_empty() => f64::NAN,
+                all => mean(&all),
+            })
+            .collect();
+        if row.iter().any(|value| value.is_finite()) {
+            map.rows.push(name);
+            map.texts.push(row.iter().map(|value| signed(*value)).collect());
+            map.values.push(row);
+        }
+    }
+    (!map.rows.is_empty()).then_some(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldReading {
+        let reading = Reading::Made {
+            distance,
+            exchanged: Some(0.5),
+            p: Some(if distance > 1.0 { 0.05 } else { 0.4 }),
+            person: Some(0.75),
+            person_chance: Some(0.25),
+        };
+        FoldReading { model: model.into(), data: "a".into(), learnt: None, fold, seed, people: 4, reading }
+    }
+
+    #[test]
+    fn folds_are_means_over_seeds_and_what_was_not_asked_says_why() {
+        let not = Reading::Not { why: "no features".into() };
+        let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
+        let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
+        let table = by_decoder(&all);
+        assert_eq!(
+            table.rows[0],
+            ["ptsm", "3 of 3", "+0.70", "+0.20 to +1.50", "+0.50", "1 of 3", "75.0", "25.0"]
+        );
+        assert_eq!(table.rows[1], ["csp-lda", "0 of 1", "-", "no features", "-", "-", "-", "-"]);
+        let map = figure(&all).unwrap();
+        assert_eq!(
+            (map.rows, map.values.len(), map.columns),
+            (vec!["ptsm".to_string()], 1, vec!["1".into(), "2".into()])
+        );
+        assert!((map.values[0][0] - 0.3).abs() < 1e-12 && map.values[0][1] == 1.5);
+        assert!(figure(&all[..2]).is_none() && figure(&all[3..]).is_none());
+        assert_eq!(by_fit(&all).rows[3][11], "no features");
+    }
+}
