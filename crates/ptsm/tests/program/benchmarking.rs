@@ -86,7 +86,8 @@ fn features_of_every_fold_are_asked() {
         assert!((-2.0..=2.0).contains(&number("distance")) && number("p") <= 1.0, "{one}");
         assert!(number("person_chance") == 0.5 && number("person") <= 1.0, "{one}");
     }
-    assert_eq!(lines(&place, "bench/features.csv").len(), 9);
+    let csv = |file: &str| String::from_utf8(place.read(file)).unwrap();
+    assert_eq!(csv("bench/features.csv").lines().count(), 9);
     place.ptsm("report --benchmark bench --out page.html").succeed();
     let page = String::from_utf8(place.read("page.html")).unwrap();
     assert!(
@@ -95,7 +96,7 @@ fn features_of_every_fold_are_asked() {
     );
     // One person a fold, without runs to divide: told, and the scores stand.
     place.ptsm(&format!("benchmark {line} --protocol loso --out alone")).succeed();
-    let csv = String::from_utf8(place.read("alone/features.csv")).unwrap();
+    let csv = csv("alone/features.csv");
     assert!(csv.contains("groups cannot be left out"), "{csv}");
 }
 
