@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod carry;
+mod claims;
 mod draw;
 mod fuzz;
 mod golden;

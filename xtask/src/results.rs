@@ -13,6 +13,7 @@ use ptsm_decode::registry::METHODS;
 use ptsm_eval::{Summary, read_records};
 use serde_json::Value;
 
+use crate::claims;
 use crate::shell::{cargo, relative, root, stream, target, unpacked};
 
 #[derive(Args)]
@@ -30,6 +31,12 @@ pub(crate) struct Options {
     /// PTSM without each of its parts, as `benchmarks/*-ablations.toml` say.
     #[arg(long, conflicts_with = "decoders")]
     ablations: bool,
+    /// What features know of people in every fold, as `benchmarks/physionet-mi-features.toml` says.
+    #[arg(long, conflicts_with_all = ["decoders", "ablations"])]
+    features: bool,
+    /// What the paper says of masks and features, in four divisions of PhysioNet's people.
+    #[arg(long, conflicts_with_all = ["decoders", "ablations", "features"])]
+    claims: bool,
     /// Nothing is trained: the page is made of what is there.
     #[arg(long)]
     collect: bool,
@@ -53,17 +60,20 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// Where tables stand in the page: those of conditions, of all decoders, and of PTSM without its parts.
-const MARKS: [[&str; 2]; 3] = [
+/// Where tables stand in the page: those of conditions, of all decoders, of PTSM without its parts, of features, and of claims.
+const MARKS: [[&str; 2]; 5] = [
     ["<!-- tables -->", "<!-- end of tables -->"],
     ["<!-- every decoder -->", "<!-- end of every decoder -->"],
     ["<!-- ablations -->", "<!-- end of ablations -->"],
+    ["<!-- features -->", "<!-- end of features -->"],
+    ["<!-- claims -->", "<!-- end of claims -->"],
 ];
 
 /// Plans in `benchmarks`, and where their recordings are.
-type Plans = [(&'static str, &'static str); 2];
-const DECODERS: Plans = [("physionet-mi", ""), ("p300-8ch", "p300-8ch")];
-const ABLATIONS: Plans = [("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
+type Plans = &'static [(&'static str, &'static str)];
+const DECODERS: Plans = &[("physionet-mi", ""), ("p300-8ch", "p300-8ch")];
+const FEATURES: Plans = &[("physionet-mi-features", "")];
+const ABLATIONS: Plans = &[("physionet-mi-ablations", ""), ("p300-8ch-ablations", "p300-8ch")];
 
 /// More columns make a table that nobody reads.
 const MOST_COLUMNS: usize = 30;
@@ -126,6 +136,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     if options.ablations {
         return plans(ABLATIONS, MARKS[2], &data, options.collect);
+    }
+    if options.features {
+        return plans(FEATURES, MARKS[3], &data, options.collect);
+    }
+    if options.claims {
+        if !options.collect {
+            claims::make(&data)?;
+        }
+        return write(&claims::page()?, MARKS[4]);
     }
     let mut page = String::new();
     for section in sections(options.seeds) {
