@@ -100,6 +100,26 @@ fn features_of_every_fold_are_asked() {
     assert!(csv.contains("groups cannot be left out"), "{csv}");
 }
 
+/// Forty people under eight decoders: a page in less than ten seconds, and small enough to be sent.
+#[test]
+fn a_large_benchmark_becomes_a_page_soon() {
+    let place = Place::new();
+    people(40, 12, 0.6).write(&place.path("many.npz"));
+    place.write(
+        "plan.toml",
+        "protocol = \"kfold:2\"\ndata = [{ id = \"many.npz\" }]\nmodels = [\"csp-lda\", \"mdm\", \"ts-lr\", \"slda-erp\"]\nset.band_hz = \"none\"\nvariant = [{}, { name = \"aligned\", align = \"euclidean\" }]\n",
+    );
+    place.ptsm("benchmark plan.toml --out bench").succeed();
+    assert_eq!(lines(&place, "bench/results.jsonl").len(), 320);
+    let began = std::time::Instant::now();
+    place.ptsm("report --benchmark bench --out page.html").succeed();
+    let took = began.elapsed();
+    assert!(took.as_secs() < 10, "{took:?}");
+    let page = String::from_utf8(place.read("page.html")).unwrap();
+    assert!(page.contains("Every person under every decoder") && page.contains("S40"));
+    assert!(page.len() < 5_000_000, "{}", page.len());
+}
+
 #[test]
 fn a_fit_that_fails_is_written_down_and_the_others_go_on() {
     let place = Place::with_data();
