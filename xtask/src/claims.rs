@@ -105,7 +105,7 @@ pub(crate) fn page() -> Result<String> {
             };
             let numbers: Vec<f64> = found.iter().flatten().map(|one| one.number).collect();
             let cells = found.iter().map(cell).collect::<Vec<_>>().join(" | ");
-            let spread = shown(deviation(&numbers));
+            let spread = deviation(&numbers).map_or("-".into(), shown);
             let spread = spread.trim_start_matches('+');
             page += &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, shown(mean(&numbers)));
         }
