@@ -25,8 +25,11 @@ const SECTIONS: &str = "short,people,calibration,masks,attribution,validity,subs
 /// One line of the table: what it is, and what each file says.
 struct Measure {
     what: String,
-    of: Box<dyn Fn(&Value) -> Option<Found>>,
+    of: Of,
 }
+
+/// What a file says; none where it is silent.
+type Of = Box<dyn Fn(&Value) -> Option<Found>>;
 
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
 struct Found {
@@ -188,7 +191,7 @@ fn slow(m: &Value) -> Option<f64> {
 
 fn measures() -> Vec<Measure> {
     let mut all: Vec<Measure> = vec![];
-    let mut add = |what: String, of: Box<dyn Fn(&Value) -> Option<Found>>| all.push(Measure { what, of });
+    let mut add = |what: String, of: Of| all.push(Measure { what, of });
     fn plain(number: f64, shown: fn(f64) -> String) -> Found {
         Found { number, shown, beside: String::new() }
     }
