@@ -237,7 +237,7 @@ fn measures() -> Vec<Measure> {
             "xDAWN patterns",
             "difference of classes in signal",
             "difference of classes in power",
-            "nearness",
+            "nearness to C3, Cz, C4",
         ] {
             add(
                 format!("{name}: rank correlation with {known}"),

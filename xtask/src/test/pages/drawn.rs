@@ -15,11 +15,11 @@ use crate::test::built;
 /// The numbers of a small report with every section.
 const NUMBERS: &str = "crates/ptsm/tests/golden/report.json";
 /// People of that report: few and with few trials, or it would take minutes and be large.
-const COHORT: &str = "subjects = 9\ntrials = 24\n";
+const COHORT: &str = "subjects = 9\ntrials = 24\nstrength = 2.0\n";
 /// What makes it.
 const LINES: [&str; 3] = [
-    "train --data simulated --root . --subjects 1-6 --seeds 2 --set training.epochs=6 --set training.keep_subjects=true --out run",
-    "benchmark --data simulated --root . --models csp-lda,mdm,ts-lr --protocol kfold:3 --out bench",
+    "train --data simulated --root . --subjects 1-6 --seeds 2 --set training.epochs=20 --set training.keep_subjects=true --out run",
+    "benchmark --data simulated --root . --models eegnet,csp-lda,ts-lr --set training.epochs=12 --protocol kfold:3 --seeds 2 --features --out bench",
     "report run --data simulated --root . --shots 1,2,4 --benchmark bench --nulls 1 --numbers report.json --out report.html",
 ];
 /// The numbers are committed.
