@@ -20,6 +20,13 @@ const DIVISIONS: [[&str; 2]; 4] =
 /// Decoders with what else they are trained and explained with.
 const MODELS: [[&str; 3]; 2] =
     [["ptsm", "--set training.keep_subjects=true", "--nulls 2"], ["eegnet", "", ""]];
+/// Explanations that are put to the deletion test.
+const RANKED: [&str; 4] = [
+    "fused mask, channels",
+    "fused mask, times",
+    "integrated gradients, channels",
+    "integrated gradients, times",
+];
 const SECTIONS: &str = "short,people,calibration,masks,attribution,validity,subspaces,signals";
 
 /// One line of the table: what it is, and what each file says.
@@ -211,12 +218,7 @@ fn measures() -> Vec<Measure> {
             Some(Found { beside: format!(" (T {temperature:.1})"), ..plain(calibration(m, true)?, percent) })
         }),
     );
-    for name in [
-        "fused mask, channels",
-        "fused mask, times",
-        "integrated gradients, channels",
-        "integrated gradients, times",
-    ] {
+    for name in RANKED {
         for (way, told) in [(0, "taken away first"), (1, "brought back first")] {
             add(
                 format!("{name}: {told}, how much more the highest ranked does than the lowest, points"),
@@ -231,7 +233,7 @@ fn measures() -> Vec<Measure> {
             );
         }
     }
-    for name in ["fused mask, channels", "integrated gradients, channels"] {
+    for name in RANKED {
         for known in [
             "CSP patterns",
             "xDAWN patterns",
