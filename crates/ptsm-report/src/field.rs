@@ -26,7 +26,7 @@ pub(crate) fn draw(
     ramp: Ramp,
     size: usize,
 ) {
-    let Some(spline) = SphericalSpline::fit(points) else { return };
+    let Some(spline) = SphericalSpline::of_scalp(points) else { return };
     let values: Vec<f64> = grid(size).map(|at| spline.at(at)).collect();
     let electrodes: Vec<Position> =
         points.iter().filter(|point| point.1.is_finite()).filter_map(|point| on_sphere(point.0)).collect();

@@ -13,6 +13,11 @@ const TERMS: usize = 50;
 /// no smooth surface.
 const SAME_PLACE: f64 = 0.01;
 
+/// Places of the ring under the head, their angle from the top (115 degrees), and how near to an electrode none is needed (15 degrees).
+const RING: usize = 16;
+const RING_ANGLE: f64 = 2.007;
+const RING_APART: f64 = 0.262;
+
 /// A smooth surface through values on a sphere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SphericalSpline {
@@ -47,6 +52,27 @@ impl SphericalSpline {
             weights: solution.iter().take(count).copied().collect(),
             constant: solution[count],
         })
+    }
+
+    /// The surface of a map of the scalp. Below the lowest electrodes nothing holds a spline, and it runs away to values nobody measured: a
+    /// ring under the head takes the mean of the three electrodes nearest to each of its places, as MNE's `border=\"mean\"` does.
+    pub fn of_scalp(points: &[(Position, f64)]) -> Option<SphericalSpline> {
+        let (places, values) = distinct(points);
+        let mut all: Vec<(Position, f64)> = places.iter().copied().zip(values.iter().copied()).collect();
+        for step in 0..RING {
+            let (sine, cosine_around) = (std::f64::consts::TAU * step as f64 / RING as f64).sin_cos();
+            let (low, down) = RING_ANGLE.sin_cos();
+            let place = Position { x: low * sine, y: low * cosine_around, z: down };
+            let mut near: Vec<(f64, f64)> =
+                places.iter().zip(&values).map(|(other, value)| (cosine(place, *other), *value)).collect();
+            near.sort_by(|a, b| b.0.total_cmp(&a.0));
+            near.truncate(3);
+            if near.first().is_some_and(|(nearest, _)| *nearest < RING_APART.cos()) {
+                let mean = near.iter().map(|(_, value)| value).sum::<f64>() / near.len() as f64;
+                all.push((place, mean));
+            }
+        }
+        SphericalSpline::fit(&all)
     }
 
     /// The value at a place; its distance from the centre does not matter.
@@ -126,6 +152,20 @@ mod tests {
         for (place, value) in points {
             assert!((spline.at(place) - value).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn nothing_runs_away_below_the_electrodes() {
+        let names =
+            ["Fp1", "Fp2", "F3", "Fz", "F4", "T7", "C3", "Cz", "C4", "T8", "P3", "Pz", "P4", "O1", "O2"];
+        let value = |name: &str| if ["C3", "C4"].contains(&name) { 2.0 } else { 0.1 };
+        let points: Vec<_> = montage(&names).into_iter().zip(names.map(value)).collect();
+        let below = Position { x: 0.0, y: -0.96, z: -0.28 };
+        let [free, held] =
+            [SphericalSpline::fit(&points), SphericalSpline::of_scalp(&points)].map(Option::unwrap);
+        assert!((free.at(below) - 0.1).abs() > 0.4, "{}", free.at(below));
+        assert!((held.at(below) - 0.1).abs() < 0.2, "{}", held.at(below));
+        points.iter().for_each(|(place, value)| assert!((held.at(*place) - value).abs() < 1e-9));
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn maps_look_like_those_of_mne() {
     assert!(places.len() > 500);
     for (name, case) in golden["cases"].as_object().unwrap() {
         let points: Vec<_> = electrodes.iter().copied().zip(numbers(&case["values"])).collect();
-        let spline = SphericalSpline::fit(&points).unwrap();
+        let spline = SphericalSpline::of_scalp(&points).unwrap();
         let pairs: Vec<(f64, f64)> = places
             .iter()
             .zip(numbers(&case["field"]))
