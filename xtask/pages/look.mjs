@@ -124,6 +124,7 @@ async function pictured(browser, { file, pictures, sections }) {
     }
     await context.close();
   }
+  for (const name of (sections || []).filter(name => !shots.has(name))) failures.push(`${basename(file)} has no section ${name}`);
   const made = new Map([...shots].map(([name, own]) => [`${name}.png`, joined(own)]));
   if (mode === "write") {
     rmSync(pictures, { recursive: true, force: true });

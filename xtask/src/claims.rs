@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ptsm_eval::{deviation, mean};
 use ptsm_explain::{Bins, Masks, Predicted, rank_correlation};
 use serde_json::Value;
@@ -37,6 +37,13 @@ struct Measure {
 
 /// What a file says; none where it is silent.
 type Of = Box<dyn Fn(&Value) -> Option<Found>>;
+
+impl Measure {
+    /// Whether only PTSM has it: masks, and features of the subject.
+    fn is_of_ptsm(&self) -> bool {
+        self.what.contains("mask") || self.what.contains("subject features")
+    }
+}
 
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
 struct Found {
@@ -100,21 +107,25 @@ pub(crate) fn page() -> Result<String> {
             let cannot = || format!("{} cannot be read", relative(&path));
             let text = fs::read(&path).with_context(cannot)?;
             let document: Value = serde_json::from_slice(&text).with_context(cannot)?;
+            ensure!(
+                document["kind"] == "ptsm report numbers" && document["format"] == 1,
+                "{} holds no numbers of a report, or of another format",
+                relative(&path)
+            );
             Ok(document["material"].clone())
         };
         let all = DIVISIONS.into_iter().map(read).collect::<Result<Vec<_>>>()?;
         let heads = DIVISIONS.map(|[_, strangers]| format!("people {strangers}")).join(" | ");
         page +=
             &format!("\n### {model}\n\n| measured | {heads} | mean (SD) |\n| --- |{}\n", " ---: |".repeat(5));
-        for measure in measures() {
-            let found: Vec<Option<Found>> = all.iter().map(|m| (measure.of)(m)).collect();
-            let Some(shown) = found.iter().flatten().next().map(|one| one.shown) else { continue };
-            let cell = |one: &Option<Found>| match one {
-                Some(one) => format!("{}{}", shown(one.number), one.beside),
-                None => "-".into(),
-            };
-            let numbers: Vec<f64> = found.iter().flatten().map(|one| one.number).collect();
-            let cells = found.iter().map(cell).collect::<Vec<_>>().join(" | ");
+        for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
+            let found: Option<Vec<Found>> = all.iter().map(|m| (measure.of)(m)).collect();
+            let found = found.with_context(|| format!("{model}: no number for `{}`", measure.what))?;
+            let shown = found[0].shown;
+            let numbers: Vec<f64> = found.iter().map(|one| one.number).collect();
+            let cells: Vec<String> =
+                found.iter().map(|one| format!("{}{}", shown(one.number), one.beside)).collect();
+            let cells = cells.join(" | ");
             let spread = deviation(&numbers).map_or("-".into(), shown);
             let spread = spread.trim_start_matches('+');
             page += &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, shown(mean(&numbers)));
@@ -226,21 +237,29 @@ fn measures() -> Vec<Measure> {
                     let areas = at(tested(m, name)?, &format!("/removed/{way}/balanced_accuracy"))?;
                     let p = number(areas, "/p")?;
                     Some(Found {
-                        beside: format!(" (p {p:.2})"),
+                        beside: format!(" (p {p:.3})"),
                         ..plain(number(areas, "/between")?, points)
+                    })
+                }),
+            );
+            add(
+                format!("{name}: {told}, the same by log loss"),
+                Box::new(move |m| {
+                    let areas = at(tested(m, name)?, &format!("/removed/{way}/log_loss"))?;
+                    let p = number(areas, "/p")?;
+                    Some(Found {
+                        beside: format!(" (p {p:.3})"),
+                        ..plain(number(areas, "/between")?, signed)
                     })
                 }),
             );
         }
     }
     for name in RANKED {
-        for known in [
-            "CSP patterns",
-            "xDAWN patterns",
-            "difference of classes in signal",
-            "difference of classes in power",
-            "nearness to C3, Cz, C4",
-        ] {
+        let both = ["difference of classes in signal", "difference of classes in power"];
+        let of_channels = ["CSP patterns", "xDAWN patterns", "nearness to C3, Cz, C4"];
+        let known = both.into_iter().chain(of_channels.into_iter().filter(|_| name.ends_with("channels")));
+        for known in known {
             add(
                 format!("{name}: rank correlation with {known}"),
                 Box::new(move |m| {
@@ -249,7 +268,7 @@ fn measures() -> Vec<Measure> {
                         list.iter().find(|one| one[0].as_str().is_some_and(|own| own.starts_with(known)))?;
                     let p = number(&own[1], "/p")?;
                     Some(Found {
-                        beside: format!(" (p {p:.2})"),
+                        beside: format!(" (p {p:.3})"),
                         ..plain(number(&own[1], "/rank_correlation")?, signed)
                     })
                 }),
@@ -336,14 +355,30 @@ fn measures() -> Vec<Measure> {
                 at(m, "/apart/distance/0/draws")?.as_array()?.iter().filter_map(Value::as_f64).collect();
             let p = number(m, "/apart/distance/0/p")?;
             Some(Found {
-                beside: format!(" ({}, p {p:.2})", signed(mean(&draws))),
+                beside: format!(" ({}, p {p:.3})", signed(mean(&draws))),
                 ..plain(number(m, "/apart/distance/0/value")?, signed)
             })
         }),
     );
     add(
-        "rank correlation of accuracy with the share of power below 4 Hz".into(),
+        "rank correlation of accuracy with the share of power at 1-4 Hz".into(),
         Box::new(|m| Some(plain(slow(m)?, signed))),
     );
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that is spelled otherwise would leave a line out.
+    #[test]
+    fn a_report_has_every_number() {
+        let text = include_str!("../../crates/ptsm/tests/golden/report.json");
+        let document: Value = serde_json::from_str(text).unwrap();
+        let silent = measures().into_iter().filter(|measure| (measure.of)(&document["material"]).is_none());
+        assert_eq!(silent.map(|measure| measure.what).collect::<Vec<_>>(), [""; 0]);
+        let people = calibration(&document["material"], false).unwrap();
+        assert!((0.0..0.5).contains(&people), "{people}");
+    }
 }

@@ -267,7 +267,7 @@ impl Walk<'_> {
 }
 
 /// Whether an error is about what is in the trials: emptied ones may be no signals to a decoder. Anything else is an error here too.
-fn is_of_signals(error: &ptsm_eval::Error) -> bool {
+pub(crate) fn is_of_signals(error: &ptsm_eval::Error) -> bool {
     matches!(error, ptsm_eval::Error::Decode(Error::Trials { .. } | Error::Signal(_)))
 }
 

@@ -4,6 +4,7 @@ use ptsm_decode::Fitted;
 use ptsm_eval::{Reading, Result, mean};
 use ptsm_signal::Subset;
 
+use crate::deletion::is_of_signals;
 use crate::distance::distance;
 use crate::features::{Features, Split};
 use crate::probes::{Probe, Question, Shuffles, probe};
@@ -19,9 +20,12 @@ const DRAWS: usize = 20;
 const SEED: u64 = 1;
 
 /// How far the task features of the people tested are from those of the people learnt from, and whether they tell who somebody is. One person
-/// alone is divided by runs and compared with nobody else. What cannot be asked is told and is no error: the scores of the fit stand.
+/// alone is divided by runs and compared with nobody else. Trials that cannot be asked about are told and are no error: the scores of the fit stand.
 pub fn reading(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
-    Ok(found(fitted, learnt, tested).unwrap_or_else(|error| Reading::Not { why: error.to_string() }))
+    match found(fitted, learnt, tested) {
+        Err(error) if is_of_signals(&error) => Ok(Reading::Not { why: error.to_string() }),
+        other => other,
+    }
 }
 
 fn found(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {

@@ -11,16 +11,20 @@ const ALPHA: f64 = 0.05;
 
 /// The decoders, in the order they come in, and what tells readings of one from another's.
 fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
-    let data = |r: &FoldReading| r.data.clone();
-    let several = readings.iter().any(|r| data(r) != data(&readings[0]));
+    let of = |r: &FoldReading| (r.data.clone(), r.protocol.clone());
+    let several = readings.iter().any(|r| of(r) != of(&readings[0]));
     let mut all: Vec<(String, Vec<&FoldReading>)> = vec![];
     for reading in readings {
         let mut name = reading.model.clone();
         if several {
-            name += &format!(", {}", reading.data);
+            name += &format!(", {} {}", reading.data, reading.protocol);
         }
         if let Some(units) = &reading.learnt {
             name += &format!(", learnt from {units}");
+        }
+        // One person is told from others by runs, which is another question.
+        if reading.people == 1 && readings.iter().any(|other| other.people > 1) {
+            name += ", one person";
         }
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some((_, own)) => own.push(reading),
@@ -35,14 +39,10 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
     let some = |values: &[f64]| if values.is_empty() { f64::NAN } else { mean(values) };
     let row = |(name, own): &(String, Vec<&FoldReading>)| {
         let mut all: [Vec<f64>; 5] = Default::default();
-        let mut why = "";
         for one in own {
-            match &one.reading {
-                Reading::Made { distance, exchanged, p, person, person_chance } => {
-                    let found = [&Some(*distance), exchanged, p, person, person_chance];
-                    all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
-                }
-                Reading::Not { why: own } => why = own,
+            if let Reading::Made { distance, exchanged, p, person, person_chance } = &one.reading {
+                let found = [&Some(*distance), exchanged, p, person, person_chance];
+                all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
             }
         }
         let [distances, others, ps, persons, chances] = all;
@@ -54,7 +54,7 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
             format!("{} of {}", distances.len(), own.len()),
             signed(some(&distances)),
             if distances.is_empty() {
-                why.into()
+                "-".into()
             } else {
                 format!("{} to {}", signed(range[0]), signed(range[1]))
             },
@@ -76,7 +76,33 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
             Column::number("guessing %"),
         ],
         rows: decoders(readings).iter().map(row).collect(),
-        note: "Proxy A-distance of the task features between people learnt from and people tested, fold by fold: 0 where a linear classifier cannot tell them apart in people it has not met, 2 where it always can. People differ, so that any two groups are apart; folds further apart than groups drawn at random are counted at p <= 0.05. The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.".into(),
+        note: note(readings),
+    }
+}
+
+/// What the numbers are. One person has nobody to change places with.
+fn note(readings: &[FoldReading]) -> String {
+    let mut note = "Proxy A-distance of the task features between people learnt from and people tested, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
+    if readings.iter().any(|r| r.people > 1) {
+        note += " It is asked about people it has not met. People differ, so that any two groups are apart; fits are counted that are further apart than every one of 20 pairs of groups drawn at random (p <= 0.05). The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.";
+    }
+    if readings.iter().any(|r| r.people == 1) {
+        note += " Where one person is tested, the classifier has met other runs of that person: it says how far a person is from all others, and is large for anybody.";
+    }
+    let mut whys: Vec<&str> = readings.iter().filter_map(|r| why(r)).collect();
+    whys.sort_unstable();
+    whys.dedup();
+    if !whys.is_empty() {
+        note += &format!(" Not asked: {}.", whys.join("; "));
+    }
+    note
+}
+
+/// Why a fit was not asked.
+fn why(reading: &FoldReading) -> Option<&str> {
+    match &reading.reading {
+        Reading::Not { why } => Some(why),
+        Reading::Made { .. } => None,
     }
 }
 
@@ -84,6 +110,7 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
 pub(crate) fn by_fit(readings: &[FoldReading]) -> Table {
     let names = [
         "data",
+        "protocol",
         "model",
         "learnt",
         "fold",
@@ -99,6 +126,7 @@ pub(crate) fn by_fit(readings: &[FoldReading]) -> Table {
     let row = |r: &FoldReading| {
         let mut row = vec![
             r.data.clone(),
+            r.protocol.clone(),
             r.model.clone(),
             r.learnt.clone().unwrap_or_else(|| "all".into()),
             r.fold.to_string(),
@@ -175,7 +203,16 @@ mod tests {
             person: Some(0.75),
             person_chance: Some(0.25),
         };
-        FoldReading { model: model.into(), data: "a".into(), learnt: None, fold, seed, people: 4, reading }
+        FoldReading {
+            model: model.into(),
+            data: "a".into(),
+            protocol: "kfold:2".into(),
+            learnt: None,
+            fold,
+            seed,
+            people: 4,
+            reading,
+        }
     }
 
     #[test]
@@ -188,7 +225,11 @@ mod tests {
             table.rows[0],
             ["ptsm", "3 of 3", "+0.70", "+0.20 to +1.50", "+0.50", "1 of 3", "75.0", "25.0"]
         );
-        assert_eq!(table.rows[1], ["csp-lda", "0 of 1", "-", "no features", "-", "-", "-", "-"]);
+        assert_eq!(table.rows[1], ["csp-lda", "0 of 1", "-", "-", "-", "-", "-", "-"]);
+        assert!(
+            table.note.contains("20 pairs of groups") && table.note.ends_with(" Not asked: no features.")
+        );
+        assert!(!table.note.contains("other runs"));
         let map = figure(&all).unwrap();
         assert_eq!(
             (map.rows, map.values.len(), map.columns),
@@ -196,6 +237,6 @@ mod tests {
         );
         assert!((map.values[0][0] - 0.3).abs() < 1e-12 && map.values[0][1] == 1.5);
         assert!(figure(&all[..2]).is_none() && figure(&all[3..]).is_none());
-        assert_eq!(by_fit(&all).rows[3][11], "no features");
+        assert_eq!(by_fit(&all).rows[3][12], "no features");
     }
 }

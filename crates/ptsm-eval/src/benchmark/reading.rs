@@ -42,6 +42,8 @@ pub struct FoldReading {
     pub model: String,
     /// The data.
     pub data: String,
+    /// How people are divided, or which data were learnt from: `kfold:5`, `across:other`.
+    pub protocol: String,
     /// Sessions and runs learnt from, where not all.
     pub learnt: Option<String>,
     /// The fold.

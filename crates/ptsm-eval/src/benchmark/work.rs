@@ -111,6 +111,7 @@ impl WorkList {
                 |reading| FoldReading {
                     model: entry.called(),
                     data: stage.data.clone(),
+                    protocol: stage.people.name(),
                     learnt: (!item.learnt.is_all()).then(|| item.learnt.to_string()),
                     fold: item.fold,
                     seed: item.seed,

@@ -114,6 +114,11 @@ pub(crate) fn chosen(names: &[String], only_explaining: bool) -> anyhow::Result<
     names.iter().map(find).collect()
 }
 
+/// What sections are called on the command line.
+pub(crate) fn names(kinds: &[&Kind]) -> Vec<String> {
+    kinds.iter().map(|kind| kind.name.to_string()).collect()
+}
+
 /// Where a decoder comes from.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -144,6 +149,8 @@ pub(crate) struct Adapted {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Material {
+    /// Sections that were asked for: what others are made of was not looked for. Empty where all were.
+    pub(crate) sections: Vec<String>,
     pub(crate) title: String,
     pub(crate) subtitle: String,
     pub(crate) notice: String,
@@ -191,7 +198,12 @@ pub(crate) fn build(m: &Material, kinds: &[&Kind], tells: bool) -> Page {
     let mut sections = vec![];
     let mut missing: Vec<(String, Vec<&str>)> = vec![];
     for kind in kinds {
-        match (kind.build)(m) {
+        let is_kept = m.sections.is_empty() || m.sections.iter().any(|section| section == kind.name);
+        let built = match is_kept {
+            true => (kind.build)(m),
+            false => Built::missing("It is not among the sections whose numbers were kept."),
+        };
+        match built {
             Built::Made { lead, parts } => {
                 sections.push(Section { heading: kind.heading.into(), lead, parts });
             }

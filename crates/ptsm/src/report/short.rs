@@ -19,13 +19,18 @@ pub(super) fn build(m: &Material) -> Built {
     }
     // People seen and people not seen may have other numbers of trials.
     let mut told: Vec<(f64, usize)> = vec![];
-    for chance in m.summaries.iter().map(|s| &s.chance) {
+    for s in &m.summaries {
+        let chance = &s.chance;
         if told.contains(&(chance.level, chance.pooled_n)) {
             continue;
         }
         told.push((chance.level, chance.pooled_n));
         facts.push(fact(
-            "Chance",
+            &if told.len() > 1 {
+                format!("Chance, {}", words::called(s, &m.summaries))
+            } else {
+                "Chance".into()
+            },
             format!("{} %", percent(chance.level)),
             format!(
                 "{} % is needed at p < 0.001 for all {} trials together",

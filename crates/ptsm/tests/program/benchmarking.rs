@@ -94,6 +94,16 @@ fn features_of_every_fold_are_asked() {
         page.contains("Every fold of the benchmark")
             && page.contains("People tested from people learnt from")
     );
+    // Decoders of different people are not put together.
+    for (seed, name) in [(2, "b"), (3, "c")] {
+        other_people(seed, 4, 16, 0.6).write(&place.path(&format!("{name}.npz")));
+    }
+    place.write(
+        "across.toml",
+        "across = true\nfeatures = true\nmodels = [\"eegnet\"]\nset.training.epochs = 1\ndata = [{ id = \"a.npz\" }, { id = \"b.npz\" }, { id = \"c.npz\" }]\n",
+    );
+    let told = place.ptsm("benchmark across.toml --out across").succeed();
+    assert!(told.stdout.contains("eegnet, b.npz across:a.npz  1 of 1"), "{}", told.stdout);
     // One person a fold, without runs to divide: told, and the scores stand.
     place.ptsm(&format!("benchmark {line} --protocol loso --out alone")).succeed();
     let csv = csv("alone/features.csv");

@@ -23,7 +23,7 @@ const PNG_SCALE: f32 = 4.0;
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.page.sections, true)?;
-    check(&args.page)?;
+    check(&args.page, None)?;
     let asked = everybody(&args.run, &args.data, session)?;
     let people = asked.chosen(args.data.subjects.as_ref())?;
     if let Some(path) = &args.masks {
@@ -32,6 +32,7 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
     }
     let found = Explaining::new(&asked, &people, args.page.nulls, &kinds, session)?.run()?;
     let material = Material {
+        sections: report::names(&kinds),
         made: Some(made(&asked)),
         footer: footer("explain", &asked),
         ..explained(found, asked.material(&people))
@@ -70,14 +71,21 @@ fn made(asked: &Asked) -> Made {
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.page.sections, false)?;
-    check(&args.page)?;
+    check(&args.page, args.from.as_deref())?;
     if let Some(path) = &args.from {
-        return deliver(&Material::from_numbers(path)?, &kinds, &args.page, session);
+        let material = Material::from_numbers(path)?;
+        let kept = |kind: &&&Kind| material.sections.iter().any(|section| section == kind.name);
+        let kinds = match args.page.sections.is_empty() {
+            true => kinds.iter().filter(kept).copied().collect(),
+            false => kinds,
+        };
+        return deliver(&material, &kinds, &args.page, session);
     }
     let compared = args.benchmark.as_deref().map(Compared::read).transpose()?;
     let material = match (&args.run, compared) {
         (Some(run), compared) => about_run(run, args, compared, &kinds, session)?,
         (None, Some(compared)) => Material {
+            sections: report::names(&kinds),
             title: compared.title.clone(),
             subtitle: "Decoders on people they have never met".into(),
             footer: format!("ptsm {} report", env!("CARGO_PKG_VERSION")),
@@ -108,6 +116,7 @@ fn about_run(
     let curve = asked.curve(&people, &shots, &Adaptation::from(&args.tuning), session)?;
     let found = Explaining::new(&asked, &people, args.page.nulls, kinds, session)?.run()?;
     Ok(Material {
+        sections: report::names(kinds),
         summaries: Summary::of(&records)?,
         records,
         few: Summary::of(&curve)?,
@@ -132,13 +141,20 @@ fn licence(data: &str) -> Option<String> {
 }
 
 /// Refuses places that cannot be written to before anything is computed.
-fn check(args: &PageArgs) -> anyhow::Result<()> {
+fn check(args: &PageArgs, from: Option<&Path>) -> anyhow::Result<()> {
     let out = &args.out;
     let ending = out.extension().and_then(|ending| ending.to_str());
     if args.figure.as_ref().is_some_and(|figure| figure != "list") && !matches!(ending, Some("svg" | "png")) {
         return Err(told(
             format!("{} is neither an SVG nor a PNG file", out.display()),
             "end the name of `--out` in `.svg` or `.png`",
+        ));
+    }
+    let read = from.into_iter().chain(args.numbers.as_deref());
+    if let Some(same) = read.into_iter().find(|other| *other == out.as_path()) {
+        return Err(told(
+            format!("{} would hold the page and its numbers", same.display()),
+            "name two files, such as `report.html` and `report.json`",
         ));
     }
     is_place(out, "report.html")?;

@@ -6,6 +6,10 @@ use super::super::Material;
 
 /// More epochs than anybody trains.
 const MOST_EPOCHS: usize = 1_000_000;
+/// More folds than anybody divides people into.
+const MOST_FOLDS: usize = 100_000;
+/// More trials than anybody records.
+const MOST_TRIALS: usize = 100_000_000;
 
 /// The first thing that does not fit.
 pub(super) fn wrong(m: &Material) -> Option<String> {
@@ -18,7 +22,34 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
     let mut tried = tested.flat_map(|tested| tested.removed.iter().flatten());
     let mut matrices = m.compared.iter().flat_map(|compared| &compared.matrices);
     let mut epochs = m.histories.iter().flat_map(|(_, history)| history);
+    let mut readings = m.compared.iter().flat_map(|compared| &compared.readings);
+    let groups = m.compared.iter().flat_map(|compared| &compared.groups);
+    let mut summaries = m.summaries.iter().chain(&m.few).chain(groups.flat_map(|group| &group.summaries));
+    let channels = m.layout.as_ref().map_or(0, |layout| layout.channels.len());
     let all = [
+        (
+            m.layout.as_ref().is_none_or(|layout| {
+                layout.rate_hz > 0.0 && layout.samples > 0 && channels > 0 && !layout.classes.is_empty()
+            }),
+            "trials have no rate, samples, channels or classes",
+        ),
+        (readings.all(|reading| reading.fold < MOST_FOLDS), "a benchmark has too many folds"),
+        (summaries.all(|summary| summary.chance.pooled_n <= MOST_TRIALS), "somebody has too many trials"),
+        (
+            m.apart.as_ref().is_none_or(|apart| {
+                let points = apart.picture.points.len();
+                apart.classes.len() == points && apart.people.len() == points
+            }),
+            "a picture of features has other classes or people than points",
+        ),
+        (
+            m.rests.as_ref().is_none_or(|rests| rests.signed.iter().all(|(_, map)| map.len() == channels)),
+            "what speaks for a class has other channels than the trials",
+        ),
+        (
+            m.truth.as_ref().is_none_or(|truth| truth.channels.len() == channels),
+            "the truth of a simulation has other channels than the trials",
+        ),
         (
             masks.all(|masks| fits(m, masks)),
             "a mask or an attribution has other channels, times or people than its trials",
