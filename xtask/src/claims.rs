@@ -231,28 +231,25 @@ fn measures() -> Vec<Measure> {
     );
     for name in RANKED {
         for (way, told) in [(0, "taken away first"), (1, "brought back first")] {
-            add(
-                format!("{name}: {told}, how much more the highest ranked does than the lowest, points"),
-                Box::new(move |m| {
-                    let areas = at(tested(m, name)?, &format!("/removed/{way}/balanced_accuracy"))?;
-                    let p = number(areas, "/p")?;
-                    Some(Found {
-                        beside: format!(" (p {p:.3})"),
-                        ..plain(number(areas, "/between")?, points)
-                    })
-                }),
-            );
-            add(
-                format!("{name}: {told}, the same by log loss"),
-                Box::new(move |m| {
-                    let areas = at(tested(m, name)?, &format!("/removed/{way}/log_loss"))?;
-                    let p = number(areas, "/p")?;
-                    Some(Found {
-                        beside: format!(" (p {p:.3})"),
-                        ..plain(number(areas, "/between")?, signed)
-                    })
-                }),
-            );
+            let by: [(&str, &str, fn(f64) -> String); 2] = [
+                (
+                    "balanced_accuracy",
+                    "how much more the highest ranked does than the lowest, points",
+                    points,
+                ),
+                ("log_loss", "the same by log loss", signed),
+            ];
+            for (measure, what, shown) in by {
+                add(
+                    format!("{name}: {told}, {what}"),
+                    Box::new(move |m| {
+                        let areas = at(tested(m, name)?, &format!("/removed/{way}/{measure}"))?;
+                        let p = number(areas, "/p")?;
+                        let beside = format!(" (p {p:.3})");
+                        Some(Found { beside, ..plain(number(areas, "/between")?, shown) })
+                    }),
+                );
+            }
         }
     }
     for name in RANKED {

@@ -1,6 +1,7 @@
 //! Writes numbers with seven significant digits: more of them differ between processors, and nobody can see them on a page.
 //!
-//! JSON has no infinities: they are written as `"inf"` and `"-inf"`. What is not a number is `null`.
+//! JSON has no infinities, which an effect can be: they are written as `"inf"` and `"-inf"`. What is not a number is `null`. Both would be `null`
+//! by `serde_json` itself, hence a serializer in between.
 
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
