@@ -35,6 +35,9 @@ struct Measure {
     of: Of,
 }
 
+/// How a number is written.
+type Shown = fn(f64) -> String;
+
 /// What a file says; none where it is silent.
 type Of = Box<dyn Fn(&Value) -> Option<Found>>;
 
@@ -48,7 +51,7 @@ impl Measure {
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
 struct Found {
     number: f64,
-    shown: fn(f64) -> String,
+    shown: Shown,
     beside: String,
 }
 
@@ -210,7 +213,7 @@ fn slow(m: &Value) -> Option<f64> {
 fn measures() -> Vec<Measure> {
     let mut all: Vec<Measure> = vec![];
     let mut add = |what: String, of: Of| all.push(Measure { what, of });
-    fn plain(number: f64, shown: fn(f64) -> String) -> Found {
+    fn plain(number: f64, shown: Shown) -> Found {
         Found { number, shown, beside: String::new() }
     }
     add(
@@ -231,7 +234,7 @@ fn measures() -> Vec<Measure> {
     );
     for name in RANKED {
         for (way, told) in [(0, "taken away first"), (1, "brought back first")] {
-            let by: [(&str, &str, fn(f64) -> String); 2] = [
+            let by: [(&str, &str, Shown); 2] = [
                 (
                     "balanced_accuracy",
                     "how much more the highest ranked does than the lowest, points",

@@ -34,8 +34,11 @@ fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
     all
 }
 
-/// A line for each decoder: means over its folds and seeds.
-pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
+/// A line for each decoder: means over its folds and seeds. None where nothing was asked.
+pub(crate) fn by_decoder(readings: &[FoldReading]) -> Option<Table> {
+    if readings.is_empty() {
+        return None;
+    }
     let some = |values: &[f64]| if values.is_empty() { f64::NAN } else { mean(values) };
     let row = |(name, own): &(String, Vec<&FoldReading>)| {
         let mut all: [Vec<f64>; 5] = Default::default();
@@ -64,7 +67,7 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
             percent(some(&chances)),
         ]
     };
-    Table {
+    Some(Table {
         columns: vec![
             Column::text("decoder"),
             Column::text("fits asked"),
@@ -77,7 +80,7 @@ pub(crate) fn by_decoder(readings: &[FoldReading]) -> Table {
         ],
         rows: decoders(readings).iter().map(row).collect(),
         note: note(readings),
-    }
+    })
 }
 
 /// What the numbers are. One person has nobody to change places with.
@@ -220,7 +223,7 @@ mod tests {
         let not = Reading::Not { why: "no features".into() };
         let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
         let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
-        let table = by_decoder(&all);
+        let table = by_decoder(&all).unwrap();
         assert_eq!(
             table.rows[0],
             ["ptsm", "3 of 3", "+0.70", "+0.20 to +1.50", "+0.50", "1 of 3", "75.0", "25.0"]

@@ -189,6 +189,13 @@ pub(crate) struct Material {
     pub(crate) made: Option<Made>,
 }
 
+impl Material {
+    /// Whether what a section is made of was looked for.
+    pub(crate) fn keeps(&self, kind: &Kind) -> bool {
+        self.sections.is_empty() || self.sections.iter().any(|section| section == kind.name)
+    }
+}
+
 /// Why a section about a decoder is not there.
 const NO_RUN: &str =
     "This page is about no trained decoder. Give a run's folder, made by `ptsm train`, and `--data`.";
@@ -198,8 +205,7 @@ pub(crate) fn build(m: &Material, kinds: &[&Kind], tells: bool) -> Page {
     let mut sections = vec![];
     let mut missing: Vec<(String, Vec<&str>)> = vec![];
     for kind in kinds {
-        let is_kept = m.sections.is_empty() || m.sections.iter().any(|section| section == kind.name);
-        let built = match is_kept {
+        let built = match m.keeps(kind) {
             true => (kind.build)(m),
             false => Built::missing("It is not among the sections whose numbers were kept."),
         };

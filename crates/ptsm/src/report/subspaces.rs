@@ -115,11 +115,10 @@ pub(super) fn build(m: &Material) -> Built {
 
 /// The same for every fold of a benchmark.
 fn every_fold(folds: &[FoldReading]) -> Vec<Part> {
-    if folds.is_empty() {
-        return vec![];
-    }
-    let table = Part::Table("Every fold of the benchmark".into(), readings::by_decoder(folds));
-    readings::figure(folds).map(|map| Part::Figure(Figure::new(map))).into_iter().chain([table]).collect()
+    let figure = readings::figure(folds).map(|map| Part::Figure(Figure::new(map)));
+    let table = readings::by_decoder(folds);
+    let table = table.map(|table| Part::Table("Every fold of the benchmark".into(), table));
+    figure.into_iter().chain(table).collect()
 }
 
 fn probes(asked: &[Asked]) -> Table {

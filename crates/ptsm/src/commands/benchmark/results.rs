@@ -32,8 +32,11 @@ pub(super) fn write(
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
     let beats = matrix::of(&groups, plan)?;
     output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&beats)?)?;
-    output::write(&folder.join("tables.md"), markdown(&groups, &beats, collected, plan).as_bytes())?;
-    output::write(&folder.join("tables.tex"), latex(&groups, &beats, collected, plan).as_bytes())?;
+    output::write(
+        &folder.join("tables.md"),
+        markdown(&groups, &beats, &collected.readings, plan).as_bytes(),
+    )?;
+    output::write(&folder.join("tables.tex"), latex(&groups, &beats, &collected.readings, plan).as_bytes())?;
     if !collected.readings.is_empty() {
         let table = readings::by_fit(&collected.readings);
         output::write(&folder.join("features.csv"), table.to_csv().as_bytes())?;
@@ -49,7 +52,7 @@ fn title(plan: &Plan) -> &str {
     plan.title.as_deref().unwrap_or("Decoders across people")
 }
 
-fn markdown(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Plan) -> String {
+fn markdown(groups: &[Group], beats: &[Beats], features: &[FoldReading], plan: &Plan) -> String {
     let mut text = format!("# {}\n", title(plan));
     for group in groups {
         text += &format!("\n## {}\n", group.title());
@@ -60,14 +63,14 @@ fn markdown(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Pla
     for one in beats {
         text += &format!("\n{}", one.table().to_markdown());
     }
-    if !collected.readings.is_empty() {
-        text += &format!("\n{}", readings::by_decoder(&collected.readings).to_markdown());
+    if let Some(table) = readings::by_decoder(features) {
+        text += &format!("\n{}", table.to_markdown());
     }
     plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
     text + "\n"
 }
 
-fn latex(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Plan) -> String {
+fn latex(groups: &[Group], beats: &[Beats], features: &[FoldReading], plan: &Plan) -> String {
     let mut text = String::new();
     for group in groups {
         let caption = format!("{}: {}", title(plan), group.title());
@@ -78,8 +81,7 @@ fn latex(groups: &[Group], beats: &[Beats], collected: &Collected, plan: &Plan) 
     for one in beats {
         text += &format!("{}\n", one.table().to_latex(&format!("{}: who beats whom", title(plan))));
     }
-    if !collected.readings.is_empty() {
-        let table = readings::by_decoder(&collected.readings);
+    if let Some(table) = readings::by_decoder(features) {
         text += &format!("{}\n", table.to_latex(&format!("{}: features of every fold", title(plan))));
     }
     text
@@ -131,8 +133,8 @@ pub(super) fn show(
     for one in beats.iter().filter(|one| (3..=MOST_COLUMNS).contains(&one.matrix.models.len())) {
         text += &format!("\n{}", one.table());
     }
-    if !collected.readings.is_empty() {
-        text += &format!("\n{}", readings::by_decoder(&collected.readings));
+    if let Some(table) = readings::by_decoder(&collected.readings) {
+        text += &format!("\n{table}");
     }
     if let Some(table) = groups::left_over(plan, &groups) {
         text += &format!("\n{table}");

@@ -74,9 +74,8 @@ pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
     check(&args.page, args.from.as_deref())?;
     if let Some(path) = &args.from {
         let material = Material::from_numbers(path)?;
-        let kept = |kind: &&&Kind| material.sections.iter().any(|section| section == kind.name);
         let kinds = match args.page.sections.is_empty() {
-            true => kinds.iter().filter(kept).copied().collect(),
+            true => kinds.into_iter().filter(|kind| material.keeps(kind)).collect(),
             false => kinds,
         };
         return deliver(&material, &kinds, &args.page, session);
@@ -150,10 +149,9 @@ fn check(args: &PageArgs, from: Option<&Path>) -> anyhow::Result<()> {
             "end the name of `--out` in `.svg` or `.png`",
         ));
     }
-    let read = from.into_iter().chain(args.numbers.as_deref());
-    if let Some(same) = read.into_iter().find(|other| *other == out.as_path()) {
+    if [from, args.numbers.as_deref()].contains(&Some(out)) {
         return Err(told(
-            format!("{} would hold the page and its numbers", same.display()),
+            format!("{} would hold the page and its numbers", out.display()),
             "name two files, such as `report.html` and `report.json`",
         ));
     }
