@@ -108,6 +108,8 @@ fn manifest_text(cohort: &Cohort, plan: &[Who]) -> Result<String> {
     });
     let mut all = toml::Table::new();
     all.insert("title".into(), "simulated people".into());
+    let declared = toml::Table::try_from(cohort.declared()).map_err(failed)?;
+    all.extend(declared);
     all.insert("events".into(), events.into());
     all.insert("pipeline".into(), pipeline.into());
     all.insert("recording".into(), recordings.collect::<Vec<_>>().into());
@@ -239,7 +241,11 @@ fn cut_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Resu
             parts.push((cut.trials, cut.short));
         }
     }
-    join(parts)
+    let (trials, short) = join(parts)?;
+    let declared = trials
+        .with_task(cohort.declared())
+        .map_err(|error| Error::Signal { place: format!("simulated {subject}"), error })?;
+    Ok((declared, short))
 }
 
 fn join(parts: Vec<(Trials, usize)>) -> Result<(Trials, usize)> {

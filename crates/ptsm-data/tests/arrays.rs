@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use ptsm_data::arrays::{Wanted, read, read_folder, read_trials, write_trials};
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Compression};
-use ptsm_signal::{Channel, Layout, Position, SubjectId, Trial, Trials, Unit};
+use ptsm_signal::{
+    Channel, Layout, Paradigm, Position, SubjectId, Symmetry, TaskDeclaration, Trial, Trials, Unit,
+};
 
 /// A file under construction: four trials, two channels, three samples.
 struct Builder {
@@ -97,6 +99,43 @@ fn what_is_missing_is_noted() {
     assert!(arrays.notes[1].contains("no `channels`"));
     assert_eq!(arrays.trials.layout().rate_hz, 1.0);
     assert_eq!(arrays.trials.layout().channels[1].name, "ch2");
+}
+
+/// Without a word of the file nothing is known of its classes but their names.
+#[test]
+fn a_file_declares_its_paradigm_and_symmetry() {
+    let task =
+        |builder: Builder| read_trials(&builder.save("mine.npz")).unwrap().trials.layout().task.clone();
+    let word = |text: &str| Array::new(vec![], vec![text.to_string()]).unwrap();
+    assert_eq!(task(Builder::new()), TaskDeclaration::default());
+    let names = || Builder::new().with("classes", texts(&["left", "right"]));
+    assert_eq!(task(names()), TaskDeclaration::default());
+    let hands = TaskDeclaration::of(Paradigm::MotorImagery).swapping("left", "right");
+    let pair = || Array::new(vec![1, 2], vec!["left".to_string(), "right".to_string()]).unwrap();
+    assert_eq!(task(names().with("paradigm", word("motor-imagery")).with("symmetry", pair())), hands);
+    assert_eq!(
+        task(names().with("paradigm", word("motor-imagery")).with("symmetry", word("left=right"))),
+        hands
+    );
+    let numbers = Builder::new().with("symmetry", Array::new(vec![1, 2], vec![0_i64, 1]).unwrap());
+    assert_eq!(task(numbers).symmetry.to_string(), "0=1");
+    assert_eq!(task(Builder::new().with("symmetry", word("invariant"))).symmetry, Symmetry::Invariant);
+    for (builder, says, hint) in [
+        (names().with("paradigm", word("imagery")), "there is none of this name", "motor-imagery"),
+        (names().with("paradigm", Array::scalar(1.0)), "`paradigm` is ", "motor-imagery"),
+        (names().with("symmetry", texts(&["left", "right"])), "of shape [2]", "[[\"left_hand\""),
+        (names().with("symmetry", word("left=up")), "there is no class `up`", "left_hand=right_hand"),
+        (names().with("symmetry", word("left")), "`left` is no pair", "left_hand=right_hand"),
+    ] {
+        let (message, told) = builder.refused();
+        assert!(message.contains(says) && told.contains(hint), "{message}: {told}");
+    }
+    let builder = names();
+    let (one, other) = (builder.folder.path().join("a.npz"), builder.folder.path().join("b.npz"));
+    save(&one, &builder.arrays);
+    save(&other, &names().with("symmetry", pair()).arrays);
+    let error = read(&[one, other], Wanted::Own).unwrap_err().to_string();
+    assert!(error.contains("declares paradigm none, symmetry left=right"), "{error}");
 }
 
 #[test]
@@ -236,6 +275,7 @@ fn what_is_written_is_read_back() {
             rate_hz: 99.5,
             start_s: -0.25,
             classes: vec!["größer".into(), "kleiner".into(), "never seen".into()],
+            task: TaskDeclaration::of(Paradigm::Other).swapping("größer", "kleiner"),
         };
         let trial = |label, subject, session, run, cue_s| Trial {
             label,

@@ -52,6 +52,7 @@ fn trials(count: u32, channels: usize, samples: usize) -> Result<Trials, ptsm_si
         rate_hz: 250.0,
         start_s: 0.0,
         classes: vec!["a".into(), "b".into()],
+        task: Default::default(),
     };
     let mut x = Vec::with_capacity(count as usize * channels * samples);
     for i in 0..count {

@@ -158,6 +158,7 @@ mod tests {
             rate_hz: 100.0,
             start_s: 0.0,
             classes: ["left", "right"].map(String::from).to_vec(),
+            task: Default::default(),
         };
         let (mut x, mut info) = (vec![], vec![]);
         for label in [0, 1, 1] {

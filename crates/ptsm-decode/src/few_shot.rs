@@ -193,6 +193,7 @@ mod tests {
             rate_hz: 4.0,
             start_s: 0.0,
             classes: vec!["left".into(), "right".into()],
+            task: Default::default(),
         };
         let trial = |&(label, run, cue_s): &(u32, u32, f64)| Trial {
             label,

@@ -105,7 +105,7 @@ macro_rules! tsmnet {
 pub const METHODS: &[Method] = &[
     Method {
         name: "ptsm",
-        about: "PTSM, this project's reading: pooled after each layer; mirrored trials too where classes are left and right",
+        about: "PTSM, this project's reading: pooled after each layer; left-right mirroring where the data declare which classes swap",
         paper: "Jing et al., AAAI 2026",
         doi: "",
         target_access: TargetAccess::Nothing,
@@ -395,7 +395,7 @@ fn plain(model: Model) -> Deep {
 
 fn ptsm(layout: &Layout) -> Deep {
     let model = Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() });
-    // Only where names of classes and channels say what the mirror image means: of `0` and `1` nobody knows.
+    // Only where it is declared which classes swap: `left` may also be a flickering target or a word.
     let augment = if Mirror::is_meant(layout) { Augment::only("mirror", 0.5) } else { Augment::default() };
     Deep { augment, ..plain(model) }
 }
@@ -559,6 +559,7 @@ mod tests {
             rate_hz,
             start_s: 0.0,
             classes: vec!["left_hand".into(), "right_hand".into()],
+            task: Default::default(),
         }
     }
 

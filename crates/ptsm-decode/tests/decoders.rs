@@ -11,7 +11,9 @@ use ptsm_decode::{
     calibration,
 };
 use ptsm_engine::Cpu;
-use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Subset, TargetAccess, Trial, Trials};
+use ptsm_signal::{
+    Channel, Layout, Paradigm, Pipeline, SubjectId, Subset, TargetAccess, TaskDeclaration, Trial, Trials,
+};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -34,6 +36,7 @@ fn people_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> 
         rate_hz: 64.0,
         start_s: 0.0,
         classes: names[..classes as usize].iter().map(|name| name.to_string()).collect(),
+        task: TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut x, mut info) = (vec![], vec![]);
@@ -434,6 +437,7 @@ fn classic_decoders_have_the_numbers_they_state() {
         rate_hz: 250.0,
         start_s: 0.0,
         classes: vec!["a".into(), "b".into()],
+        task: Default::default(),
     };
     let x = (0..24 * 62 * 250).map(|_| rng.random_range(-1.0..1.0f32)).collect();
     let trial = |i: u32| Trial { label: i % 2, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
@@ -741,6 +745,7 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
         rate_hz: 1.0,
         start_s: 0.0,
         classes: vec!["left".into(), "right".into()],
+        task: Default::default(),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(31);
     let (mut x, mut info) = (vec![], vec![]);

@@ -13,7 +13,7 @@ use ptsm_decode::registry::find;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Fit, Job, Lesson, Model, Run, TrialShape, Unwatched};
 use ptsm_engine::{Adam, Checkpoint, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Real, Step};
-use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+use ptsm_signal::{Channel, Layout, Paradigm, SubjectId, TaskDeclaration, Trial, Trials};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -295,6 +295,7 @@ fn people() -> Trials {
         rate_hz: 64.0,
         start_s: 0.0,
         classes: vec!["left_hand".into(), "right_hand".into()],
+        task: TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let (mut x, mut info) = (vec![], vec![]);

@@ -172,6 +172,7 @@ mod tests {
             rate_hz: 1.0,
             start_s: 0.0,
             classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
         };
         let trial = |i: u32| Trial {
             label: u32::from(i.is_multiple_of(4)),

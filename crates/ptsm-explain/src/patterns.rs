@@ -132,6 +132,7 @@ mod tests {
             rate_hz: 100.0,
             start_s: 0.0,
             classes: (0..classes).map(|k| k.to_string()).collect(),
+            task: Default::default(),
         };
         let trial = |&label: &u32| Trial { label, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
         Trials::new(layout, x, labels.iter().map(trial).collect()).unwrap()

@@ -34,6 +34,7 @@ mod tests {
             rate_hz: 1.0,
             start_s: 0.0,
             classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
         };
         // The first person has four of the first class in twenty, the second sixteen.
         let trial = |i: u32| Trial {

@@ -142,6 +142,7 @@ mod tests {
             rate_hz: rate,
             start_s: 0.0,
             classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
         };
         let wave = |t: usize| (2.0 * PI * hz * t as f64 / rate).sin() as f32;
         let mut x: Vec<f32> = (0..2 * samples).map(|i| wave(i % samples) + 3.0).collect();

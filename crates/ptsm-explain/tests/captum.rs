@@ -20,6 +20,7 @@ fn trials() -> Trials {
         rate_hz: 128.0,
         start_s: 0.0,
         classes: ["a", "b", "c"].map(String::from).to_vec(),
+        task: Default::default(),
     };
     let (mut x, mut info) = (vec![], vec![]);
     for b in 0..8u32 {

@@ -160,6 +160,7 @@ mod tests {
             rate_hz: 100.0,
             start_s: 0.0,
             classes: vec!["left".into(), "right".into()],
+            task: Default::default(),
         };
         let golden = train();
         let x = golden.iter().enumerate().flat_map(|(m, t)| t.iter().map(move |&v| (m, v)));

@@ -38,6 +38,7 @@ mod montage;
 mod pipeline;
 mod recording;
 pub mod spd;
+mod task;
 mod trials;
 
 pub use access::TargetAccess;
@@ -46,4 +47,5 @@ pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
 pub use pipeline::{Band, Cut, FilterKind, Pick, Pipeline, Reference, Scaling, Who};
 pub use recording::{Event, Recording};
+pub use task::{Paradigm, Symmetry, TaskDeclaration};
 pub use trials::{Layout, Lent, SubjectId, Subset, Trial, Trials, Unlabelled};

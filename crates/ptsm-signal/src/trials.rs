@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::montage::Channel;
+use crate::task::TaskDeclaration;
 
 /// A person, known by a number and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct Layout {
     pub start_s: f64,
     /// Names of the classes, K of them.
     pub classes: Vec<String>,
+    /// What is declared about the task.
+    #[serde(default, skip_serializing_if = "TaskDeclaration::is_undeclared")]
+    pub task: TaskDeclaration,
 }
 
 impl Layout {
@@ -58,7 +62,7 @@ impl Layout {
     }
 
     /// Refuses trials that are not like these: other channels, another length, rate, classes, or a start that differs by more
-    /// than half a sample.
+    /// than half a sample. What is declared about the task may differ: a decoder has its own.
     pub fn expect(&self, other: &Layout) -> Result<()> {
         let names = |l: &Layout| l.channels.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
         let (own, given) = (names(self), names(other));
@@ -221,6 +225,13 @@ impl Trials {
         self.blocks.extend(more.blocks.iter().map(|b| Block { first: first + b.first, ..b.clone() }));
         self.trials.extend_from_slice(&more.trials);
         Ok(())
+    }
+
+    /// The same trials with something else declared about their task. A symmetry must be one of their classes.
+    pub fn with_task(mut self, task: TaskDeclaration) -> Result<Trials> {
+        task.symmetry.permutation(&self.layout.classes)?;
+        self.layout.task = task;
+        Ok(self)
     }
 
     /// Every trial.
@@ -448,7 +459,14 @@ mod tests {
 
     fn layout(rate_hz: f64, start_s: f64) -> Layout {
         let channels = vec![Channel::named("Cz")];
-        Layout { channels, samples: 2, rate_hz, start_s, classes: vec!["a".into(), "b".into()] }
+        Layout {
+            channels,
+            samples: 2,
+            rate_hz,
+            start_s,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        }
     }
 
     #[test]

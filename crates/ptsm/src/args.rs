@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_engine::Precision;
 use ptsm_eval::Choice;
-use ptsm_signal::Alignment;
+use ptsm_signal::{Alignment, Paradigm, Symmetry};
 
 use crate::device::Wanted;
 
@@ -296,8 +296,21 @@ pub(crate) struct DataArgs {
     pub(crate) subjects: Option<SubjectList>,
 }
 
+/// What is declared about the task, over what the data say.
+#[derive(Args, Clone, Default)]
+pub(crate) struct TaskArgs {
+    /// What subjects do: motor-imagery, motor-execution, erp, ssvep, auditory-attention, other
+    #[arg(long, value_name = "NAME")]
+    pub(crate) paradigm: Option<Paradigm>,
+    /// Classes that swap when left and right are exchanged, `left_hand=right_hand`; `invariant` where none changes; `none` for no left-right mirroring. Without it, what the data declare
+    #[arg(long, value_name = "A=B,..")]
+    pub(crate) symmetry: Option<Symmetry>,
+}
+
 #[derive(Args)]
 pub(crate) struct SettingsArgs {
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
     /// Settings in a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -16,7 +16,8 @@ use crate::exit::told;
 pub(crate) struct Changes(Map<String, Value>);
 
 /// Keys of a configuration file that are not settings of a decoder.
-const OUTSIDE: [&str; 9] = ["model", "data", "root", "with", "subjects", "seed", "seeds", "align", TUNED_ON];
+const OUTSIDE: [&str; 11] =
+    ["model", "data", "root", "with", "subjects", "paradigm", "symmetry", "seed", "seeds", "align", TUNED_ON];
 /// What the people are recognised by on whom settings were tuned: they are not tested.
 pub(crate) const TUNED_ON: &str = "tuned_on";
 
@@ -305,6 +306,7 @@ mod tests {
             rate_hz: 100.0,
             start_s: 0.0,
             classes: vec!["left_hand".into(), "right_hand".into()],
+            task: Default::default(),
         }
     }
 

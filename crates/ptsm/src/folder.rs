@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ptsm_decode::file::Card;
-use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess};
+use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,6 +99,9 @@ pub(crate) struct DataFile {
     /// What was chosen about a data set of recordings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) with: BTreeMap<String, String>,
+    /// What is declared about the task.
+    #[serde(default, skip_serializing_if = "TaskDeclaration::is_undeclared")]
+    pub(crate) task: TaskDeclaration,
     /// Of the contents and the pipeline.
     pub(crate) fingerprint: String,
     pub(crate) align: Alignment,

@@ -7,7 +7,7 @@ use ptsm_data::{Loaded, Person, Source};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
-use crate::args::{DataArgs, SourceArgs};
+use crate::args::{DataArgs, SourceArgs, TaskArgs};
 use crate::commands::Session;
 use crate::config::Changes;
 use crate::exit::told;
@@ -33,6 +33,7 @@ impl Input {
         self.pipeline.target_access()
     }
 
+    /// What `loaded` becomes when everything is done to it.
     fn new(source: &Source, loaded: Loaded) -> anyhow::Result<Input> {
         let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
         pipeline.align(&mut trials)?;
@@ -44,6 +45,7 @@ impl Input {
 pub(crate) fn to_learn(
     data: &DataArgs,
     align: Option<Alignment>,
+    task: &TaskArgs,
     changes: &Changes,
     session: &Session,
 ) -> anyhow::Result<Input> {
@@ -51,7 +53,15 @@ pub(crate) fn to_learn(
     let source = source(&data.source)?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&source.pipeline()?, align)?;
-    prepared(data, &pipeline, session)
+    prepared(data, &pipeline, &declared(task, changes)?, session)
+}
+
+/// What is declared about the task: flags over the configuration.
+pub(crate) fn declared(task: &TaskArgs, changes: &Changes) -> anyhow::Result<TaskArgs> {
+    Ok(TaskArgs {
+        paradigm: task.paradigm.or(changes.outside("paradigm")?),
+        symmetry: task.symmetry.clone().or(changes.outside("symmetry")?),
+    })
 }
 
 /// What to read: flags over the configuration.
@@ -68,9 +78,15 @@ pub(crate) fn given(data: &DataArgs, changes: &Changes) -> anyhow::Result<DataAr
 }
 
 /// Trials to learn from, by a pipeline.
-pub(crate) fn prepared(data: &DataArgs, pipeline: &Pipeline, session: &Session) -> anyhow::Result<Input> {
+pub(crate) fn prepared(
+    data: &DataArgs,
+    pipeline: &Pipeline,
+    task: &TaskArgs,
+    session: &Session,
+) -> anyhow::Result<Input> {
     let source = source(&data.source)?;
-    Input::new(&source, load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, session)?)
+    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, session)?;
+    Input::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
 }
 
 /// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use ptsm_decode::augment::mirror::Mirror;
 use ptsm_eval::{Metric, Paired, Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
-use ptsm_signal::TargetAccess;
+use ptsm_signal::{Layout, Symmetry, TargetAccess};
+use serde_json::{Value, json};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
 pub(crate) fn duration(d: Duration) -> String {
@@ -53,6 +55,39 @@ pub(crate) fn count(n: usize, what: &str) -> String {
 /// `1 person`, `2 people`
 pub(crate) fn people(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
+/// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
+pub(crate) fn mirroring(settings: &Value, layout: &Layout) -> Option<String> {
+    let share = mirrored_share(settings)?;
+    let symmetry = &layout.task.symmetry;
+    Some(match symmetry {
+        _ if share > 0.0 => {
+            let what = match symmetry {
+                Symmetry::Swaps(_) => format!("{symmetry} swap"),
+                Symmetry::Invariant | Symmetry::Undeclared => "classes stay".into(),
+            };
+            format!("{} % of the training epochs, {what}; predictions average both views", percent(share))
+        }
+        Symmetry::Undeclared => "off; nothing declares which classes swap (`--symmetry`)".into(),
+        Symmetry::Swaps(_) | Symmetry::Invariant => match Mirror::new(layout) {
+            Ok(_) => "off".into(),
+            Err(why) => format!("off; {why}"),
+        },
+    })
+}
+
+/// The share of training epochs that are mirrored; none for a decoder that has no such setting.
+pub(crate) fn mirrored_share(settings: &Value) -> Option<f64> {
+    settings.pointer("/augment/mirror").and_then(Value::as_f64)
+}
+
+/// The same as data.
+pub(crate) fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
+    match mirrored_share(settings) {
+        None => Value::Null,
+        Some(share) => json!({ "share": share, "symmetry": layout.task.symmetry }),
+    }
 }
 
 /// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ptsm_signal::{Layout, SubjectId, Trial, Trials};
+use ptsm_signal::{Layout, SubjectId, TaskDeclaration, Trial, Trials};
 
 use super::file::{File, RATE_UNKNOWN_HZ};
 use super::names::{Name, Names, distinct};
@@ -21,7 +21,9 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
     let sessions = distinct(files.iter().filter_map(|f| f.session.as_ref()));
     let runs = distinct(files.iter().filter_map(|f| f.run.as_ref()));
     let notes = notes(&files);
+    let task = task(&files, wanted)?;
 
+    let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
     let mut all: Option<Trials> = None;
     let mut labels = BTreeMap::new();
     let mut made_from: BTreeMap<SubjectId, BTreeSet<String>> = BTreeMap::new();
@@ -72,6 +74,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
             rate_hz,
             start_s: file.start_s,
             classes: classes.wanted.clone(),
+            task: task.clone(),
         };
         let place = file.path.display().to_string();
         let refuse = |error| Error::Signal { place: place.clone(), error };
@@ -86,7 +89,40 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         message: "no file was given".into(),
         hint: None,
     })?;
+    let declared = trials.layout().task.clone();
+    let trials = trials.with_task(declared).map_err(|error| Error::Content {
+        path: first,
+        message: error.to_string(),
+        hint: error.hint().map(String::from),
+    })?;
     Ok(Arrays { trials, notes, labels, made_from })
+}
+
+/// What the files declare about the task, all of them the same. For a decoder that exists it is the decoder's.
+fn task(files: &[File], wanted: Wanted<'_>) -> Result<TaskDeclaration> {
+    if let Some(pair) = files.windows(2).find(|pair| pair[0].task != pair[1].task) {
+        let said = |file: &File| {
+            let TaskDeclaration { paradigm, symmetry } = &file.task;
+            let paradigm = paradigm.map_or("none".into(), |paradigm| paradigm.to_string());
+            format!("paradigm {paradigm}, symmetry {symmetry}")
+        };
+        return Err(Error::Content {
+            path: pair[1].path.clone(),
+            message: format!(
+                "declares {}, {} declares {}",
+                said(&pair[1]),
+                pair[0].path.display(),
+                said(&pair[0])
+            ),
+            hint: Some(
+                "save the same `paradigm` and `symmetry` in every file, or leave them out of all".into(),
+            ),
+        });
+    }
+    Ok(match (wanted, files.first()) {
+        (Wanted::Own, Some(file)) => file.task.clone(),
+        _ => TaskDeclaration::default(),
+    })
 }
 
 /// Refuses columns that are text in one file and numbers in another: they cannot be compared.

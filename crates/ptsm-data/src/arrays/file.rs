@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Archive};
-use ptsm_signal::{Channel, Position, Unit};
+use ptsm_signal::{Channel, Paradigm, Position, Symmetry, TaskDeclaration, Unit};
 
 use super::names::Names;
 use crate::error::{Error, Result};
@@ -35,6 +35,7 @@ pub(super) struct File {
     pub(super) rate_hz: Option<f64>,
     pub(super) start_s: f64,
     pub(super) classes: Option<Vec<String>>,
+    pub(super) task: TaskDeclaration,
     /// What people are recognised by whose trials these were made from.
     pub(super) made_from: Vec<String>,
 }
@@ -56,6 +57,7 @@ impl File {
         let rate_hz = keys.number(RATE)?;
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
         let unit = keys.unit()?;
+        let task = keys.task()?;
         let positions = keys.array("positions")?;
 
         let x = keys.array("X")?.ok_or_else(|| keys.missing("X"))?;
@@ -93,6 +95,7 @@ impl File {
             rate_hz,
             start_s,
             classes,
+            task,
             made_from,
         };
         Ok(file)
@@ -242,6 +245,41 @@ impl Keys {
                 Err(self.refuse(format!("`unit` is {other:?}"), "give `uV` or `arbitrary`, or leave it out"))
             }
         }
+    }
+
+    /// `paradigm` and `symmetry`: pairs of classes that swap when left and right are exchanged, or one text.
+    fn task(&mut self) -> Result<TaskDeclaration> {
+        let declared = |error: ptsm_signal::Error, keys: &Keys| {
+            keys.refuse(error.to_string(), error.hint().unwrap_or_default())
+        };
+        let paradigm = match self.array("paradigm")?.map(Array::into_data) {
+            None => None,
+            Some(Data::Text(text)) if text.len() == 1 => {
+                Some(text[0].parse::<Paradigm>().map_err(|error| declared(error, self))?)
+            }
+            Some(other) => {
+                let message = format!("`paradigm` is {}; one text is needed", other.dtype());
+                return Err(self.refuse(message, "save it as text, such as `paradigm=\"motor-imagery\"`"));
+            }
+        };
+        let Some(array) = self.array("symmetry")? else {
+            return Ok(TaskDeclaration { paradigm, symmetry: Symmetry::Undeclared });
+        };
+        let (shape, kind) = (array.shape().to_vec(), array.data().dtype());
+        let names: Option<Vec<String>> =
+            Names::from(array.into_data()).map(|names| names.iter().map(|name| name.words()).collect());
+        let symmetry = match (names.as_deref(), &shape[..]) {
+            (Some([text]), [] | [1]) => text.parse(),
+            (Some(names), [_, 2]) => {
+                Symmetry::swapping(names.as_chunks::<2>().0.iter().map(|[one, other]| (one, other)))
+            }
+            _ => {
+                let message = format!("`symmetry` is {kind} of shape {shape:?}; pairs of classes are needed");
+                let hint = "save `symmetry=[[\"left_hand\", \"right_hand\"]]`, or leave it out";
+                return Err(self.refuse(message, hint));
+            }
+        };
+        Ok(TaskDeclaration { paradigm, symmetry: symmetry.map_err(|error| declared(error, self))? })
     }
 
     fn three(&self, shape: &[usize]) -> Result<[usize; 3]> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
-use ptsm_signal::{Channel, Trial, Trials, Unit};
+use ptsm_signal::{Channel, Symmetry, Trial, Trials, Unit};
 
 use crate::error::{Error, Result};
 
@@ -41,8 +41,14 @@ pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<Stri
         ("rate_hz", Array::scalar(layout.rate_hz)),
         ("start_s", Array::scalar(layout.start_s)),
         ("classes", Array::vector(layout.classes.clone())),
-        ("unit", Array::new(Vec::new(), vec![unit.to_string()])?),
+        ("unit", text(unit)?),
     ];
+    if let Some(paradigm) = layout.task.paradigm {
+        arrays.push(("paradigm", text(paradigm)?));
+    }
+    if !layout.task.symmetry.is_undeclared() {
+        arrays.push(("symmetry", symmetry(&layout.task.symmetry)?));
+    }
     if layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position) {
         let unknown = [f64::NAN; 3];
         let places = layout.channels.iter().flat_map(|c| c.position.map_or(unknown, |p| [p.x, p.y, p.z]));
@@ -53,4 +59,19 @@ pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<Stri
     }
     let members: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     Ok(npz::write(path, &members, Compression::Stored)?)
+}
+
+fn text(text: impl ToString) -> Result<Array> {
+    Ok(Array::new(Vec::new(), vec![text.to_string()])?)
+}
+
+/// Pairs as they are: names of classes may hold commas.
+fn symmetry(symmetry: &Symmetry) -> Result<Array> {
+    match symmetry {
+        Symmetry::Swaps(pairs) => {
+            let names: Vec<String> = pairs.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+            Ok(Array::new(vec![pairs.len(), 2], names)?)
+        }
+        other => text(other),
+    }
 }

@@ -17,7 +17,7 @@ mod signal;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, Who};
+use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, TaskDeclaration, Who};
 
 pub use options::{Choice, Options};
 
@@ -176,6 +176,9 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     /// The pipeline that suits it.
     fn pipeline(&self, options: &Options) -> Result<Pipeline>;
 
+    /// What is known of the task: what subjects do, and what mirroring does to all classes the data set can have.
+    fn task(&self, options: &Options) -> TaskDeclaration;
+
     /// Looks for its files under a folder, in every layout users have; reads names, and headers where only they tell classes or
     /// channels, but no samples. Options it cannot work with are refused here.
     fn find(&self, root: &Path, options: &Options) -> Result<Found>;
@@ -215,6 +218,10 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
         (**self).pipeline(options)
+    }
+
+    fn task(&self, options: &Options) -> TaskDeclaration {
+        (**self).task(options)
     }
 
     fn find(&self, root: &Path, options: &Options) -> Result<Found> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::cache::Contents;
 use super::prepare::{Labels, Prepared};
@@ -35,6 +35,12 @@ impl Recordings {
         };
         let message = format!("there is no recording of it in {}", self.root.display());
         Err(Error::Source { id, message, hint: Some(hint) })
+    }
+
+    /// What the data set declares about its task, for some of its classes.
+    pub fn task(&self, classes: &[String]) -> TaskDeclaration {
+        let declared = self.set.task(&self.options);
+        TaskDeclaration { symmetry: declared.symmetry.among(classes), ..declared }
     }
 
     /// Trials of all or some people.
@@ -73,6 +79,9 @@ impl Recordings {
         notes.extend(lost);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
+        let task = self.task(&trials.layout().classes);
+        let trials =
+            trials.with_task(task).map_err(|error| Error::Signal { place: about.id.clone(), error })?;
         let mut people = people(trials.info(), &places);
         for (item, contents) in items.iter().zip(samples) {
             people

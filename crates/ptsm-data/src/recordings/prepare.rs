@@ -80,8 +80,14 @@ impl Recordings {
                     pipeline.cut(&recording, &cues, who).map_err(refuse)?
                 }
                 Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
-                    let layout =
-                        Layout { channels, samples, rate_hz, start_s, classes: labels.classes.clone() };
+                    let layout = Layout {
+                        channels,
+                        samples,
+                        rate_hz,
+                        start_s,
+                        classes: labels.classes.clone(),
+                        task: Default::default(),
+                    };
                     if !pipeline.window_inside(&layout).map_err(refuse)? {
                         return Err(outside(item, pipeline, &layout));
                     }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use nalgebra::Vector3;
 use ptsm_signal::{
-    Band, Channel, FilterKind, Layout, Pipeline, Recording, Scaling, SubjectId, normalise, position,
+    Band, Channel, FilterKind, Layout, Paradigm, Pipeline, Recording, Scaling, SubjectId, TaskDeclaration,
+    normalise, position,
 };
 use serde::{Deserialize, Serialize};
 
@@ -176,6 +177,15 @@ impl Cohort {
             // Amplitudes are the message here, so the trial is not divided by its own.
             Task::Erp => Pipeline { band: band(0.5, 20.0), scaling: Scaling::By(10.0), ..plain },
             Task::Attention => Pipeline { band: band(1.0, 30.0), ..plain },
+        }
+    }
+
+    /// What is declared about the task.
+    pub fn declared(&self) -> TaskDeclaration {
+        match self.task {
+            Task::Imagery => TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
+            Task::Erp => TaskDeclaration::of(Paradigm::Erp),
+            Task::Attention => TaskDeclaration::of(Paradigm::AuditoryAttention).swapping("left", "right"),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Pipeline, SubjectId, Trials};
+use ptsm_signal::{Paradigm, Pipeline, SubjectId, Symmetry, TaskDeclaration, Trials};
 
 use super::Source;
 use super::people::{Person, people, places};
@@ -33,6 +33,24 @@ pub struct Loaded {
     pub people: BTreeMap<SubjectId, Person>,
     /// What is known because it was made, for the channels and samples of these trials.
     pub truth: Option<Truth>,
+}
+
+impl Loaded {
+    /// The same with what a user declares about the task in place of what the data say. The fingerprint changes with it.
+    pub fn declare(mut self, paradigm: Option<Paradigm>, symmetry: Option<Symmetry>) -> Result<Loaded> {
+        let own = self.trials.layout().task.clone();
+        let task = TaskDeclaration {
+            paradigm: paradigm.or(own.paradigm),
+            symmetry: symmetry.unwrap_or_else(|| own.symmetry.clone()),
+        };
+        if task == own {
+            return Ok(self);
+        }
+        self.fingerprint = Fingerprint::default().text(&self.fingerprint).value(&task)?.hex();
+        let place = self.name.clone();
+        self.trials = self.trials.with_task(task).map_err(|error| Error::Signal { place, error })?;
+        Ok(self)
+    }
 }
 
 impl Source {

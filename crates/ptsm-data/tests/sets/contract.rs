@@ -41,6 +41,29 @@ fn everything_that_should_be_known_of_a_data_set_is_said() {
     }
 }
 
+/// Only hands of the body and sides of attention swap. Targets that flicker at the left or right of a screen are frequencies.
+#[test]
+fn every_data_set_declares_its_task_and_only_sides_of_the_body_swap() {
+    let declared: Vec<(String, String, String)> = DATA_SETS
+        .iter()
+        .map(|set| {
+            let task = set.task(&choices(*set)[0]);
+            (set.about().id, task.paradigm.unwrap().to_string(), task.symmetry.to_string())
+        })
+        .collect();
+    let hands = "left_hand=right_hand";
+    let expected = [
+        ("physionet-mi", "motor-imagery", hands),
+        ("openbmi-mi", "motor-imagery", hands),
+        ("openbmi-erp", "erp", "none"),
+        ("openbmi-ssvep", "ssvep", "none"),
+        ("kul-aad", "auditory-attention", "left=right"),
+        ("bci-iv-2a", "motor-imagery", hands),
+        ("bci-iv-2b", "motor-imagery", hands),
+    ];
+    assert_eq!(declared, expected.map(|(id, task, swap)| (id.into(), task.into(), swap.into())));
+}
+
 #[test]
 fn defaults_are_among_the_values() {
     for choice in DATA_SETS.iter().flat_map(|set| set.choices()) {

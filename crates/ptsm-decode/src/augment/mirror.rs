@@ -1,6 +1,6 @@
 //! Left and right exchanged.
 
-use ptsm_signal::Layout;
+use ptsm_signal::{Layout, Symmetry};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 pub(super) const AUGMENTATION: Augmentation = Augmentation {
     name: "mirror",
-    about: "share of trials whose channels change sides about the midline, and whose label does where the classes are \
-            lateral; at test time both views are averaged",
+    about: "share of trials whose channels change sides about the midline, and whose class changes as the data declare \
+            (`--symmetry`), without which it is refused; at test time both views are averaged",
     most: 1.0,
     apply: |trial, strength, rng| {
         if chosen(strength, rng)
@@ -39,28 +39,20 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Channels by the montage, classes by their names: `left` becomes `right`. A class with a side and no partner is refused.
+    /// Channels by the montage, classes as the data set or the user declares; without a declaration it is refused.
     pub fn new(layout: &Layout) -> Result<Mirror> {
-        let place = |(i, name): (usize, &String)| match other_side(name) {
-            None => Ok(i as u32),
-            Some(other) => {
-                layout.classes.iter().position(|c| c.to_lowercase() == other).map(|c| c as u32).ok_or_else(
-                    || {
-                        Error::trials(
-                            format!("class `{name}` has no partner `{other}` on the other side"),
-                            "mirroring needs both sides; switch it off with `--set augment.mirror=0`",
-                        )
-                    },
-                )
-            }
+        let Some(classes) = layout.task.symmetry.permutation(&layout.classes)? else {
+            return Err(Error::trials(
+                "nothing declares which classes swap when left and right are exchanged, so epochs cannot be mirrored",
+                "declare it, `--symmetry left_hand=right_hand` (`invariant` where no class changes), or leave mirroring off: `--set augment.mirror=0`",
+            ));
         };
-        let classes = layout.classes.iter().enumerate().map(place).collect::<Result<_>>()?;
         Ok(Mirror { classes, channels: ptsm_signal::mirror(&layout.channels)? })
     }
 
-    /// Whether a mirrored trial of one class is known to be one of another, and every channel has its partner.
+    /// Whether a mirrored trial of one class is declared to be one of another, and every channel has its partner.
     pub fn is_meant(layout: &Layout) -> bool {
-        Mirror::new(layout).is_ok_and(|m| m.classes.iter().enumerate().any(|(i, c)| i as u32 != *c))
+        matches!(layout.task.symmetry, Symmetry::Swaps(_)) && Mirror::new(layout).is_ok()
     }
 
     /// Writes the mirror image of a trial `[C, T]`.
@@ -69,15 +61,5 @@ impl Mirror {
         for (row, &source) in to.chunks_exact_mut(samples).zip(&self.channels) {
             row.copy_from_slice(&from[source * samples..][..samples]);
         }
-    }
-}
-
-/// The class on the other side, in lower case; none where the name tells no side.
-fn other_side(name: &str) -> Option<String> {
-    let name = name.to_lowercase();
-    match (name.contains("left"), name.contains("right")) {
-        (true, false) => Some(name.replace("left", "right")),
-        (false, true) => Some(name.replace("right", "left")),
-        _ => None,
     }
 }

@@ -160,7 +160,7 @@ impl Augmenter {
 
 #[cfg(test)]
 mod tests {
-    use ptsm_signal::Channel;
+    use ptsm_signal::{Channel, Paradigm, Symmetry, TaskDeclaration};
 
     use super::*;
 
@@ -171,6 +171,7 @@ mod tests {
             rate_hz: 100.0,
             start_s: 0.0,
             classes: vec!["left_hand".into(), "right_hand".into()],
+            task: TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
         }
     }
 
@@ -230,14 +231,24 @@ mod tests {
         }
     }
 
-    /// Mirrored with the label kept, left and right would become the same: only names that say so switch it on.
+    /// Names of classes say nothing: `left` and `right` may be frequencies of flicker.
     #[test]
-    fn the_mirror_is_meant_where_classes_have_sides() {
-        let of = |classes: [&str; 2]| {
-            Mirror::is_meant(&Layout { classes: classes.map(String::from).to_vec(), ..layout() })
+    fn the_mirror_is_meant_where_it_is_declared() {
+        let of = |classes: [&str; 2], symmetry: Symmetry| {
+            let task = TaskDeclaration { symmetry, ..TaskDeclaration::default() };
+            let layout = Layout { classes: classes.map(String::from).to_vec(), task, ..layout() };
+            (Mirror::is_meant(&layout), Mirror::new(&layout).map(|mirror| mirror.classes))
         };
-        assert!(of(["left_hand", "right_hand"]) && of(["Right", "Left"]));
-        assert!(!of(["0", "1"]) && !of(["target", "nontarget"]) && !of(["left", "rest"]));
+        let swapping = |one: &str, other: &str| Symmetry::swapping([(one, other)]).unwrap();
+        let (meant, classes) = of(["0", "1"], swapping("0", "1"));
+        assert!(meant && classes.unwrap() == [1, 0]);
+        // Possible when it is asked for, and on for nobody who does not ask.
+        let (meant, classes) = of(["target", "nontarget"], Symmetry::Invariant);
+        assert!(!meant && classes.unwrap() == [0, 1]);
+        let (meant, refused) = of(["left_hand", "right_hand"], Symmetry::Undeclared);
+        assert!(!meant && refused.unwrap_err().hint().unwrap().contains("--symmetry"));
+        let (meant, refused) = of(["left", "rest"], swapping("left", "right"));
+        assert!(!meant && refused.is_err());
         let numbered = ["ch1", "ch2"].map(Channel::named).to_vec();
         assert!(!Mirror::is_meant(&Layout { channels: numbered, ..layout() }));
     }
@@ -250,7 +261,7 @@ mod tests {
         assert!(Augment::only("mirror", 1.5).check().is_err());
         let lone = Layout { channels: vec![Channel::named("C3")], ..layout() };
         assert!(Augmenter::new(&Augment::only("mirror", 0.5), &lone).is_err());
-        let half = Layout { classes: vec!["left".into(), "rest".into()], ..layout() };
-        assert!(Augmenter::new(&Augment::only("mirror", 0.5), &half).is_err());
+        let undeclared = Layout { task: TaskDeclaration::default(), ..layout() };
+        assert!(Augmenter::new(&Augment::only("mirror", 0.5), &undeclared).is_err());
     }
 }

@@ -60,7 +60,14 @@ mod tests {
 
     fn layout() -> Layout {
         let channels = ["C3", "C4"].map(Channel::named).to_vec();
-        Layout { channels, samples: 10, rate_hz: 10.0, start_s: -0.2, classes: vec!["a".into(), "b".into()] }
+        Layout {
+            channels,
+            samples: 10,
+            rate_hz: 10.0,
+            start_s: -0.2,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        }
     }
 
     #[test]

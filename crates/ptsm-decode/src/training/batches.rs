@@ -221,6 +221,7 @@ mod tests {
             rate_hz: 1.0,
             start_s: 0.0,
             classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
         };
         let info = (0..subjects * each).map(|i| Trial {
             label: i % 2,

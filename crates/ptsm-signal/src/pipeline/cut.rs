@@ -113,6 +113,7 @@ impl Pipeline {
             rate_hz,
             start_s: grid.window.first as f64 / rate_hz,
             classes: cues.classes,
+            task: Default::default(),
         };
         let Who { subject, session, run } = who;
         let info = inside.iter().map(|&(event, label)| Trial {

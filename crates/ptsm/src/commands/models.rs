@@ -3,10 +3,11 @@
 use ptsm_decode::augment::AUGMENTATIONS;
 use ptsm_decode::registry::METHODS;
 use ptsm_report::{Column, Table};
-use ptsm_signal::{Channel, Layout};
+use ptsm_signal::{Channel, Layout, Paradigm, TaskDeclaration};
 use serde_json::json;
 
 use super::Session;
+use crate::words::mirrored_share;
 
 /// The shape that settings and counts are shown for: 4 s of 62 channels at 250 Hz.
 fn example() -> Layout {
@@ -18,11 +19,15 @@ fn example() -> Layout {
         rate_hz: 250.0,
         start_s: 0.0,
         classes: vec!["left_hand".into(), "right_hand".into()],
+        task: TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
     }
 }
 
 pub(super) fn run(session: &Session) -> anyhow::Result<()> {
     let layout = example();
+    // Not every cap has a partner for each electrode on the other side; this one has.
+    let declared = Layout { channels: ["C3", "Cz", "C4"].map(Channel::named).to_vec(), ..layout.clone() };
+    let undeclared = Layout { task: TaskDeclaration::default(), ..declared.clone() };
     let mut rows = vec![];
     let mut documents = vec![];
     for method in METHODS {
@@ -45,6 +50,10 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "parameters": parameters,
             "adapts": method.adapts,
             "converts": method.converts(),
+            "mirroring": json!({
+                "declared": mirrored_share(&method.defaults(&declared)?),
+                "undeclared": mirrored_share(&method.defaults(&undeclared)?),
+            }),
             "defaults": defaults,
         }));
     }
@@ -56,7 +65,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
         Column::text("seen of a new person"),
         Column::text("adapts"),
     ];
-    let note = "Parameters, and all settings and their defaults in `ptsm models --json`, are for 62 channels, 4 s at 250 Hz, 2 classes"
+    let note = "Parameters, and all settings and their defaults in `ptsm models --json`, are for 62 channels, 4 s at 250 Hz, 2 classes that swap when left and right are exchanged"
         .to_string();
     let models = Table { columns, rows, note };
     let augmentations = Table {
@@ -64,7 +73,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             .map(Column::text)
             .to_vec(),
         rows: AUGMENTATIONS.iter().map(|a| vec![a.name.to_string(), a.about.to_string()]).collect(),
-        note: "For every deep decoder: `--set augment.NAME=STRENGTH`. Off unless a model's defaults say otherwise: `ptsm` mirrors left and right".into(),
+        note: "For every deep decoder: `--set augment.NAME=STRENGTH`. Off unless a model's defaults say otherwise: `ptsm` mirrors left and right where the data declare which classes swap (`--symmetry`)".into(),
     };
     let listed: Vec<_> =
         AUGMENTATIONS.iter().map(|a| json!({ "name": a.name, "about": a.about, "most": a.most })).collect();

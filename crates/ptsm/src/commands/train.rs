@@ -20,7 +20,7 @@ use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_nam
 use crate::input::{Input, to_learn};
 use crate::output;
 use crate::progress::Live;
-use crate::words::{count, people, percent};
+use crate::words::{count, mirroring, mirroring_json, people, percent};
 
 /// Every seed is a network of its own in memory.
 const MOST_SEEDS: usize = 1000;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let (method, seeds) = wanted(args.model.as_deref(), &args.settings, &changes)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataArgs { subjects: together(&subjects, &args.target)?, ..args.data.clone() };
-    let input = to_learn(&data, args.settings.align.map(Into::into), &changes, session)?;
+    let input = to_learn(&data, args.settings.align.map(Into::into), &args.settings.task, &changes, session)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
@@ -54,6 +54,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         data: DataFile {
             name: input.name.clone(),
             with: input.with.clone(),
+            task: input.trials.layout().task.clone(),
             fingerprint: input.fingerprint.clone(),
             align: input.pipeline.alignment,
             subjects: sources.train_subjects().clone(),
@@ -74,7 +75,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         && let Some(fits) = finished(&folder, &seeds, session)
     {
         session.output.note("this run is finished; nothing is left to do");
-        return report(args, session, method.name, &lesson, &fits);
+        return report(args, session, method.name, &settings, &lesson, &fits);
     }
     let log = folder.join(LOG);
     let fits = {
@@ -113,7 +114,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
         }
     }
-    report(args, session, method.name, &lesson, &fits)
+    report(args, session, method.name, &settings, &lesson, &fits)
 }
 
 /// Those learnt from and the target, where both are named; without names it is everybody.
@@ -239,6 +240,7 @@ fn report(
     args: &TrainArgs,
     session: &Session,
     model: &str,
+    settings: &serde_json::Value,
     lesson: &Lesson<'_>,
     fits: &[Fit],
 ) -> anyhow::Result<()> {
@@ -256,6 +258,10 @@ fn report(
         text += &format!("; {} of those to be decoded, unlabelled", count(target.len(), "trial"));
     }
     text += "\n";
+    let layout = lesson.train().layout();
+    if let Some(mirroring) = mirroring(settings, layout) {
+        text += &format!("left-right mirroring: {mirroring}\n");
+    }
     let mut documents = vec![];
     for fit in fits {
         let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
@@ -287,6 +293,8 @@ fn report(
             "trials": lesson.train().len(),
             "train_subjects": lesson.train().subjects(),
             "validation_subjects": lesson.validation().subjects(),
+            "paradigm": layout.task.paradigm,
+            "mirroring": mirroring_json(settings, layout),
             "target_trials": lesson.target().map_or(0, |target| target.len()),
             "fits": documents,
         }),

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_eval::Metric;
-use ptsm_signal::Alignment;
+use ptsm_signal::{Alignment, Paradigm, Symmetry};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::args::BenchmarkArgs;
 use crate::config::{Changes, TUNED_ON};
 use crate::exit::told;
+use crate::input::declared;
 use crate::words;
 
 pub(crate) use paper::{PaperColumn, Published};
@@ -91,6 +92,11 @@ pub(crate) struct DataPlan {
     pub(crate) with: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) subjects: Option<SubjectList>,
+    /// What subjects do, and which classes swap when left and right are exchanged, over what the data say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paradigm: Option<Paradigm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) symmetry: Option<Symmetry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) protocol: Option<Protocol>,
     /// Settings for these data, `set.pipeline` among them.
@@ -177,10 +183,13 @@ impl Plan {
         let root = source.root.clone().or(given.outside("root")?);
         let with = [given.outside("with")?.unwrap_or_default(), source.with.clone()].concat();
         let subjects = args.data.subjects.clone().or(given.outside("subjects")?);
+        let task = declared(&args.settings.task, &given)?;
         for data in &mut self.data {
             data.root = root.clone().or(data.root.take());
             data.with.extend(with.iter().cloned());
             data.subjects = subjects.clone().or(data.subjects.take());
+            data.paradigm = task.paradigm.or(data.paradigm);
+            data.symmetry = task.symmetry.clone().or(data.symmetry.take());
             if args.protocol.is_some() {
                 data.protocol = None;
             }

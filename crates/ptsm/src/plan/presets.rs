@@ -73,6 +73,7 @@ mod tests {
                 rate_hz: 128.0,
                 start_s: 0.0,
                 classes: classes.map(String::from).to_vec(),
+                task: Default::default(),
             };
             for entry in plan.entries() {
                 let method = method(&entry.model).unwrap();

@@ -169,7 +169,12 @@ impl StagePlan<'_> {
         wanted: Wanted<'_>,
         session: &Session,
     ) -> anyhow::Result<Loaded> {
-        load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, session)
+        let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, session)?;
+        match wanted {
+            Wanted::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
+            // What is tested is mirrored as what is learnt from.
+            Wanted::Classes(_) | Wanted::Unlabelled(_) => Ok(loaded),
+        }
     }
 
     /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.

@@ -74,6 +74,14 @@ fn facts(made: &Made) -> Vec<[String; 2]> {
             ),
         ],
         ["channels".into(), layout.channels.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" ")],
+        [
+            "paradigm".into(),
+            layout.task.paradigm.map_or("not declared".into(), |paradigm| paradigm.to_string()),
+        ],
+        [
+            "left-right mirroring".into(),
+            words::mirroring(&card.settings, layout).unwrap_or_else(|| "none".into()),
+        ],
         ["seen of a new person".into(), card.target_access.to_string()],
         ["made by".into(), format!("ptsm {}", from.version)],
     ];

@@ -16,6 +16,7 @@ mod honest;
 mod keeping;
 mod killing;
 mod leakage;
+mod mirroring;
 mod own_arrays;
 mod own_recordings;
 mod presets;

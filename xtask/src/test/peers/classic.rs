@@ -268,6 +268,7 @@ fn decoder(told: &Told, settings: &Value) -> Result<()> {
         rate_hz: 100.0,
         start_s: 0.0,
         classes: (0..told.classes()?).map(|k| k.to_string()).collect(),
+        task: Default::default(),
     };
     let trained = told.values("trained")?[0] as usize;
     let trial = |(i, label): (usize, u32)| {

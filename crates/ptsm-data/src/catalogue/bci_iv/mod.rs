@@ -12,7 +12,7 @@ mod remote;
 
 use std::path::Path;
 
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Paradigm, Pipeline, TaskDeclaration};
 
 use super::disk::file_name;
 use super::signal::zero_phase;
@@ -60,6 +60,10 @@ impl DataSet for Graz {
             _ => zero_phase(4.0, 38.0),
         };
         Ok(Pipeline { band, rate_hz: Some(RATE_HZ), window_s: [0.0, 4.0], ..Pipeline::default() })
+    }
+
+    fn task(&self, _: &Options) -> TaskDeclaration {
+        TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand")
     }
 
     fn find(&self, root: &Path, options: &Options) -> Result<Found> {

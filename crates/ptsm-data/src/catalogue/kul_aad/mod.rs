@@ -9,7 +9,7 @@ mod trial;
 
 use std::path::Path;
 
-use ptsm_signal::{Pipeline, Reference};
+use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
 
 use super::channels::{BIOSEMI, pick};
 use super::signal::zero_phase;
@@ -111,6 +111,11 @@ impl DataSet for KulAad {
                 ..bare
             },
         })
+    }
+
+    fn task(&self, _: &Options) -> TaskDeclaration {
+        // Attention is directed to a side of the head.
+        TaskDeclaration::of(Paradigm::AuditoryAttention).swapping(CLASSES[0], CLASSES[1])
     }
 
     fn find(&self, root: &Path, _: &Options) -> Result<Found> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
-use super::paradigm::Paradigm;
+use super::experiment::Experiment;
 use super::{PEOPLE, Phase};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{Checksum, Found, Item, Options, Remote};
@@ -16,7 +16,7 @@ const HOME: &str =
     "https://s3.ap-northeast-1.wasabisys.com/gigadb-datasets/live/pub/10.5524/100001_101000/100542";
 
 /// Looks for what was chosen.
-pub(super) fn find(set: &Paradigm, root: &Path, options: &Options) -> Result<Found> {
+pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<Found> {
     let pattern = format!("sess##_subj##_EEG_{}.mat", set.tag);
     let named = files(set.id, root, &[".mat"])?.into_iter().filter_map(|path| {
         let [session, subject] = numbers(&pattern, &file_name(&path))?[..] else { return None };
@@ -46,7 +46,7 @@ pub(super) fn find(set: &Paradigm, root: &Path, options: &Options) -> Result<Fou
 }
 
 /// Every file that was chosen.
-pub(super) fn remote(set: &Paradigm, options: &Options) -> Vec<Remote> {
+pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<Remote> {
     let file = |(subject, session)| Remote {
         subject: Some(SubjectId(subject)),
         url: format!("{HOME}/session{session}/s{subject}/{}", set.file(session, subject)),
@@ -56,7 +56,7 @@ pub(super) fn remote(set: &Paradigm, options: &Options) -> Vec<Remote> {
     wanted(options).map(file).collect()
 }
 
-fn items(set: &Paradigm, subject: u32, session: u32, path: &Path, options: &Options) -> Vec<Item> {
+fn items(set: &Experiment, subject: u32, session: u32, path: &Path, options: &Options) -> Vec<Item> {
     let phase = options.get("phase");
     let chosen = Phase::ALL.into_iter().filter(|one| phase == "both" || phase == one.name());
     let item = |phase: Phase| Item {
@@ -85,12 +85,12 @@ fn wanted(options: &Options) -> impl Iterator<Item = (u32, u32)> {
 }
 
 /// Where the publisher has a file.
-fn place(set: &Paradigm, session: u32, subject: u32) -> PathBuf {
+fn place(set: &Experiment, session: u32, subject: u32) -> PathBuf {
     PathBuf::from(format!("session{session}/s{subject}/{}", set.file(session, subject)))
 }
 
 /// Where a person's file would be beside another one of theirs.
-fn beside(set: &Paradigm, sibling: &Path, session: u32, subject: u32) -> PathBuf {
+fn beside(set: &Experiment, sibling: &Path, session: u32, subject: u32) -> PathBuf {
     let folder = sibling.parent().unwrap_or(Path::new(""));
     let sessions = folder.parent().filter(|parent| numbers("session#", &file_name(parent)).is_some());
     match sessions.and_then(Path::parent) {

@@ -2,12 +2,12 @@
 
 use ptsm_io::mat::Value;
 
-use super::paradigm::Paradigm;
+use super::experiment::Experiment;
 use crate::catalogue::matlab::{Record, kind};
 use crate::error::Result;
 
 /// The number of each trial's class, once everything the file says about it agrees.
-pub(super) fn labels(set: &Paradigm, record: &Record<'_>) -> Result<Vec<usize>> {
+pub(super) fn labels(set: &Experiment, record: &Record<'_>) -> Result<Vec<usize>> {
     let codes = record.counts("y_dec")?;
     let known = |code: &u32| (1..=set.codes.len() as u32).contains(code);
     if let Some(other) = codes.iter().find(|code| !known(code)) {
@@ -29,7 +29,7 @@ pub(super) fn labels(set: &Paradigm, record: &Record<'_>) -> Result<Vec<usize>> 
 }
 
 /// `class`: a row per class with its number and its name.
-fn check_table(set: &Paradigm, record: &Record<'_>) -> Result<()> {
+fn check_table(set: &Experiment, record: &Record<'_>) -> Result<()> {
     let value = record.get("class")?;
     let cells = match value {
         Value::Cell { dims, values } if dims[..] == [set.codes.len(), 2] => values,
@@ -56,7 +56,7 @@ fn check_table(set: &Paradigm, record: &Record<'_>) -> Result<()> {
 }
 
 /// `y_class`: the name of each trial's class.
-fn check_names(set: &Paradigm, record: &Record<'_>, labels: &[usize]) -> Result<()> {
+fn check_names(set: &Experiment, record: &Record<'_>, labels: &[usize]) -> Result<()> {
     let names = record.texts("y_class")?;
     if names.len() != labels.len() {
         let message = format!("has {} trials, `y_dec` has {}", names.len(), labels.len());
@@ -73,7 +73,7 @@ fn check_names(set: &Paradigm, record: &Record<'_>, labels: &[usize]) -> Result<
 }
 
 /// `y_logic`: a row per class, a column per trial.
-fn check_marks(set: &Paradigm, record: &Record<'_>, value: &Value, labels: &[usize]) -> Result<()> {
+fn check_marks(set: &Experiment, record: &Record<'_>, value: &Value, labels: &[usize]) -> Result<()> {
     let classes = set.codes.len();
     let Some(marks) = value.vector().filter(|marks| marks.len() == classes * labels.len()) else {
         let message = format!("is {}, not numbers of {classes} x {}", kind(value), labels.len());

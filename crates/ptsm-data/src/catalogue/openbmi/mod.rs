@@ -3,20 +3,20 @@
 //! Data: doi:10.5524/100542, paper: doi:10.1093/gigascience/giz002. Each file holds the offline and the online phase of a session; both have
 //! labels.
 
+mod experiment;
 mod find;
 mod labels;
 mod onsets;
-mod paradigm;
 mod read;
 
 use std::path::Path;
 
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Pipeline, TaskDeclaration};
 
 use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
 use crate::error::Result;
-use paradigm::Paradigm;
-pub(super) use paradigm::{ERP, IMAGERY, SSVEP};
+use experiment::Experiment;
+pub(super) use experiment::{ERP, IMAGERY, SSVEP};
 
 /// People, numbered from 1.
 const PEOPLE: u32 = 54;
@@ -57,7 +57,7 @@ impl Phase {
     }
 }
 
-impl DataSet for Paradigm {
+impl DataSet for Experiment {
     fn about(&self) -> About {
         About {
             id: self.id.into(),
@@ -79,6 +79,11 @@ impl DataSet for Paradigm {
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
         Ok((self.pipeline)(options.get("pipeline")))
+    }
+
+    fn task(&self, _: &Options) -> TaskDeclaration {
+        let declared = TaskDeclaration::of(self.paradigm);
+        self.swaps.iter().fold(declared, |declared, (one, other)| declared.swapping(one, other))
     }
 
     fn find(&self, root: &Path, options: &Options) -> Result<Found> {

@@ -2,9 +2,9 @@
 
 use ptsm_signal::{Channel, Event, Pipeline, Recording, Who};
 
+use super::experiment::Experiment;
 use super::labels::labels;
 use super::onsets::{USUAL, onsets};
-use super::paradigm::Paradigm;
 use crate::catalogue::channels::{OPENBMI, difference, used};
 use crate::catalogue::disk::file_name;
 use crate::catalogue::matlab::{Record, variable};
@@ -16,7 +16,7 @@ const FIELDS: [&str; 9] = ["x", "t", "fs", "y_dec", "y_class", "y_logic", "class
 const RATE_HZ: f64 = 1000.0;
 
 /// Reads a phase: events are called like their classes.
-pub(super) fn read(set: &Paradigm, item: &Item, pipeline: &Pipeline) -> Result<Part> {
+pub(super) fn read(set: &Experiment, item: &Item, pipeline: &Pipeline) -> Result<Part> {
     let path = item.file();
     let (_, value) = variable(path, &[&item.part], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
     let record = Record::new(path, &*item.part, &value)?;

@@ -9,7 +9,7 @@ mod remote;
 
 use std::path::Path;
 
-use ptsm_signal::{Pipeline, Reference};
+use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
 
 use super::channels::{MOTOR, pick};
 use super::signal::zero_phase;
@@ -103,6 +103,14 @@ impl DataSet for PhysionetMi {
             },
             _ => Pipeline { band: zero_phase(0.5, 45.0), ..common },
         })
+    }
+
+    fn task(&self, options: &Options) -> TaskDeclaration {
+        let paradigm = match options.get("task") {
+            "execution" => Paradigm::MotorExecution,
+            _ => Paradigm::MotorImagery,
+        };
+        TaskDeclaration::of(paradigm).swapping("left_hand", "right_hand")
     }
 
     fn find(&self, root: &Path, options: &Options) -> Result<Found> {

@@ -16,7 +16,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 use serde_json::{Map, Value};
 
 use super::sheet::Sheet;
@@ -96,6 +96,11 @@ impl DataSet for Bids {
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
         Ok(self.survey(options)?.pipeline())
+    }
+
+    fn task(&self, _options: &Options) -> TaskDeclaration {
+        // Nothing in the structure says it.
+        TaskDeclaration::default()
     }
 
     fn find(&self, _root: &Path, options: &Options) -> Result<Found> {

@@ -3,6 +3,8 @@
 //! ```toml
 //! title = "Imagined hands"
 //! licence = "CC BY 4.0"
+//! paradigm = "motor-imagery"    # may be absent; or motor-execution, erp, ssvep, auditory-attention, other
+//! symmetry = { left_hand = "right_hand" }   # classes that swap when left and right are exchanged; without it epochs are not mirrored
 //!
 //! [events]                      # classes, each with the event codes that begin its trials
 //! left_hand = ["T1"]
@@ -39,7 +41,7 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
@@ -147,6 +149,10 @@ impl DataSet for Files {
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
         pipeline::changed(&self.survey(options).pipeline(), &self.manifest.pipeline, &self.path)
+    }
+
+    fn task(&self, _options: &Options) -> TaskDeclaration {
+        self.manifest.task.clone()
     }
 
     fn find(&self, _root: &Path, options: &Options) -> Result<Found> {

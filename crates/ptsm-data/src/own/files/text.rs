@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ptsm_signal::{Paradigm, Symmetry, TaskDeclaration};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -20,6 +21,7 @@ pub(super) struct Manifest {
     pub(super) licence: String,
     pub(super) citation: String,
     pub(super) classes: Classes,
+    pub(super) task: TaskDeclaration,
     pub(super) pipeline: toml::Table,
     /// Other names for channels, for all recordings.
     pub(super) rename: BTreeMap<String, String>,
@@ -51,6 +53,9 @@ struct Text {
     licence: String,
     #[serde(default)]
     citation: String,
+    paradigm: Option<Paradigm>,
+    #[serde(default)]
+    symmetry: Symmetry,
     #[serde(default)]
     events: BTreeMap<String, Spanned<Words>>,
     #[serde(default)]
@@ -114,6 +119,10 @@ fn parse(path: &Path, text: &str) -> Result<Manifest> {
             "write `left_hand = [\"T1\"]` below `[events]` for each class",
         ));
     }
+    read.symmetry.permutation(classes.names()).map_err(|error| {
+        let hint = error.hint().unwrap_or_default().to_string();
+        refuse(error.to_string(), &hint)
+    })?;
     if read.recording.is_empty() {
         return Err(refuse("lists no recording".into(), "add `[[recording]]` with `file` and `subject`"));
     }
@@ -126,6 +135,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest> {
         licence: read.licence,
         citation: read.citation,
         classes,
+        task: TaskDeclaration { paradigm: read.paradigm, symmetry: read.symmetry },
         pipeline: read.pipeline,
         rename: read.rename,
         recordings,
@@ -239,11 +249,12 @@ mod tests {
     #[test]
     fn a_manifest_says_what_is_where() {
         let manifest = read(&format!(
-            "title = \"mine\"\n{HEAD}[mat]\nsamples = \"y\"\n[[recording]]\nfile = \"b.edf\"\nsubject = 2\nsession = 3\nrun = 2\n\
+            "title = \"mine\"\nparadigm = \"motor-imagery\"\nsymmetry = {{ left = \"right\" }}\n{HEAD}[mat]\nsamples = \"y\"\n[[recording]]\nfile = \"b.edf\"\nsubject = 2\nsession = 3\nrun = 2\n\
              unit = \"V\"\nrename = {{ x = \"C3\" }}\n[[recording]]\nfile = \"a.mat\"\nsubject = 1\nrate_hz = 250\n[[recording]]\n\
              file = \"c.EDF\"\nsubject = 1\n[[recording]]\nfile = \"d.edf\"\nsubject = 1\nrun = 1\n"
         ))
         .unwrap();
+        assert_eq!(manifest.task, TaskDeclaration::of(Paradigm::MotorImagery).swapping("left", "right"));
         // Classes keep the order they are written in.
         assert_eq!(manifest.classes.names(), ["right", "left"]);
         let who: Vec<_> = manifest.recordings.iter().map(|e| (e.subject, e.session, e.run)).collect();
@@ -299,6 +310,13 @@ mod tests {
                 "`T1` stands for both `a` and `b`",
                 "one class",
             ),
+            (
+                format!("symmetry = {{ left = \"rigth\" }}\n{}", one("")),
+                "symmetry `left=rigth`: there is no class `rigth`",
+                "left_hand=right_hand",
+            ),
+            (format!("symmetry = 3\n{}", one("")), "line 1: a symmetry is `{ left_hand", "mend the line"),
+            (format!("paradigm = \"imagery\"\n{}", one("")), "line 1: unknown variant `imagery`", "mend"),
             ("[events]\na = []\n".into(), "class `a` has no event code", "left_hand"),
             ("[events]\na = true\n".into(), "line 2: invalid type: boolean", "mend the line"),
             ("events\n".into(), "line 1: ", "mend the line"),

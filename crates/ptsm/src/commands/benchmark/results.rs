@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ptsm_eval::{Collected, FoldReading, Matrix, Summary, WorkList, write_records};
+use ptsm_eval::{Collected, Entry, FoldReading, Matrix, Stage, Summary, WorkList, write_records};
 use ptsm_report::{Column, Table};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::groups::{self, Group};
 use super::matrix::{self, Beats};
@@ -34,7 +34,7 @@ pub(super) fn write(
     output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&beats)?)?;
     output::write(
         &folder.join("tables.md"),
-        markdown(&groups, &beats, &collected.readings, plan).as_bytes(),
+        markdown(&groups, &beats, &collected.readings, plan, list).as_bytes(),
     )?;
     output::write(&folder.join("tables.tex"), latex(&groups, &beats, &collected.readings, plan).as_bytes())?;
     if !collected.readings.is_empty() {
@@ -52,7 +52,13 @@ fn title(plan: &Plan) -> &str {
     plan.title.as_deref().unwrap_or("Decoders across people")
 }
 
-fn markdown(groups: &[Group], beats: &[Beats], features: &[FoldReading], plan: &Plan) -> String {
+fn markdown(
+    groups: &[Group],
+    beats: &[Beats],
+    features: &[FoldReading],
+    plan: &Plan,
+    list: &WorkList,
+) -> String {
     let mut text = format!("# {}\n", title(plan));
     for group in groups {
         text += &format!("\n## {}\n", group.title());
@@ -66,7 +72,7 @@ fn markdown(groups: &[Group], beats: &[Beats], features: &[FoldReading], plan: &
     if let Some(table) = readings::by_decoder(features) {
         text += &format!("\n{}", table.to_markdown());
     }
-    plan.about.iter().for_each(|line| text += &format!("\n- {line}"));
+    about(plan, list).iter().for_each(|line| text += &format!("\n- {line}"));
     text + "\n"
 }
 
@@ -139,16 +145,18 @@ pub(super) fn show(
     if let Some(table) = groups::left_over(plan, &groups) {
         text += &format!("\n{table}");
     }
-    for line in &plan.about {
+    let about = about(plan, list);
+    for line in &about {
         text += &format!("\n{line}");
     }
-    if !plan.about.is_empty() {
+    if !about.is_empty() {
         text.push('\n');
     }
     let comparisons: Vec<_> = groups.iter().flat_map(|group| &group.comparisons).collect();
     let document = json!({
         "folder": folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
-        "groups": groups, "published": groups::cells(plan, &groups), "about": plan.about,
+        "groups": groups, "published": groups::cells(plan, &groups), "about": about,
+        "mirroring": mirroring(list),
         "matrices": beats, "features": collected.readings,
         "failures": collected.failures, "missing": collected.missing,
     });
@@ -216,7 +224,7 @@ impl Compared {
         if collected.records.is_empty() {
             return Err(collect::nothing_done(folder));
         }
-        let mut about = plan.about.clone();
+        let mut about = about(&plan, &list);
         let open = collected.missing + collected.failures.len();
         if open > 0 {
             about.push(format!("{open} of {} fits failed or are missing.", list.items().count()));
@@ -243,6 +251,45 @@ impl Compared {
             readings: collected.readings,
         })
     }
+}
+
+/// What a reader should know: what the plan says, and which decoders learnt from mirrored epochs.
+fn about(plan: &Plan, list: &WorkList) -> Vec<String> {
+    let mut lines = plan.about.clone();
+    for (stage, _) in &list.stages {
+        let told = stage
+            .entries
+            .iter()
+            .filter_map(|entry| Some((entry.called(), words::mirroring(&entry.settings, &stage.layout)?)));
+        let mut by_text: Vec<(String, Vec<String>)> = vec![];
+        for (called, text) in told {
+            match by_text.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, all)) => all.push(called),
+                None => by_text.push((text, vec![called])),
+            }
+        }
+        let each: Vec<String> =
+            by_text.iter().map(|(text, all)| format!("{} ({text})", all.join(", "))).collect();
+        let line = format!("Left-right mirroring, {}: {}.", stage.data, each.join("; "));
+        if !each.is_empty() && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Which decoders learnt from mirrored epochs, as data.
+fn mirroring(list: &WorkList) -> Vec<Value> {
+    let of = |stage: &Stage, entry: &Entry| {
+        json!({
+            "data": stage.data, "model": entry.model, "variant": entry.variant, "paradigm": stage.layout.task.paradigm,
+            "mirroring": words::mirroring_json(&entry.settings, &stage.layout),
+        })
+    };
+    list.stages
+        .iter()
+        .flat_map(|(stage, _)| stage.entries.iter().map(move |entry| of(stage, entry)))
+        .collect()
 }
 
 /// Summaries in the order in which decoders were asked for.

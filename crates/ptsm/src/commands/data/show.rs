@@ -7,6 +7,7 @@ use ptsm_data::arrays::Wanted;
 use ptsm_data::catalogue::{DATA_SETS, DataSet, Options};
 use ptsm_data::{Loaded, Source};
 use ptsm_report::{Column, Table};
+use ptsm_signal::Symmetry;
 use serde_json::{Value, json};
 
 use crate::commands::Session;
@@ -51,7 +52,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
     let mut text = format!("{}: {}\n", about.id, about.title);
     let mut say = |what: &str, words: &str| {
         if !words.is_empty() {
-            text += &format!("  {what:<9} {words}\n");
+            text += &format!("  {what:<10} {words}\n");
         }
     };
     if about.people > 0 {
@@ -63,6 +64,16 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
     for (i, (code, meaning)) in about.events.iter().enumerate() {
         say(if i == 0 { "events" } else { "" }, &format!("{code}  {meaning}"));
     }
+    let task = set.task(options);
+    say("paradigm", &task.paradigm.map_or("not declared".into(), |paradigm| paradigm.to_string()));
+    say(
+        "mirroring",
+        &match &task.symmetry {
+            Symmetry::Undeclared => "no symmetry is declared: epochs are not mirrored".to_string(),
+            Symmetry::Invariant => "classes stay when left and right are exchanged".into(),
+            swaps => format!("{swaps} swap when left and right are exchanged"),
+        },
+    );
     say("pipeline", &about.pipeline);
     for (i, caution) in about.cautions.iter().enumerate() {
         say(if i == 0 { "beware" } else { "" }, caution);
@@ -85,7 +96,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
         .collect();
     // What suits a folder shows only when it is looked at.
     let pipeline = set.pipeline(options).ok();
-    Ok((text, json!({ "about": about, "choices": choices, "pipeline": pipeline })))
+    Ok((text, json!({ "about": about, "task": task, "choices": choices, "pipeline": pipeline })))
 }
 
 /// A line per person, and what their trials are like.

@@ -11,11 +11,11 @@ use ptsm_signal::{Pipeline, SubjectId};
 use serde_json::Value;
 
 use super::results::text;
-use crate::args::{DataArgs, TuneArgs};
+use crate::args::{DataArgs, TaskArgs, TuneArgs};
 use crate::commands::Session;
 use crate::config::Changes;
 use crate::exit::told;
-use crate::input::{Input, prepared, source};
+use crate::input::{Input, declared, prepared, source};
 use crate::progress::{Live, LiveBenchmark};
 use crate::words::count;
 
@@ -39,6 +39,8 @@ pub(super) struct Workshop<'a> {
     pub(super) space: Vec<Dimension>,
     pub(super) all: Vec<Candidate>,
     data: DataArgs,
+    /// What is declared about the task.
+    task: TaskArgs,
     /// Ways to prepare trials, of which there is one unless that is tried.
     pipelines: Vec<Pipeline>,
     /// The last trials that were read, with the number of their pipeline.
@@ -83,6 +85,7 @@ impl<'a> Workshop<'a> {
             space,
             all: vec![],
             data,
+            task: declared(&args.settings.task, changes)?,
             pipelines,
             kept: None,
             people: BTreeMap::new(),
@@ -147,7 +150,7 @@ impl<'a> Workshop<'a> {
     fn input(&mut self, kind: usize) -> anyhow::Result<Input> {
         match self.kept.take() {
             Some((known, input)) if known == kind => Ok(input),
-            _ => prepared(&self.data, &self.pipelines[kind], self.session),
+            _ => prepared(&self.data, &self.pipelines[kind], &self.task, self.session),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What differs between the three experiments.
 
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Paradigm, Pipeline};
 
 use super::Phase;
 use crate::catalogue::Choice;
@@ -8,7 +8,7 @@ use crate::catalogue::channels::{MOTOR, OPENBMI, pick};
 use crate::catalogue::signal::zero_phase;
 
 /// One of the three experiments.
-pub(in crate::catalogue) struct Paradigm {
+pub(in crate::catalogue) struct Experiment {
     /// What is typed.
     pub(super) id: &'static str,
     /// How files and variables call it.
@@ -18,6 +18,9 @@ pub(in crate::catalogue) struct Paradigm {
     pub(super) codes: &'static [(&'static str, &'static str)],
     /// Ours in the order of labels.
     pub(super) classes: &'static [&'static str],
+    pub(super) paradigm: Paradigm,
+    /// Classes that become each other when left and right are exchanged.
+    pub(super) swaps: &'static [(&'static str, &'static str)],
     /// Trials of each class (by the numbers of files) in the offline and the online phase.
     pub(super) trials: [&'static [usize]; 2],
     /// About how many bytes of memory reading a phase takes for each byte of its file.
@@ -29,13 +32,13 @@ pub(in crate::catalogue) struct Paradigm {
     pub(super) cautions: &'static [&'static str],
 }
 
-impl std::fmt::Debug for Paradigm {
+impl std::fmt::Debug for Experiment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.id)
     }
 }
 
-impl Paradigm {
+impl Experiment {
     /// What the variable of a phase is called.
     pub(super) fn variable(&self, phase: Phase) -> String {
         format!("EEG_{}_{}", self.tag, phase.ending())
@@ -59,12 +62,14 @@ const SESSION: Choice =
 const ONLINE: &str = "in the online phase a cross moves with the decoder's output: feedback may move the eyes (`phase=offline` is without)";
 
 /// Imagined movement of the left or right hand.
-pub(in crate::catalogue) const IMAGERY: Paradigm = Paradigm {
+pub(in crate::catalogue) const IMAGERY: Experiment = Experiment {
     id: "openbmi-mi",
     tag: "MI",
     title: "OpenBMI (Lee et al. 2019), imagined movement of the left or right hand, two sessions",
     codes: &[("right", "right_hand"), ("left", "left_hand")],
     classes: &["left_hand", "right_hand"],
+    paradigm: Paradigm::MotorImagery,
+    swaps: &[("left_hand", "right_hand")],
     trials: [&[50, 50], &[50, 50]],
     memory: 3,
     events: &[("1", "right hand"), ("2", "left hand")],
@@ -94,12 +99,14 @@ pub(in crate::catalogue) const IMAGERY: Paradigm = Paradigm {
 };
 
 /// A speller whose letters flash.
-pub(in crate::catalogue) const ERP: Paradigm = Paradigm {
+pub(in crate::catalogue) const ERP: Experiment = Experiment {
     id: "openbmi-erp",
     tag: "ERP",
     title: "OpenBMI (Lee et al. 2019), a speller: flashes of the wanted letter and of others, two sessions",
     codes: &[("target", "target"), ("nontarget", "nontarget")],
     classes: &["target", "nontarget"],
+    paradigm: Paradigm::Erp,
+    swaps: &[],
     trials: [&[330, 1650], &[360, 1800]],
     memory: 4,
     events: &[("1", "target: the flash holds the wanted letter"), ("2", "nontarget: it does not")],
@@ -136,12 +143,15 @@ pub(in crate::catalogue) const ERP: Paradigm = Paradigm {
 };
 
 /// Flickering targets.
-pub(in crate::catalogue) const SSVEP: Paradigm = Paradigm {
+pub(in crate::catalogue) const SSVEP: Experiment = Experiment {
     id: "openbmi-ssvep",
     tag: "SSVEP",
     title: "OpenBMI (Lee et al. 2019), four flickering targets, two sessions",
     codes: &[("up", "up"), ("left", "left"), ("right", "right"), ("down", "down")],
     classes: &["up", "left", "right", "down"],
+    paradigm: Paradigm::Ssvep,
+    // `left` and `right` are frequencies of flicker: a mirrored head sees the same ones.
+    swaps: &[],
     trials: [&[25; 4], &[25; 4]],
     memory: 3,
     events: &[("1", "up, 12 Hz"), ("2", "left, 8.57 Hz"), ("3", "right, 6.67 Hz"), ("4", "down, 5.45 Hz")],
