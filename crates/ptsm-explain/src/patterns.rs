@@ -2,7 +2,7 @@
 
 use ptsm_decode::{Error, csp_lda::CspLda, xdawn_ts::XdawnTs};
 use ptsm_eval::Result;
-use ptsm_signal::{Channel, Position, Subset, position};
+use ptsm_signal::{Channel, Paradigm, Position, Subset, position};
 
 /// How much each channel takes part in the sources that CSP's leading filters listen to, `[C]`: the sum of the patterns' sizes, each pattern of
 /// length 1. For imagined movements; the trials of a person, or of all.
@@ -100,6 +100,33 @@ pub enum Region {
     Central,
     /// The P300: around Pz.
     Parietal,
+    /// Responses to flicker: around O1, Oz and O2.
+    Occipital,
+    /// Listening: around T7 and T8.
+    Temporal,
+}
+
+impl Region {
+    /// Where the textbook expects what subjects do; none where it says nothing, or nobody says what they do.
+    pub fn of(paradigm: Option<Paradigm>) -> Option<Region> {
+        match paradigm? {
+            Paradigm::MotorImagery | Paradigm::MotorExecution => Some(Region::Central),
+            Paradigm::Erp => Some(Region::Parietal),
+            Paradigm::Ssvep => Some(Region::Occipital),
+            Paradigm::AuditoryAttention => Some(Region::Temporal),
+            Paradigm::Other => None,
+        }
+    }
+
+    /// The electrodes in its middle.
+    pub fn electrodes(self) -> &'static [&'static str] {
+        match self {
+            Region::Central => &["C3", "Cz", "C4"],
+            Region::Parietal => &["Pz"],
+            Region::Occipital => &["O1", "Oz", "O2"],
+            Region::Temporal => &["T7", "T8"],
+        }
+    }
 }
 
 /// Radii at which the prior has fallen to 37 per cent: about the distance from C3 to its neighbours.
@@ -107,11 +134,7 @@ const REACH: f64 = 0.4;
 
 /// How near each channel is to a region, 0 to 1, by electrode names and places; not a number for channels of which no place is known.
 pub fn region(channels: &[Channel], region: Region) -> Vec<f64> {
-    let centres: &[&str] = match region {
-        Region::Central => &["C3", "Cz", "C4"],
-        Region::Parietal => &["Pz"],
-    };
-    let centres: Vec<Position> = centres.iter().filter_map(|name| position(name)).collect();
+    let centres: Vec<Position> = region.electrodes().iter().filter_map(|name| position(name)).collect();
     let near = |p: Position| {
         let distance = centres.iter().map(|c| c.distance(p)).fold(f64::INFINITY, f64::min);
         (-(distance / REACH).powi(2)).exp()
@@ -172,5 +195,10 @@ mod tests {
         );
         let parietal = region(&channels, Region::Parietal);
         assert!(parietal[3] == 1.0 && parietal[4] > parietal[2]);
+        // What subjects do tells where to look, not what classes are called.
+        assert_eq!(Region::of(Some(Paradigm::Ssvep)), Some(Region::Occipital));
+        assert!(region(&channels, Region::Occipital)[4] == 1.0);
+        assert_eq!(Region::of(Some(Paradigm::MotorImagery)), Some(Region::Central));
+        assert_eq!((Region::of(None), Region::of(Some(Paradigm::Other))), (None, None));
     }
 }

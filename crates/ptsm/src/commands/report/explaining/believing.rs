@@ -188,14 +188,12 @@ impl Explaining<'_> {
                 }
             }
         }
-        let is_event = layout.classes.iter().any(|class| class.to_lowercase().contains("target"));
-        let (name, place) = match is_event {
-            true => ("nearness to Pz", Region::Parietal),
-            false => ("nearness to C3, Cz, C4", Region::Central),
-        };
-        let near = region(&layout.channels, place);
-        if near.iter().any(|v| v.is_finite()) {
-            space.push((name.into(), near));
+        // Names of classes do not tell where to look: a `target` may flicker.
+        if let Some(place) = Region::of(self.asked.trained.card.layout.task.paradigm) {
+            let near = region(&layout.channels, place);
+            if near.iter().any(|v| v.is_finite()) {
+                space.push((format!("nearness to {}", place.electrodes().join(", ")), near));
+            }
         }
         [space, time]
     }
