@@ -1,46 +1,230 @@
 //! What a signal is of, as far as its label and unit tell.
 
+use std::fmt;
+
 use ptsm_signal::position;
 
-use crate::opened::Kind;
 use crate::unit::voltage;
 
-/// Words labels begin with, as in the labels EDF+ recommends and those of sleep laboratories.
+/// What a signal is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// An electrode on the scalp, or a voltage nobody says anything else of.
+    #[default]
+    Eeg,
+    /// Eyes.
+    Eog,
+    /// Muscles.
+    Emg,
+    /// The heart.
+    Ecg,
+    /// Triggers, codes, labels: what the experiment wrote into the recording.
+    Stimulus,
+    /// Anything else: breath, temperature, sound, a counter of samples.
+    Other,
+}
+
+impl Kind {
+    /// What a name alone tells; none where it tells nothing, as `A12` or `channel 1` do. Names of the 10-05 system and names that
+    /// begin with `EEG` are electrodes.
+    pub fn of_name(name: &str) -> Option<Kind> {
+        word_of(name).or_else(|| is_electrode(name).then_some(Kind::Eeg))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kind::Eeg => "EEG",
+            Kind::Eog => "EOG",
+            Kind::Emg => "EMG",
+            Kind::Ecg => "ECG",
+            Kind::Stimulus => "trigger",
+            Kind::Other => "other",
+        })
+    }
+}
+
+/// Words of labels, as in the labels EDF+ recommends, those of sleep laboratories and those programs of experiments write. Digits
+/// behind them do not count.
 const WORDS: &[(Kind, &[&str])] = &[
     (Kind::Eog, &["eog", "heog", "veog", "loc", "roc"]),
     (Kind::Emg, &["emg", "chin"]),
     (Kind::Ecg, &["ecg", "ekg"]),
-    (Kind::Stimulus, &["status", "sti", "stim", "stimulus", "trigger", "trig", "marker", "event"]),
+    (
+        Kind::Stimulus,
+        &[
+            "status",
+            "sti",
+            "mark",
+            "marks",
+            "mrk",
+            "mkr",
+            "din",
+            "ttl",
+            "label",
+            "labels",
+            "target",
+            "targets",
+            "nontarget",
+            "code",
+            "codes",
+            "class",
+            "classes",
+            "condition",
+            "conditions",
+            "cue",
+            "cues",
+            "trial",
+            "trials",
+            "onset",
+            "onsets",
+            "response",
+            "responses",
+            "button",
+            "buttons",
+            "keypress",
+            "sync",
+            "synchro",
+            "photo",
+            "digital",
+            "parallel",
+            "lpt",
+            "gpio",
+            "flash",
+            "feedback",
+        ],
+    ),
     (
         Kind::Other,
         &[
-            "resp", "temp", "sao2", "spo2", "pulse", "pleth", "flow", "airflow", "snore", "thor", "thorax",
-            "abd", "abdomen", "light", "sound", "audio", "gsr", "eda", "hr", "position", "acc", "accel",
-            "meg", "mcg", "erg",
+            "resp",
+            "temp",
+            "sao2",
+            "spo2",
+            "osat",
+            "pulse",
+            "pleth",
+            "ppg",
+            "bvp",
+            "flow",
+            "airflow",
+            "snore",
+            "thor",
+            "thorax",
+            "abd",
+            "abdomen",
+            "light",
+            "sound",
+            "audio",
+            "mic",
+            "gsr",
+            "eda",
+            "hr",
+            "ibi",
+            "position",
+            "acc",
+            "accx",
+            "accy",
+            "accz",
+            "meg",
+            "mcg",
+            "erg",
+            "aux",
+            "misc",
+            "dc",
+            "adc",
+            "counter",
+            "battery",
+            "clock",
+            "time",
+            "times",
+            "sample",
+            "samples",
+            "packet",
+            "index",
+            "idx",
+            "quality",
+            "cq",
+            "impedance",
+            "interpolated",
+            "unused",
+            "spare",
+            "empty",
+            "magx",
+            "magy",
+            "magz",
         ],
     ),
 ];
 
+/// How words begin that are the same with anything behind them: `EOGL`, `StimulusCode`, `TRIGGER_IN`, `GYROX`.
+const BEGINNINGS: &[(Kind, &[&str])] = &[
+    (Kind::Eog, &["eog"]),
+    (Kind::Emg, &["emg"]),
+    (Kind::Ecg, &["ecg", "ekg"]),
+    (
+        Kind::Stimulus,
+        &["stim", "trig", "trg", "marker", "event", "evt", "annot", "photod", "photoc", "photos", "photic"],
+    ),
+    (Kind::Other, &["gyro", "accel", "timestamp", "batt"]),
+];
+
 /// Guesses. An electrode counts a voltage, or says nothing of its unit and has the name of an electrode.
 pub(crate) fn kind_of(label: &str, unit: &str) -> Kind {
-    let label = label.to_lowercase();
-    for part in label.split(|c: char| !c.is_alphanumeric()) {
-        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
-        for (kind, words) in WORDS {
-            if words.iter().any(|known| *known == word || *known == part) {
-                return *kind;
-            }
-        }
-        // `EOGL` is an eye too; other words must stand alone.
-        for (kind, start) in [(Kind::Eog, "eog"), (Kind::Emg, "emg"), (Kind::Ecg, "ecg"), (Kind::Ecg, "ekg")]
-        {
-            if part.starts_with(start) {
-                return kind;
-            }
-        }
+    if let Some(kind) = word_of(label) {
+        return kind;
     }
-    let named = || label.starts_with("eeg") || position(&label).is_some();
-    if voltage(unit).is_some() || unit.is_empty() && named() { Kind::Eeg } else { Kind::Other }
+    if voltage(unit).is_some() || unit.is_empty() && is_electrode(label) { Kind::Eeg } else { Kind::Other }
+}
+
+/// A kind that a file states, unless the name is one of triggers: whoever calls all channels EEG means the others.
+pub(crate) fn stated(kind: Kind, label: &str) -> Kind {
+    match (kind, word_of(label)) {
+        (Kind::Eeg, Some(Kind::Stimulus)) => Kind::Stimulus,
+        _ => kind,
+    }
+}
+
+/// What the first word tells that tells anything.
+fn word_of(label: &str) -> Option<Kind> {
+    label.split(|c: char| !c.is_alphanumeric()).find_map(|part| {
+        let whole = part.to_lowercase();
+        // `SaO2` is one word, `StimulusCode` is two.
+        known(&whole).or_else(|| words(part).find_map(|word| known(&word.to_lowercase())))
+    })
+}
+
+/// What a word in lower case tells.
+fn known(word: &str) -> Option<Kind> {
+    let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let listed =
+        |(kind, words): &(Kind, &[&str])| (words.contains(&bare) || words.contains(&word)).then_some(*kind);
+    let begun = |(kind, starts): &(Kind, &[&str])| {
+        starts.iter().any(|start| word.starts_with(start)).then_some(*kind)
+    };
+    WORDS.iter().find_map(listed).or_else(|| BEGINNINGS.iter().find_map(begun))
+}
+
+/// The words of `CamelCase`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let pairs = rest.char_indices().zip(rest.chars().skip(1));
+        let end = pairs
+            .filter(|((_, before), after)| before.is_lowercase() && after.is_uppercase())
+            .map(|((at, before), _)| at + before.len_utf8())
+            .next();
+        let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = behind;
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// Whether a name is one of an electrode.
+fn is_electrode(name: &str) -> bool {
+    name.trim_start().get(..3).is_some_and(|start| start.eq_ignore_ascii_case("eeg"))
+        || position(name).is_some()
 }
 
 #[cfg(test)]
@@ -76,5 +260,131 @@ mod tests {
         ] {
             assert_eq!(kind_of(label, unit), kind, "{label} in {unit}");
         }
+    }
+
+    #[test]
+    fn channels_of_triggers_in_microvolts_are_no_electrodes() {
+        for label in [
+            "TRG",
+            "Markers",
+            "Events",
+            "StimCode",
+            "Label",
+            "Target",
+            "TTL",
+            "DIN1",
+            "DIN",
+            "Trig1",
+            "TRIGGER",
+            "STI014",
+            "STI101",
+            "StimulusCode",
+            "StimulusType",
+            "STIMCODE",
+            "Stim",
+            "Code",
+            "Codes",
+            "Class",
+            "Labels",
+            "Status",
+            "Sync",
+            "Photodiode",
+            "Photo",
+            "PHOTIC-REF",
+            "Annotations",
+            "Digital",
+            "Cue",
+            "trial_label",
+            "event_id",
+            "Trigger(Digital)",
+            "Response",
+            "TRGR",
+            "MRK",
+            "NonTarget",
+        ] {
+            assert_eq!(kind_of(label, "uV"), Kind::Stimulus, "{label}");
+            assert_eq!(stated(Kind::Eeg, label), Kind::Stimulus, "{label}");
+            assert_eq!(Kind::of_name(label), Some(Kind::Stimulus), "{label}");
+        }
+        for label in [
+            "Counter",
+            "COUNTER",
+            "Battery",
+            "BATTERY_PERCENT",
+            "Timestamp",
+            "TIME_STAMP_s",
+            "Sample counter",
+            "GYROX",
+            "GyroZ",
+            "Aux",
+            "AUX2",
+            "AccX",
+            "ACC_Y",
+            "MISC 001",
+            "DC01",
+            "CQ_AF3",
+            "SampleNumber",
+        ] {
+            assert_eq!(kind_of(label, "uV"), Kind::Other, "{label}");
+        }
+    }
+
+    #[test]
+    fn electrodes_are_not_swallowed() {
+        for name in include_str!("../../ptsm-signal/data/electrode-positions.tsv").lines().skip(1) {
+            let name = name.split('\t').next().unwrap();
+            for label in
+                [name.to_string(), name.to_uppercase(), name.to_lowercase(), format!("EEG {name}-Ref")]
+            {
+                assert_eq!(kind_of(&label, "uV"), Kind::Eeg, "{label}");
+                assert_eq!(stated(Kind::Eeg, &label), Kind::Eeg, "{label}");
+            }
+            assert_eq!(Kind::of_name(name), Some(Kind::Eeg), "{name}");
+        }
+        let others = [
+            "FpZ",
+            "TP9",
+            "TPP9h",
+            "M1",
+            "M2",
+            "A1",
+            "A2",
+            "T3",
+            "EXG1",
+            "E129",
+            "D32",
+            "LA1",
+            "RAH3",
+            "IO1",
+            "SO2",
+            "Fpz-Cz",
+            "C3-A2",
+            "EEG1",
+            "EEG T3-LE",
+            "ch1",
+            "channel 1",
+            "CH_08",
+            "Nz",
+            "FT9",
+            "PO10",
+            "Ref",
+            "Left",
+            "V",
+            "a,b",
+            "Te4",
+            "Trans1",
+            "Pos2",
+        ];
+        for label in others {
+            assert_eq!(kind_of(label, "uV"), Kind::Eeg, "{label}");
+        }
+        assert_eq!((Kind::of_name("A12"), Kind::of_name("channel 1")), (None, None));
+    }
+
+    #[test]
+    fn words_end_where_capitals_begin() {
+        assert_eq!(words("StimulusCode").collect::<Vec<_>>(), ["Stimulus", "Code"]);
+        assert_eq!(words("EEGFpZ").collect::<Vec<_>>(), ["EEGFp", "Z"]);
+        assert_eq!(words("").count(), 0);
     }
 }

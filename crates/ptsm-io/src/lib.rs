@@ -30,4 +30,5 @@ mod unit;
 pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
-pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch};
+pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch, list_kinds};
+pub use unit::voltage;

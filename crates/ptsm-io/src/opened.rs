@@ -7,24 +7,7 @@ use std::path::PathBuf;
 use ptsm_signal::{Channel, Event, Position, Recording, Unit};
 
 use crate::error::{Error, Place, Result};
-
-/// What a signal is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// An electrode on the scalp, or a signal nobody says anything else of.
-    #[default]
-    Eeg,
-    /// Eyes.
-    Eog,
-    /// Muscles.
-    Emg,
-    /// The heart.
-    Ecg,
-    /// Triggers.
-    Stimulus,
-    /// Anything else: breath, temperature, sound.
-    Other,
-}
+pub use crate::kind::Kind;
 
 /// One signal, as the header describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,13 +267,20 @@ impl Opened {
     }
 
     /// Some signals of one rate, in this order, as a recording in memory: all marks that have a sample become events. Without a
-    /// choice, the electrodes among [`Opened::main`].
+    /// choice, the electrodes among [`Opened::main`]; a file without any is refused then.
     pub fn recording(&self, signals: Option<&[usize]>) -> Result<Recording> {
         let electrodes: Vec<usize>;
         let signals = match signals {
             Some(signals) => signals,
             None => {
                 electrodes = self.electrodes();
+                if electrodes.is_empty() {
+                    let signals = self.header.signals.iter().map(|s| (&*s.name, s.kind));
+                    let message = format!("no channel counts as EEG; it has {}", list_kinds(signals));
+                    return Err(
+                        Error::format(&self.place, message).with_hint("choose signals by their names")
+                    );
+                }
                 &electrodes
             }
         };
@@ -314,11 +304,10 @@ impl Opened {
             .map_err(|error| Error::format(&self.place, error.to_string()))
     }
 
-    /// Electrodes at the main rate; where the file has none, all signals at that rate.
+    /// Electrodes at the main rate. There may be none: signals of another kind are not taken in their place.
     pub fn electrodes(&self) -> Vec<usize> {
         let of = |i: &&usize| self.header.signals[**i].kind == Kind::Eeg;
-        let found: Vec<usize> = self.main.iter().filter(of).copied().collect();
-        if found.is_empty() { self.main.clone() } else { found }
+        self.main.iter().filter(of).copied().collect()
     }
 }
 
@@ -333,6 +322,15 @@ pub(crate) fn main_of(signals: &[Signal]) -> Vec<usize> {
     }
     let most = rates.iter().max_by_key(|((rate, _), counts)| (**counts, *rate)).map(|(key, _)| *key);
     (0..signals.len()).filter(|&i| Some(key(&signals[i])) == most).collect()
+}
+
+/// Signals with their kinds for a message: `Cz` (EEG), `TRG` (trigger) and 12 more.
+pub fn list_kinds<'a>(signals: impl Iterator<Item = (&'a str, Kind)>) -> String {
+    const SHOWN: usize = 40;
+    let all: Vec<String> = signals.map(|(name, kind)| format!("`{name}` ({kind})")).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{tail}", all[..all.len() - more].join(", "))
 }
 
 /// A signal as a channel of a recording.

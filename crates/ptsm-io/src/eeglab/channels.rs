@@ -3,7 +3,7 @@
 use ptsm_signal::Position;
 
 use super::sizes::Sizes;
-use crate::kind::kind_of;
+use crate::kind::{kind_of, stated};
 use crate::mat::Value;
 use crate::opened::{Kind, Signal};
 
@@ -45,12 +45,16 @@ fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> Signal {
 fn kind(of: &str, name: &str) -> Kind {
     match of.to_uppercase().as_str() {
         "" => kind_of(name, "uV"),
-        "EEG" => Kind::Eeg,
+        "EEG" => stated(Kind::Eeg, name),
         "EOG" | "HEOG" | "VEOG" => Kind::Eog,
         "EMG" => Kind::Emg,
         "ECG" | "EKG" => Kind::Ecg,
-        "TRIG" | "TRIGGER" | "STIM" | "STI" | "STATUS" => Kind::Stimulus,
-        _ => Kind::Other,
+        of => match (Kind::of_name(of), Kind::of_name(name)) {
+            (Some(Kind::Stimulus), _) | (_, Some(Kind::Stimulus)) => Kind::Stimulus,
+            // A word nobody knows says nothing against an electrode's name.
+            (None, Some(Kind::Eeg)) => Kind::Eeg,
+            _ => Kind::Other,
+        },
     }
 }
 

@@ -5,6 +5,7 @@ use ptsm_signal::Position;
 use super::tags::Tag;
 use crate::cursor::{Cursor, latin1};
 use crate::error::{Place, Result};
+use crate::kind::stated;
 use crate::opened::{Kind, Signal};
 
 /// The bytes of a description.
@@ -59,7 +60,7 @@ impl Channel {
     pub(super) fn signal(&self, name: &str, rate_hz: f64) -> (Signal, f64) {
         let mut signal = Signal::new(name, rate_hz, 0);
         signal.kind = match self.kind {
-            2 => Kind::Eeg,
+            2 => stated(Kind::Eeg, name),
             3 => Kind::Stimulus,
             202 => Kind::Eog,
             302 => Kind::Emg,
