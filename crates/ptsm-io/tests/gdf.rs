@@ -274,10 +274,72 @@ fn ends_give_the_length_of_what_they_end() {
     let opened = opened(&file);
     let got: Vec<_> =
         opened.recording(None).unwrap().events.into_iter().map(|e| (e.sample, e.code, e.samples)).collect();
-    let wanted = [(0, "770", 5), (1, "768", 6), (2, "769", 3), (3, "769", 0)];
+    // Nothing of type 771 begins: what would end it is an event of its own.
+    let wanted = [(0, "770", 5), (1, "768", 6), (2, "769", 3), (3, "769", 0), (8, "33539", 0)];
     assert_eq!(got, wanted.map(|(sample, code, samples)| (sample, code.to_string(), samples)));
-    assert!(opened.notes()[0].contains("2 ends of events that never began"), "{:?}", opened.notes());
-    assert!(opened.notes()[1].contains("1 rows"), "{:?}", opened.notes());
+    assert!(opened.notes()[0].contains("1 rows"), "{:?}", opened.notes());
+    // A recording that begins in the middle of an event has its end, which is none of an event that is there.
+    file.events =
+        table("2.20", 1, 10.0, &[(1, end(769), 0, 0), (2, 769, 0, 0), (4, end(769), 0, 0), (9, 770, 0, 0)]);
+    let cut = self::opened(&file);
+    let got: Vec<_> =
+        cut.recording(None).unwrap().events.into_iter().map(|e| (e.sample, e.code, e.samples)).collect();
+    assert_eq!(got, [(1, "769".to_string(), 2), (8, "770".to_string(), 0)]);
+    assert!(cut.notes()[0].contains("1 ends of events that never began"), "{:?}", cut.notes());
+}
+
+/// What OpenViBE writes: types of its own, all above 0x8000, that begin and end nothing.
+#[test]
+fn issue_19_types_of_openvibe_are_events() {
+    let rows = [
+        (1, 0x8001, 0, 0), // the experiment begins
+        (2, 0x8005, 0, 0), // a trial begins
+        (3, 0x8101, 0, 0), // label 1
+        (5, 0x8006, 0, 0), // the trial ends
+        (6, 0x8005, 0, 0),
+        (7, 0x8102, 0, 0),
+        (8, 0x8102, 0, 0),
+        (9, 0x8006, 0, 0),
+        (10, 0x8002, 0, 0), // the experiment ends
+    ];
+    let wanted: Vec<(Option<usize>, String)> =
+        rows.iter().map(|row| (Some(row.0 as usize - 1), row.1.to_string())).collect();
+    for version in ["1.25", "2.20"] {
+        for mode in [1, 3] {
+            let mut file = File::new(version, vec![counts("Oz", &[&[0; 10]])]);
+            file.events = table(version, mode, 10.0, &rows);
+            let opened = opened(&file);
+            let got: Vec<_> = opened.marks().iter().map(|mark| (mark.sample, mark.text.clone())).collect();
+            assert_eq!(got, wanted, "version {version}, mode {mode}");
+            assert!(opened.notes().is_empty(), "{:?}", opened.notes());
+            assert!(opened.marks().iter().all(|mark| mark.duration_s == 0.0));
+            // A button of the subject that has the number of one of them changes nothing.
+            file.events = table(version, mode, 10.0, &[&rows[..], &[(4, 1, 0, 0)]].concat());
+            assert_eq!(self::opened(&file).marks().len(), rows.len() + 1);
+        }
+    }
+    // Durations that the table tells stay.
+    let mut file = File::new("2.20", vec![counts("Oz", &[&[0; 10]])]);
+    file.events = table("2.20", 3, 10.0, &[(3, 0x8101, 0, 4), (9, 0x8102, 0, 1)]);
+    assert_eq!(marks(&opened(&file)), [(0.2, 0.4, Some(2), "33025"), (0.8, 0.1, Some(8), "33026")]);
+}
+
+#[test]
+fn pairs_of_begins_and_ends_are_durations_in_every_layout() {
+    let end = |code: u16| code | 0x8000;
+    let rows = [(1, 768, 0, 0), (3, 769, 0, 0), (6, end(769), 0, 0), (8, end(768), 0, 0), (9, 1023, 0, 0)];
+    for version in ["1.25", "2.20"] {
+        for mode in [1, 3] {
+            let mut file = File::new(version, vec![counts("C3", &[&[0; 10]])]);
+            file.events = table(version, mode, 10.0, &rows);
+            let opened = opened(&file);
+            let got: Vec<_> =
+                opened.recording(None).unwrap().events.into_iter().map(|e| (e.code, e.samples)).collect();
+            let wanted = [("768", 7), ("769", 3), ("1023", 0)];
+            assert_eq!(got, wanted.map(|(code, samples)| (code.to_string(), samples)));
+            assert!(opened.notes().is_empty());
+        }
+    }
 }
 
 #[test]

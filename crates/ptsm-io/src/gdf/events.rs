@@ -1,6 +1,6 @@
 //! The table of events behind the records.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::bytes::Bytes;
 use crate::cursor::Cursor;
@@ -17,7 +17,8 @@ const HEAD: usize = 8;
 /// A value of a signal that is not sampled at equal distances: no event.
 const SPARSE: u16 = 0x7fff;
 
-/// Set in the type of what ends an event.
+/// Set in the type of what ends an event, in files that follow this part of GDF. OpenViBE's own types have it set and end nothing:
+/// 0x8005 is the start of a trial.
 const END: u16 = 0x8000;
 
 /// All events of a file.
@@ -70,25 +71,28 @@ impl Table {
 
     fn of(mut rows: Vec<Row>, rate_hz: f64, data_hz: f64) -> Table {
         rows.sort_by_key(|row| row.position);
+        let ends = Ends::of(&rows);
         let mut table = Table::default();
         let mut open: HashMap<(u16, u16), usize> = HashMap::new();
-        let (mut ends, mut others) = (0, 0);
+        let (mut orphans, mut others) = (0, 0);
         for row in rows {
             let onset_s = f64::from(row.position) / rate_hz;
-            if row.code & END != 0 {
+            if ends.is_end(&row) {
                 match open.remove(&(row.code & !END, row.channel)) {
-                    Some(begun) => table.marks[begun].duration_s = onset_s - table.marks[begun].onset_s,
-                    None => ends += 1,
+                    // What says itself how long it is needs no end.
+                    Some(begun) if table.marks[begun].duration_s == 0.0 => {
+                        table.marks[begun].duration_s = onset_s - table.marks[begun].onset_s;
+                    }
+                    Some(_) => {}
+                    None => orphans += 1,
                 }
                 continue;
             }
-            if row.code == 0 || row.code == SPARSE {
+            if row.code == 0 || row.code & !END == SPARSE {
                 others += 1;
                 continue;
             }
-            if row.samples == 0 {
-                open.insert((row.code, row.channel), table.marks.len());
-            }
+            open.insert((row.code, row.channel), table.marks.len());
             table.marks.push(Mark {
                 onset_s,
                 duration_s: f64::from(row.samples) / rate_hz,
@@ -96,13 +100,42 @@ impl Table {
                 text: row.code.to_string(),
             });
         }
-        if ends > 0 {
-            table.notes.push(format!("{ends} ends of events that never began are left out"));
+        if orphans > 0 {
+            table.notes.push(format!("{orphans} ends of events that never began are left out"));
         }
         if others > 0 {
             table.notes.push(format!("{others} rows of the table of events are no events and are left out"));
         }
         table
+    }
+}
+
+/// Which types end events. A type above 0x8000 does where an event of the same type without that bit begins in the file, and where
+/// at least half of all such rows follow what they would end: otherwise the file has another convention, and all are events.
+struct Ends {
+    begun: HashSet<u16>,
+    followed: bool,
+}
+
+impl Ends {
+    /// Looks at rows in the order of time.
+    fn of(rows: &[Row]) -> Ends {
+        let begun = rows.iter().map(|row| row.code).filter(|&code| code != 0 && code & END == 0).collect();
+        let mut open: HashSet<(u16, u16)> = HashSet::new();
+        let (mut closing, mut all) = (0, 0);
+        for row in rows {
+            if row.code & END == 0 {
+                open.insert((row.code, row.channel));
+            } else {
+                all += 1;
+                closing += usize::from(open.remove(&(row.code & !END, row.channel)));
+            }
+        }
+        Ends { begun, followed: 2 * closing >= all }
+    }
+
+    fn is_end(&self, row: &Row) -> bool {
+        self.followed && row.code & END != 0 && self.begun.contains(&(row.code & !END))
     }
 }
 
