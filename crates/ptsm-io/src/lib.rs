@@ -25,6 +25,7 @@ pub mod npz;
 mod opened;
 mod records;
 mod stored;
+mod triggers;
 mod unit;
 
 pub use bytes::Bytes;

@@ -172,7 +172,12 @@ impl Opened {
             let (n, each) = (epochs.codes.len(), epochs.samples);
             return refuse(format!("{n} trials of {each} samples do not make {length}"));
         }
+        let told = header.marks.len();
         header.marks.retain(|mark| mark.onset_s.is_finite() && mark.duration_s.is_finite());
+        if header.marks.len() < told {
+            let lost = told - header.marks.len();
+            header.notes.push(format!("{lost} of {told} events are at no time that is a number: left out"));
+        }
         header.marks.iter_mut().for_each(|mark| mark.sample = mark.sample.filter(|&s| s < length));
         header.marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
         Ok(Opened { place: place.clone(), files: vec![place.path.clone()], header, main, samples })

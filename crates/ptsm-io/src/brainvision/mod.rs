@@ -18,7 +18,8 @@ use self::markers::Markers;
 use self::samples::Binary;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Opened};
+use crate::opened::{Header, Opened, Stretch};
+use crate::triggers::{self, Trust};
 
 /// Opens a recording by its header. The other two files are found by the names in it, or by its own name.
 pub fn open(path: &Path) -> Result<Opened> {
@@ -58,7 +59,7 @@ fn assemble(
     };
     let samples = Binary::new(data_place, data, &mut head, encoding, hidden)?;
     let length = samples.length;
-    let Markers { marks, stretches, notes } = match markers {
+    let Markers { mut marks, stretches, notes } = match markers {
         Some((path, bytes)) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             markers::read(&name, bytes, head.rate_hz, length)
@@ -68,6 +69,11 @@ fn assemble(
     head.notes.extend(notes);
     let mut signals: Vec<_> = head.signals.into_iter().map(|scaled| scaled.signal).collect();
     signals.iter_mut().for_each(|signal| signal.samples = length);
+    if marks.is_empty() {
+        let whole = [Stretch { start_s: 0.0, first: 0, samples: length }];
+        let parts = if stretches.is_empty() { &whole[..] } else { &stretches };
+        marks = triggers::read(&signals, &samples, parts, Trust::Named, &mut head.notes)?;
+    }
     let header =
         Header { format: "BrainVision".into(), signals, stretches, marks, epochs: None, notes: head.notes };
     Opened::new(place, header, Box::new(samples))

@@ -21,6 +21,7 @@ use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
 use crate::opened::{Header, Mark, Opened, Signal};
 use crate::records::Records;
+use crate::triggers::{self, Trust};
 
 use annotations::Annotations;
 use header::Head;
@@ -69,6 +70,9 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         notes.extend(triggers.notes);
     }
     timeline.place(&mut marks, &mut notes);
+    if marks.is_empty() && !head.bdf {
+        marks = triggers::read(&signals, &records, &timeline.stretches, Trust::Named, &mut notes)?;
+    }
     let header =
         Header { format: head.format, signals, stretches: timeline.stretches, marks, epochs: None, notes };
     Opened::new(place, header, Box::new(records))

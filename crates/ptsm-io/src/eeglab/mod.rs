@@ -23,6 +23,7 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage, Where};
 use crate::opened::{Header, Opened, Samples};
+use crate::triggers::{self, Trust};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<Opened> {
@@ -65,10 +66,14 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
     };
     let events = events::read(&record, &sizes, place, &mut notes)?;
     let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));
-    let (stretches, marks) = events::place(&events, &sizes);
+    let (stretches, mut marks) = events::place(&events, &sizes);
+    let signals = channels::read(&record, &sizes, &mut notes);
+    if marks.is_empty() && epochs.is_none() {
+        marks = triggers::read(&signals, &*samples, &stretches, Trust::Named, &mut notes)?;
+    }
     let header = Header {
         format: if epochs.is_some() { "EEGLAB epochs" } else { "EEGLAB" }.into(),
-        signals: channels::read(&record, &sizes, &mut notes),
+        signals,
         stretches,
         marks,
         epochs,

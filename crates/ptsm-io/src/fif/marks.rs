@@ -1,13 +1,8 @@
-//! What happened when: annotations, or where there are none the changes of a trigger channel.
+//! What happened when: annotations. Where there are none, changes of trigger channels are read in their place.
 
 use super::contents::Contents;
 use super::raw::Raw;
-use crate::error::Result;
-use crate::limit::MOST;
-use crate::opened::{Kind, Mark, Samples, Signal, Stretch};
-
-/// Samples of a trigger channel that are looked at together.
-const BLOCK: usize = 1 << 14;
+use crate::opened::{Mark, Stretch};
 
 /// The annotations of a raw recording. Their seconds count from the recording's date, which is before the first sample, or where
 /// only the recording has a date from the first sample itself. Dates are compared and forgotten.
@@ -33,7 +28,15 @@ pub(super) fn annotated(contents: &Contents, raw: &Raw, notes: &mut Vec<String>)
         let sample = sample(&raw.stretches, onset_s, contents.rate_hz);
         Mark { onset_s, duration_s: (end_s - start_s).max(0.0), sample, text: text.clone() }
     };
-    times.map(mark).collect()
+    let marks: Vec<Mark> = times.map(mark).collect();
+    match marks.iter().filter(|mark| is_event(mark) && mark.sample.is_none()).count() {
+        0 => {}
+        outside => notes.push(format!(
+            "{outside} of {} annotations lie in gaps or outside: they become no events",
+            marks.len()
+        )),
+    }
+    marks
 }
 
 /// The sample of a moment; none in gaps and outside.
@@ -73,45 +76,6 @@ pub(super) fn parted(stretches: &[Stretch], marks: &[Mark], rate_hz: f64) -> Vec
         parted.push(rest);
     }
     parted
-}
-
-/// Rises of the trigger channel, each with its new value. This reads the channel to its end.
-///
-/// Of several channels the one counts that sums up the others: `STI101`, then `STI 014`, then the first.
-pub(super) fn triggered(signals: &[Signal], raw: &Raw, notes: &mut Vec<String>) -> Result<Vec<Mark>> {
-    let triggers: Vec<usize> = (0..signals.len()).filter(|&i| signals[i].kind == Kind::Stimulus).collect();
-    let named = |name| triggers.iter().copied().find(|&i| signals[i].name.replace(' ', "") == name);
-    let Some(channel) = named("STI101").or_else(|| named("STI014")).or(triggers.first().copied()) else {
-        return Ok(vec![]);
-    };
-    let Signal { name, rate_hz, .. } = &signals[channel];
-    let mut marks = vec![];
-    let mut values = vec![0.0; BLOCK];
-    for stretch in &raw.stretches {
-        // A value that is there when the stretch begins began before.
-        let mut before = f32::INFINITY;
-        for offset in (0..stretch.samples).step_by(BLOCK) {
-            let values = &mut values[..BLOCK.min(stretch.samples - offset)];
-            raw.read(&[channel], stretch.first + offset, values)?;
-            for (i, value) in values.iter().map(|value| value.round()).enumerate() {
-                if value > before && value > 0.0 {
-                    if marks.len() == MOST {
-                        notes
-                            .push(format!("`{name}` changes too often for a channel of triggers: no events"));
-                        return Ok(vec![]);
-                    }
-                    let (offset, text) = (offset + i, (value as i64).to_string());
-                    let onset_s = stretch.start_s + offset as f64 / rate_hz;
-                    marks.push(Mark { onset_s, duration_s: 0.0, sample: Some(stretch.first + offset), text });
-                }
-                before = value;
-            }
-        }
-    }
-    if !marks.is_empty() {
-        notes.push(format!("events come from the trigger channel `{name}`"));
-    }
-    Ok(marks)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! FIF: raw recordings and trials, as MNE saves them (`raw.save`, `epochs.save`).
 //!
 //! A file is a list of tags; opening walks over it and keeps where the samples are. Only where a recording has no annotations
-//! but a channel of triggers is that channel read to its end, for the events in it. Split recordings, compressed files and complex
+//! but channels of triggers are those read to their end, for the events in them. Split recordings, compressed files and complex
 //! numbers are refused. Tags that describe people are not looked at; the dates of a recording and of its annotations are
 //! compared with one another and forgotten.
 
@@ -19,7 +19,8 @@ use self::epochs::Trials;
 use self::raw::Raw;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::opened::{Header, Opened, Signal};
+use crate::opened::{Header, Kind, Opened, Signal};
+use crate::triggers::{self, Trust};
 
 /// Opens a recording or trials.
 pub fn open(path: &Path) -> Result<Opened> {
@@ -56,7 +57,12 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
             let mut marks = marks::annotated(&contents, &raw, &mut notes);
             let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
             if !marks.iter().any(marks::is_event) {
-                marks.extend(marks::triggered(&signals, &raw, &mut notes)?);
+                marks.extend(triggers::read(&signals, &raw, &raw.stretches, Trust::Stated, &mut notes)?);
+            } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == Kind::Stimulus) {
+                notes.push(format!(
+                    "events come from the annotations; trigger channels, such as `{}`, are not read",
+                    trigger.name
+                ));
             }
             let (format, epochs) = ("FIF".into(), None);
             Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw))

@@ -24,6 +24,7 @@ use crate::bytes::Bytes;
 use crate::error::{Place, Result};
 use crate::opened::{Header, Opened, Signal, Stretch, main_of};
 use crate::records::Records;
+use crate::triggers::{self, Trust};
 
 use events::{BREAK, Table};
 use header::Head;
@@ -59,7 +60,11 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         lanes: head.fields.iter().map(|field| field.lane(true)).collect(),
         bytes,
     };
+    let mut marks = table.marks;
+    if marks.is_empty() {
+        marks = triggers::read(&signals, &records, &stretches, Trust::Named, &mut notes)?;
+    }
     let format = format!("GDF {}.{:02}", head.version / 100, head.version % 100);
-    let header = Header { format, signals, stretches, marks: table.marks, epochs: None, notes };
+    let header = Header { format, signals, stretches, marks, epochs: None, notes };
     Opened::new(place, header, Box::new(records))
 }

@@ -1,0 +1,150 @@
+//! Events in channels of triggers, for files that tell no others.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::limit::MOST;
+use crate::opened::{Kind, Mark, Samples, Signal, Stretch};
+
+/// Samples of a channel that are looked at together.
+const BLOCK: usize = 1 << 14;
+
+/// Further than this from a whole number is no code. Codes that were scaled to a range of physical values are this close.
+const SLACK: f32 = 0.05;
+
+/// Which channels are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The file says that they hold triggers.
+    Stated,
+    /// Only their names do: channels of other than whole numbers, as of a photodiode, are left out.
+    Named,
+}
+
+/// Rises of a channel: where, and the new value.
+struct Rises {
+    channel: usize,
+    at: Vec<(Stretch, usize, i64)>,
+}
+
+/// Rises of the trigger channels that have the rate of `stretches`, as marks. This reads the channels to their end.
+///
+/// Of one channel each event is called like its value. Where a channel sums up the others (`STI101`, `STI 014`, or one of several
+/// values that rises wherever another does) it alone is read. Of several others, as EGI's `DIN1` to `DIN7`, events are called like
+/// their channel, with the value behind it where that differs: `DIN2`, `STI 001/5`.
+pub(crate) fn read(
+    signals: &[Signal],
+    samples: &dyn Samples,
+    stretches: &[Stretch],
+    trust: Trust,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Mark>> {
+    let length: usize = stretches.iter().map(|stretch| stretch.samples).sum();
+    let fits = |i: &usize| signals[*i].kind == Kind::Stimulus && signals[*i].samples == length;
+    let channels: Vec<usize> = (0..signals.len()).filter(fits).collect();
+    let named = |name: &str| channels.iter().copied().find(|&i| signals[i].name.replace(' ', "") == name);
+    if let Some(sum) = named("STI101").or_else(|| named("STI014")) {
+        let rises = rises(sum, signals, samples, stretches, trust, notes)?;
+        if !rises.at.is_empty() {
+            return Ok(marks(vec![rises], signals, notes));
+        }
+    }
+    let (mut all, mut count) = (vec![], 0);
+    for channel in channels {
+        let rises = rises(channel, signals, samples, stretches, trust, notes)?;
+        count += rises.at.len();
+        if count > MOST {
+            notes.push("trigger channels change too often for triggers: no events".into());
+            return Ok(vec![]);
+        }
+        if !rises.at.is_empty() {
+            all.push(rises);
+        }
+    }
+    if let Some(sum) = (0..all.len()).find(|&i| sums_up(i, &all)) {
+        all = vec![all.swap_remove(sum)];
+    }
+    Ok(marks(all, signals, notes))
+}
+
+/// Whether a channel has the events of all others: with values of its own, at the same samples and more.
+fn sums_up(one: usize, all: &[Rises]) -> bool {
+    let own: HashSet<usize> = all[one].at.iter().map(|(_, sample, _)| *sample).collect();
+    let others = || all.iter().enumerate().filter(|(i, _)| *i != one).map(|(_, rises)| rises);
+    all.len() > 1
+        && values(&all[one]) > 1
+        && others().all(|rises| rises.at.iter().all(|(_, sample, _)| own.contains(sample)))
+}
+
+/// How many values a channel rises to.
+fn values(rises: &Rises) -> usize {
+    rises.at.iter().map(|(.., value)| *value).collect::<HashSet<i64>>().len()
+}
+
+fn marks(all: Vec<Rises>, signals: &[Signal], notes: &mut Vec<String>) -> Vec<Mark> {
+    let names: Vec<String> = all.iter().map(|rises| format!("`{}`", signals[rises.channel].name)).collect();
+    match &names[..] {
+        [] => {}
+        [name] => notes.push(format!("events come from the trigger channel {name}")),
+        names => notes.push(format!(
+            "events come from the trigger channels {}; each is called like its channel",
+            names.join(", ")
+        )),
+    }
+    let several = all.len() > 1;
+    let mut marks = vec![];
+    for rises in &all {
+        let Signal { name, rate_hz, .. } = &signals[rises.channel];
+        let one_value = values(rises) == 1;
+        marks.extend(rises.at.iter().map(|(stretch, sample, value)| Mark {
+            onset_s: stretch.start_s + (sample - stretch.first) as f64 / rate_hz,
+            duration_s: 0.0,
+            sample: Some(*sample),
+            text: match (several, one_value) {
+                (false, _) => value.to_string(),
+                (true, true) => name.clone(),
+                (true, false) => format!("{name}/{value}"),
+            },
+        }));
+    }
+    marks
+}
+
+/// Where one channel rises. A value that is there when a stretch begins began before.
+fn rises(
+    channel: usize,
+    signals: &[Signal],
+    samples: &dyn Samples,
+    stretches: &[Stretch],
+    trust: Trust,
+    notes: &mut Vec<String>,
+) -> Result<Rises> {
+    let name = &signals[channel].name;
+    let mut found = Rises { channel, at: vec![] };
+    let mut values = vec![0.0; BLOCK];
+    for stretch in stretches {
+        let mut before = f32::INFINITY;
+        for offset in (0..stretch.samples).step_by(BLOCK) {
+            let values = &mut values[..BLOCK.min(stretch.samples - offset)];
+            samples.read(&[channel], stretch.first + offset, values)?;
+            if trust == Trust::Named && values.iter().any(|value| (value - value.round()).abs() > SLACK) {
+                notes.push(format!(
+                    "`{name}` is called like triggers but holds other than whole numbers: no events"
+                ));
+                return Ok(Rises { channel, at: vec![] });
+            }
+            for (i, value) in values.iter().map(|value| value.round()).enumerate() {
+                if value > before && value > 0.0 {
+                    if found.at.len() == MOST {
+                        notes
+                            .push(format!("`{name}` changes too often for a channel of triggers: no events"));
+                        return Ok(Rises { channel, at: vec![] });
+                    }
+                    found.at.push((*stretch, stretch.first + offset + i, value as i64));
+                }
+                before = value;
+            }
+        }
+    }
+    Ok(found)
+}
