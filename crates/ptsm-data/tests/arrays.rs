@@ -393,3 +393,12 @@ fn a_decoders_classes_are_taken() {
     let bare = read(&[builder.save("bare.npz")], Wanted::Unlabelled(&classes)).unwrap().trials;
     assert_eq!((bare.len(), bare.layout().classes.len()), (4, 3));
 }
+
+#[test]
+fn issue_19_a_channel_of_triggers_is_refused() {
+    for name in ["STI 014", "TRIGGER", "StimCode"] {
+        let (error, hint) = Builder::new().with("channels", texts(&["C3", name])).refused();
+        assert!(error.contains(&format!("channel `{name}` holds triggers by its name")), "{error}");
+        assert!(hint.contains("epochs.pick(\"eeg\")"), "{hint}");
+    }
+}

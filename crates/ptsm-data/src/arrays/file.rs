@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use ptsm_io::Kind;
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Archive};
 use ptsm_signal::{Channel, Paradigm, Position, Symmetry, TaskDeclaration, Unit};
@@ -309,6 +310,12 @@ impl Keys {
         if names.len() != count {
             let message = format!("`channels` has {} names, `X` has {count} channels", names.len());
             return Err(self.refuse(message, "give one name per channel; `X` is (trials, channels, samples)"));
+        }
+        if let Some(name) = names.iter().find(|name| Kind::of_name(name) == Some(Kind::Stimulus)) {
+            return Err(self.refuse(
+                format!("channel `{name}` holds triggers by its name, not EEG: a decoder would read the classes from it"),
+                "save the EEG channels only, as `epochs.pick(\"eeg\")` does; if it is an electrode, give it the name of one",
+            ));
         }
         let mut channels: Vec<Channel> =
             names.iter().map(|name| Channel { unit, ..Channel::named(name) }).collect();

@@ -1,5 +1,7 @@
 //! Which events begin a trial, and of which class.
 
+use std::collections::BTreeSet;
+
 use ptsm_signal::Event;
 
 use crate::catalogue::UNKNOWN;
@@ -64,15 +66,27 @@ impl Classes {
         found.and_then(|(_, class)| self.names.get(*class)).map(String::as_str)
     }
 
+    /// The same among all codes of a recording: `T1` also stands for `Comment/T1`, which MNE makes of it in BrainVision files, unless
+    /// there is an event `T1` as well.
+    fn of_among(&self, code: &str, all: &BTreeSet<String>) -> Option<&str> {
+        let spoken = || comment(code).filter(|text| !all.contains(*text)).and_then(|text| self.of(text));
+        self.of(code).or_else(spoken)
+    }
+
     /// Classes that none of these codes stands for.
-    pub(super) fn absent<'a>(&'a self, codes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-        let present: Vec<&str> = codes.filter_map(|code| self.of(code)).collect();
+    pub(super) fn absent<'a>(&self, codes: impl Iterator<Item = &'a str>) -> Vec<&str> {
+        let all: BTreeSet<String> = codes.map(String::from).collect();
+        let present: BTreeSet<&str> = all.iter().filter_map(|code| self.of_among(code, &all)).collect();
         self.names.iter().map(String::as_str).filter(|name| !present.contains(name)).collect()
     }
 
     /// What an event is called once classes are known: its class, or its code, told apart from a class of the same name.
     pub(super) fn name(&self, code: &str) -> String {
-        match self.of(code) {
+        self.called(code, self.of(code))
+    }
+
+    fn called(&self, code: &str, class: Option<&str>) -> String {
+        match class {
             Some(class) => class.to_string(),
             None if code == UNKNOWN || self.names.iter().any(|name| name == code) => {
                 format!("{code} (of no class)")
@@ -83,8 +97,26 @@ impl Classes {
 
     /// Calls events like their classes.
     pub(super) fn rename(&self, events: &mut [Event]) {
-        events.iter_mut().for_each(|event| event.code = self.name(&event.code));
+        let all: BTreeSet<String> = events.iter().map(|event| event.code.clone()).collect();
+        events.iter_mut().for_each(|event| {
+            event.code = self.called(&event.code, self.of_among(&event.code, &all));
+        });
     }
+}
+
+/// What a comment of a BrainVision file says. People's remarks are such, and all annotations MNE exports.
+pub(super) fn comment(code: &str) -> Option<&str> {
+    let (kind, text) = code.split_at_checked("Comment/".len())?;
+    kind.eq_ignore_ascii_case("Comment/").then_some(text)
+}
+
+/// Codes that may begin trials: all but those of programs, and comments only where there is nothing else.
+pub(super) fn usable<'a>(codes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut codes: Vec<&str> = codes.filter(|code| !technical(code)).collect();
+    if codes.iter().any(|code| comment(code).is_none()) {
+        codes.retain(|code| comment(code).is_none());
+    }
+    codes
 }
 
 /// Whether a text is like a pattern in which `*` stands for any text.
@@ -105,16 +137,8 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// Codes that recorders and programs write for themselves: they begin no trial.
 pub(super) fn technical(code: &str) -> bool {
     let lower = code.trim().to_lowercase();
-    let beginnings = [
-        "new segment",
-        "boundary",
-        "bad_",
-        "bad ",
-        "edge boundary",
-        "edge_boundary",
-        "comment/",
-        "syncstatus",
-    ];
+    let beginnings =
+        ["new segment", "boundary", "bad_", "bad ", "edge boundary", "edge_boundary", "syncstatus"];
     ["", "n/a", "bad", "-99"].contains(&&*lower) || beginnings.iter().any(|start| lower.starts_with(start))
 }
 
@@ -143,6 +167,25 @@ mod tests {
             ["T1", "left", "T9", "?"].map(|code| classes.name(code)),
             ["left", "left (of no class)", "T9", "? (of no class)"]
         );
+    }
+
+    #[test]
+    fn comments_are_found_by_what_they_say() {
+        let classes = Classes::parse("left:T1,right:Comment/T2").unwrap();
+        let renamed = |codes: &[&str]| {
+            let event = |code: &&str| Event { sample: 0, code: code.to_string(), samples: 0 };
+            let mut events: Vec<Event> = codes.iter().map(event).collect();
+            classes.rename(&mut events);
+            events.into_iter().map(|event| event.code).collect::<Vec<_>>()
+        };
+        assert_eq!(renamed(&["Comment/T1", "Comment/T2", "T2"]), ["left", "right", "T2"]);
+        // Where both are there, each is what it is.
+        assert_eq!(renamed(&["Comment/T1", "T1"]), ["Comment/T1", "left"]);
+        assert_eq!(renamed(&["Stimulus/T1"]), ["Stimulus/T1"]);
+        assert!(classes.absent(["Comment/T1", "Comment/T2"].into_iter()).is_empty());
+        assert_eq!(classes.absent(["Comment/T1", "Comment/T3"].into_iter()), ["right"]);
+        assert_eq!(usable(["Comment/T1", "boundary"].into_iter()), ["Comment/T1"]);
+        assert_eq!(usable(["Comment/blink", "Stimulus/S  1"].into_iter()), ["Stimulus/S  1"]);
     }
 
     #[test]

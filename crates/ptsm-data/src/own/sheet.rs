@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ptsm_io::{Epochs, Kind, Opened, Stretch};
+use ptsm_io::{Epochs, Kind, Opened, Stretch, list_kinds, voltage};
 use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
 
 use super::common::Common;
@@ -33,11 +33,12 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// A signal nobody says anything of but its name.
+    /// A signal nobody says anything of but its name: EEG, unless the name is of something else.
     pub(super) fn new(name: impl Into<String>) -> Column {
+        let name = name.into();
         Column {
-            name: name.into(),
-            kind: Kind::Eeg,
+            kind: Kind::of_name(&name).unwrap_or_default(),
+            name,
             unit: String::new(),
             factor: 1.0,
             microvolts: false,
@@ -50,6 +51,23 @@ impl Column {
     /// Whether it is called so, in any spelling.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name.trim() || normalise(&self.name) == normalise(name)
+    }
+
+    /// Gives it another name. A name that tells what a signal is of, as `Cz` and `TRIGGER` do, goes over the file's word.
+    pub(super) fn rename(&mut self, name: &str) {
+        self.name = name.to_string();
+        if let Some(kind) = Kind::of_name(name) {
+            self.is_of(kind);
+        }
+    }
+
+    /// Says what it is of, whatever the file says.
+    pub(super) fn is_of(&mut self, kind: Kind) {
+        // Triggers come as the numbers of the file.
+        if self.kind == Kind::Stimulus && kind != Kind::Stimulus {
+            self.in_unit(&self.unit.clone());
+        }
+        self.kind = kind;
     }
 
     /// Takes the numbers in the file to be of this unit, whatever the file says.
@@ -70,15 +88,17 @@ impl Column {
 
 /// How many microvolts one of a unit is; none for what is no voltage.
 pub(super) fn microvolts(unit: &str) -> Option<f64> {
-    match unit.trim() {
-        "V" | "v" | "volt" | "volts" => Some(1e6),
-        "mV" => Some(1e3),
-        // The micro sign, the Greek letter, and either of them read in the wrong code page.
-        "uV" | "µV" | "μV" | "ÂµV" | "microV" | "microvolt" | "microvolts" => Some(1.0),
-        "nV" => Some(1e-3),
-        _ => None,
-    }
+    voltage(unit).map(|(_, microvolts)| microvolts)
 }
+
+/// What to do where no channel counts as EEG.
+pub(super) const ELECTRODES: &str = "if some are electrodes, say which: in a manifest `[rename]` with `\"CH1\" = \"C3\"` gives them names of the \
+    10-05 system, or `pick = { names = [\"CH1\", \"CH2\"] }` below `[pipeline]` takes them as they are called; in a BIDS folder `type` is \
+    `EEG` in `channels.tsv`";
+
+/// What to do where a channel of triggers is picked.
+const TRIGGER: &str = "take it out of `pick`: a decoder would read the classes from it. If it is an electrode, give it the name of one with `[rename]` \
+    in a manifest, or `type` `EEG` in `channels.tsv` of a BIDS folder";
 
 /// Where the samples are.
 #[derive(Debug)]
@@ -179,9 +199,13 @@ impl Sheet {
         Sheet { length, stretches, samples: Samples::Matrix(matrix), ..sheet }
     }
 
-    /// About how many bytes of memory reading its electrodes takes.
+    /// About how many bytes of memory reading its electrodes takes; where none is known, all that may be picked by name.
     pub(super) fn memory(&self) -> u64 {
-        let numbers = (self.length as u64).saturating_mul(self.electrodes().len() as u64);
+        let channels = match self.electrodes().len() {
+            0 => self.columns.iter().filter(|column| column.main).count(),
+            electrodes => electrodes,
+        };
+        let numbers = (self.length as u64).saturating_mul(channels as u64);
         // A matrix is read as a whole, often in double precision, and turned over.
         numbers.saturating_mul(if matches!(self.samples, Samples::Matrix(_)) { 16 } else { 4 })
     }
@@ -196,14 +220,15 @@ impl Sheet {
         Some(stretch.first + ((seconds - stretch.start_s) * self.rate_hz).round() as usize)
     }
 
-    /// Electrodes that can be read together; where there is none, all such signals.
+    /// Electrodes that can be read together. There may be none: no other signal is taken in their place.
     pub(super) fn electrodes(&self) -> Vec<usize> {
-        let main = |kind: Option<Kind>| -> Vec<usize> {
-            let fits = |column: &Column| column.main && kind.is_none_or(|kind| column.kind == kind);
-            (0..self.columns.len()).filter(|&at| fits(&self.columns[at])).collect()
-        };
-        let electrodes = main(Some(Kind::Eeg));
-        if electrodes.is_empty() { main(None) } else { electrodes }
+        let fits = |column: &Column| column.main && column.kind == Kind::Eeg;
+        (0..self.columns.len()).filter(|&at| fits(&self.columns[at])).collect()
+    }
+
+    /// All signals with what they are of, for messages.
+    pub(super) fn kinds(&self) -> String {
+        list_kinds(self.columns.iter().map(|column| (&*column.name, column.kind)))
     }
 
     /// Their names, normalised.
@@ -211,13 +236,23 @@ impl Sheet {
         self.electrodes().into_iter().map(|at| normalise(&self.columns[at].name)).collect()
     }
 
-    /// The signals a pipeline needs. Where it picks all, those that every recording has, in the order of the first.
-    pub(super) fn chosen(&self, pipeline: &Pipeline, common: &Common) -> Vec<usize> {
+    /// The signals a pipeline needs. Where it picks all, those that every recording has, in the order of the first. Channels that are
+    /// named are taken whatever they are of, but never triggers: they would tell the classes. What does not fit is told with what
+    /// to do.
+    pub(super) fn chosen(
+        &self,
+        pipeline: &Pipeline,
+        common: &Common,
+    ) -> Result<Vec<usize>, (String, String)> {
+        let electrodes = self.electrodes();
+        let none = || (format!("no channel counts as EEG; it has {}", self.kinds()), ELECTRODES.to_string());
         let Pick::Names(picked) = &pipeline.pick else {
-            let electrodes = self.electrodes();
-            let Some(shared) = common.shared() else { return electrodes };
+            if electrodes.is_empty() {
+                return Err(none());
+            }
+            let Some(shared) = common.shared() else { return Ok(electrodes) };
             let own = self.places(electrodes);
-            return shared.iter().filter_map(|name| own.get(name).copied()).collect();
+            return Ok(shared.iter().filter_map(|name| own.get(name).copied()).collect());
         };
         let reference: &[String] = match &pipeline.reference {
             Reference::Channels(names) => names,
@@ -225,11 +260,19 @@ impl Sheet {
         };
         let all: Vec<usize> = (0..self.columns.len()).filter(|&at| self.columns[at].main).collect();
         let own = self.places(all.clone());
-        let wanted = picked.iter().chain(reference).map(|name| own.get(&normalise(name)).copied());
+        let wanted: Vec<Option<usize>> =
+            picked.iter().chain(reference).map(|name| own.get(&normalise(name)).copied()).collect();
+        let trigger = |at: &&usize| self.columns[**at].kind == Kind::Stimulus;
+        if let Some(&at) = wanted.iter().flatten().find(trigger) {
+            let message =
+                format!("channel `{}` is picked and holds triggers, not EEG", self.columns[at].name);
+            return Err((message, TRIGGER.to_string()));
+        }
         // Where a name is not there, or is there twice, the pipeline says so, beside all that are.
-        match wanted.collect::<Option<BTreeSet<usize>>>().filter(|_| own.len() == all.len()) {
-            Some(wanted) => wanted.into_iter().collect(),
-            None => all,
+        match wanted.into_iter().collect::<Option<BTreeSet<usize>>>().filter(|_| own.len() == all.len()) {
+            Some(wanted) => Ok(wanted.into_iter().collect()),
+            None if electrodes.is_empty() => Err(none()),
+            None => Ok(all),
         }
     }
 
@@ -299,13 +342,52 @@ mod tests {
         sheet.columns[1].kind = Kind::Eog;
         let choose = |pick, reference| {
             let pipeline = Pipeline { pick, reference, ..Pipeline::default() };
-            sheet.chosen(&pipeline, &Common::default())
+            sheet.chosen(&pipeline, &Common::default()).unwrap()
         };
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         assert_eq!(choose(Pick::All, Reference::AsRecorded), [0, 2, 3]);
         assert_eq!(choose(Pick::Names(names(&["c3"])), Reference::Channels(names(&["M1"]))), [0, 3]);
         assert_eq!(choose(Pick::Names(names(&["EOG"])), Reference::Average), [1]);
         assert_eq!(choose(Pick::Names(names(&["Oz"])), Reference::AsRecorded), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn nothing_is_taken_in_the_place_of_electrodes() {
+        let mut sheet = sheet(&["MISC 001", "TRG", "x"], 4);
+        sheet.columns[2].kind = Kind::Other;
+        let choose = |sheet: &Sheet, pick: &[&str]| {
+            let names = pick.iter().map(|name| name.to_string()).collect();
+            let pick = if pick.is_empty() { Pick::All } else { Pick::Names(names) };
+            sheet.chosen(&Pipeline { pick, ..Pipeline::default() }, &Common::default())
+        };
+        assert!(sheet.electrodes().is_empty() && sheet.names().is_empty());
+        for pick in [&[][..], &["Cz"]] {
+            let (error, hint) = choose(&sheet, pick).unwrap_err();
+            assert!(error.contains("`MISC 001` (other), `TRG` (trigger), `x` (other)"), "{error}");
+            assert!(hint.contains("[rename]") && hint.contains("channels.tsv"), "{hint}");
+        }
+        // Those that are named are taken; triggers are not.
+        assert_eq!(choose(&sheet, &["x", "MISC 001"]).unwrap(), [0, 2]);
+        let (error, hint) = choose(&sheet, &["x", "TRG"]).unwrap_err();
+        assert!(error.contains("`TRG` is picked and holds triggers") && hint.contains("pick"), "{error}");
+        let reference = Reference::Channels(vec!["TRG".into()]);
+        let pipeline = Pipeline { pick: Pick::Names(vec!["x".into()]), reference, ..Pipeline::default() };
+        assert!(sheet.chosen(&pipeline, &Common::default()).is_err());
+    }
+
+    #[test]
+    fn names_that_are_given_tell_what_a_signal_is_of() {
+        let mut column = Column { unit: "mV".into(), ..Column::new("Label 1") };
+        assert_eq!(column.kind, Kind::Stimulus);
+        column.rename("E7");
+        assert_eq!((column.kind, column.factor), (Kind::Stimulus, 1.0));
+        column.rename("C3");
+        assert_eq!((column.kind, column.factor, column.microvolts), (Kind::Eeg, 1e3, true));
+        column.rename("TRIGGER");
+        assert_eq!(column.kind, Kind::Stimulus);
+        let mut column = Column { kind: Kind::Other, ..Column::new("ch1") };
+        column.rename("EEG 1");
+        assert_eq!(column.kind, Kind::Eeg);
     }
 
     #[test]

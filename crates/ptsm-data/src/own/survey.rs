@@ -121,10 +121,13 @@ impl Survey {
             notes
                 .push(format!("channels marked as bad are kept, in so many recordings: {}", each.join(", ")));
         }
-        let lists: Vec<&[String]> = opened.iter().map(|(_, facts)| facts.names.as_slice()).collect();
+        // One without any EEG channel is refused when it is read; the others keep what they share.
+        let with_eeg: Vec<&(&Item, &Facts)> =
+            opened.iter().filter(|(_, facts)| !facts.names.is_empty()).collect();
+        let lists: Vec<&[String]> = with_eeg.iter().map(|(_, facts)| facts.names.as_slice()).collect();
         let common = Common::new(&lists);
         let dropped = common.poorest().map(|at| {
-            let (item, facts) = opened[at];
+            let (item, facts) = with_eeg[at];
             format!(
                 "only channels that every recording has are used; left out: {} ({} has the fewest, {})",
                 common.dropped().join(", "),
@@ -172,13 +175,17 @@ impl Survey {
         pipeline: &Pipeline,
         classes: Option<&Classes>,
     ) -> Result<Part> {
-        let chosen = sheet.chosen(pipeline, &self.common);
+        let refuse = |(message, hint): (String, String)| Error::Content {
+            path: item.files.first().cloned().unwrap_or_default(),
+            message,
+            hint: Some(hint),
+        };
+        let chosen = sheet.chosen(pipeline, &self.common).map_err(refuse)?;
         if chosen.is_empty() {
-            return Err(Error::Content {
-                path: item.files.first().cloned().unwrap_or_default(),
-                message: "has no channel that every recording has".into(),
-                hint: Some("pick channels in `[pipeline]`, or leave recordings of another kind out".into()),
-            });
+            return Err(refuse((
+                "has no channel that every recording has".into(),
+                "pick channels in `[pipeline]`, or leave recordings of another kind out".into(),
+            )));
         }
         if let Some(classes) = classes {
             classes.rename(&mut sheet.events);
@@ -190,7 +197,17 @@ impl Survey {
         Ok(Part { who, signal, notes })
     }
 
-    /// Event codes that may begin trials, with how often they occur.
+    /// What to do where events of a class are not there: choose among those there are.
+    pub(super) fn events(&self) -> String {
+        match self.listed() {
+            none if none.is_empty() => "the recordings hold no event that could begin a trial: see how events were recorded, and that files \
+                with events (markers, tables) lie beside their recordings"
+                .into(),
+            listed => format!("the events are {listed}"),
+        }
+    }
+
+    /// Event codes that may begin trials, with how often they occur; empty where there is none.
     pub(super) fn listed(&self) -> String {
         let mut usable: Vec<(&String, &Tally)> =
             self.codes.iter().filter(|(code, _)| !technical(code)).collect();

@@ -256,3 +256,24 @@ fn a_start_from_what_is_kept_reads_no_matrix() {
     save(&Value::matrix(vec![400, 3], vec![1.5; 1200]));
     assert!(place.refused("files:m/m.toml", &[]).0.contains("2 names of channels do not fit its 3 channels"));
 }
+
+#[test]
+fn issue_19_recordings_without_eeg_are_listed_with_a_place_for_names() {
+    let place = Place::new();
+    let events: Vec<(usize, &str)> =
+        (0..8).map(|i| (50 + 100 * i, if i % 2 == 0 { "S  1" } else { "S  2" })).collect();
+    place.recording("d/S01", &["AUX 1", "TRG"], &events);
+    let added = add(&place, "d", None).unwrap();
+    assert!(
+        added.notes[0].contains("no channel of 1 of 1 recordings counts as EEG")
+            && added.notes[0].contains("S01.vhdr has `AUX 1` (other), `TRG` (trigger)"),
+        "{:?}",
+        added.notes
+    );
+    let (error, _) = place.refused("files:d/d.toml", &[]);
+    assert!(error.contains("no channel counts as EEG"), "{error}");
+    let text = fs::read_to_string(place.at("d/d.toml")).unwrap();
+    place.write("d/d.toml", text.replace("# \"CH1\" = \"C3\"", "\"AUX 1\" = \"C3\""));
+    let loaded = place.load("files:d/d.toml", &[]).unwrap();
+    assert_eq!((loaded.trials.len(), &*loaded.trials.layout().channels[0].name), (8, "C3"));
+}

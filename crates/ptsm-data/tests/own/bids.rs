@@ -440,3 +440,25 @@ fn a_decoder_keeps_the_channels_everybody_had() {
     let later = place.source("bids:data", &[]).unwrap().load(Some(&own.pipeline), None).unwrap();
     assert_eq!(channels(&later), ["C4"]);
 }
+
+#[test]
+fn issue_19_types_of_channels_decide_what_is_eeg() {
+    let place = Place::new();
+    let name = "d/sub-01/eeg/sub-01_task-mi";
+    place.recording(&format!("{name}_eeg"), &["X1", "TRG", "AUX1"], &[(100, "a"), (300, "b")]);
+    place.write(
+        &format!("{name}_channels.tsv"),
+        "name\ttype\tunits\nX1\tMISC\tuV\nTRG\tTRIG\tuV\nAUX1\tn/a\tuV\n",
+    );
+    let (error, hint) = place.refused("bids:d", &[]);
+    assert!(
+        error.contains("no channel counts as EEG; it has `X1` (other), `TRG` (trigger), `AUX1` (other)"),
+        "{error}"
+    );
+    assert!(hint.contains("`type` is `EEG` in `channels.tsv`"), "{hint}");
+    place.write(
+        &format!("{name}_channels.tsv"),
+        "name\ttype\tunits\nX1\tMISC\tuV\nTRG\tTRIG\tuV\nAUX1\tEEG\tuV\n",
+    );
+    assert_eq!(channels(&place.load("bids:d", &[]).unwrap()), ["AUX1"]);
+}

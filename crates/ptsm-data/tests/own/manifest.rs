@@ -115,3 +115,101 @@ fn mistakes_show_before_anything_is_read() {
     let (error, hint) = two("").refused("files:m.toml", &[("task", "x")]);
     assert!(error.contains("no choice `task`") && hint.contains("nothing to choose"), "{error} {hint}");
 }
+
+/// A manifest for one recording per name.
+fn listed(place: &Place, more: &str, files: &[&str]) {
+    let each: String = files
+        .iter()
+        .enumerate()
+        .map(|(i, file)| format!("[[recording]]\nfile = \"{file}\"\nsubject = {}\n", i + 1))
+        .collect();
+    place.write(
+        "m.toml",
+        format!("[events]\nleft = [\"Stimulus/S  1\"]\nright = [\"Stimulus/S  2\"]\n{more}{each}"),
+    );
+}
+
+#[test]
+fn issue_19_no_trigger_channel_becomes_an_eeg_channel() {
+    let events = [(100, "S  1"), (300, "S  2")];
+    let place = Place::new();
+    for name in ["a", "b"] {
+        place.recording(name, &["TRIGGER", "StimCode", "AUX1"], &events);
+    }
+    listed(&place, "", &["a.vhdr", "b.vhdr"]);
+    let (error, hint) = place.refused("files:m.toml", &[]);
+    assert!(
+        error.contains(
+            "no channel counts as EEG; it has `TRIGGER` (trigger), `StimCode` (trigger), `AUX1` (other)"
+        ),
+        "{error}"
+    );
+    assert!(hint.contains("[rename]") && hint.contains("pick"), "{hint}");
+    // The pipeline of its own picks nothing either.
+    let error = place.source("files:m.toml", &[]).unwrap().load(None, None).unwrap_err();
+    assert!(error.to_string().contains("no channel counts as EEG"), "{error}");
+    // What is named is taken, whatever it is taken for; triggers are not.
+    let picked = |names: &[&str]| {
+        let pick = Pick::Names(names.iter().map(|name| name.to_string()).collect());
+        place.source("files:m.toml", &[]).unwrap().load(Some(&Pipeline { pick, ..plain() }), None)
+    };
+    assert_eq!(channels(&picked(&["AUX1"]).unwrap()), ["AUX1"]);
+    let error = picked(&["AUX1", "StimCode"]).unwrap_err();
+    assert!(error.to_string().contains("`StimCode` is picked and holds triggers"), "{error}");
+    assert!(error.hint().unwrap().contains("take it out of `pick`"));
+    // An electrode that is given its name is one.
+    listed(&place, "[rename]\nAUX1 = \"Cz\"\n", &["a.vhdr", "b.vhdr"]);
+    assert_eq!(channels(&place.load("files:m.toml", &[]).unwrap()), ["Cz"]);
+}
+
+#[test]
+fn issue_19_triggers_beside_electrodes_are_left_out() {
+    let place = Place::new();
+    place.recording("a", &["C3", "TRG", "Cz", "Label", "DIN1"], &[(100, "S  1"), (300, "S  2")]);
+    place.recording("b", &["C3", "Cz"], &[(100, "S  1"), (300, "S  2")]);
+    place.recording("c", &["TTL"], &[(100, "S  1"), (300, "S  2")]);
+    listed(&place, "", &["a.vhdr", "b.vhdr"]);
+    let loaded = place.load("files:m.toml", &[]).unwrap();
+    assert_eq!((channels(&loaded), loaded.notes), (vec!["C3", "Cz"], vec![]));
+    // One recording without EEG does not take the others' channels away.
+    listed(&place, "", &["a.vhdr", "b.vhdr", "c.vhdr"]);
+    let (error, _) = place.refused("files:m.toml", &[]);
+    assert!(error.contains("c.vhdr: no channel counts as EEG; it has `TTL` (trigger)"), "{error}");
+    let two: SubjectList = "1-2".parse().unwrap();
+    let loaded = place.source("files:m.toml", &[]).unwrap().load(None, Some(&two)).unwrap();
+    assert_eq!(channels(&loaded), ["C3", "Cz"]);
+}
+
+#[test]
+fn issue_19_columns_of_a_matrix_that_hold_triggers_are_left_out() {
+    use ptsm_io::mat::{self, Value};
+    let place = Place::new();
+    let trigger = |t: usize| match t {
+        100..110 => 1.0,
+        300..310 => 2.0,
+        _ => 0.0,
+    };
+    let noise = crate::common::noise(2, 1000, 7);
+    let column = |c: usize| noise[c * 1000..][..1000].iter().map(|x| f64::from(*x));
+    let trig: Vec<f64> = (0..1000).map(trigger).collect();
+    let y: Vec<f64> = column(0).chain(column(1)).chain(trig.iter().copied()).collect();
+    mat::write(
+        &place.at("a.mat"),
+        &[("y", &Value::matrix(vec![1000, 3], y)), ("trig", &Value::matrix(vec![1000, 1], trig))],
+    )
+    .unwrap();
+    let write = |names: &str| {
+        place.write(
+            "m.toml",
+            format!(
+                "[events]\na = [\"1\"]\nb = [\"2\"]\n[mat]\nsamples = \"y\"\ntriggers = \"trig\"\nrate = 100\nunit = \"uV\"\n\
+                 channels = [{names}]\n[[recording]]\nfile = \"a.mat\"\nsubject = 1\n"
+            ),
+        );
+    };
+    write("\"C3\", \"Cz\", \"StimCode\"");
+    assert_eq!(channels(&place.load("files:m.toml", &[]).unwrap()), ["C3", "Cz"]);
+    write("\"Trigger\", \"Label\", \"StimCode\"");
+    let (error, _) = place.refused("files:m.toml", &[]);
+    assert!(error.contains("no channel counts as EEG; it has `Trigger` (trigger)"), "{error}");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::classes::technical;
+use super::super::classes::usable;
 use super::super::numbers::natural;
 use super::look::Look;
 
@@ -57,12 +57,14 @@ pub(super) fn codes(looks: &[(&str, &Look)]) -> Vec<EventCode> {
             *gdf |= path.to_lowercase().ends_with(".gdf");
         }
     }
+    let usable = usable(all.keys().copied());
     let with_events = looks.iter().filter(|(_, look)| !look.events.is_empty()).count();
     let mut codes: Vec<EventCode> = all
         .into_iter()
         .map(|(code, (events, recordings, gdf))| {
             let known = GDF.iter().find(|(known, ..)| gdf && *known == code);
-            let likely = 2 * recordings > with_events && events >= FEWEST * recordings && !technical(code);
+            let often = 2 * recordings > with_events && events >= FEWEST * recordings;
+            let likely = often && usable.contains(&code);
             EventCode {
                 code: code.to_string(),
                 events,
@@ -112,6 +114,7 @@ mod tests {
             events: codes.iter().enumerate().map(event).collect(),
             epochs: false,
             mat: None,
+            no_eeg: None,
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Look {
     pub(super) epochs: bool,
     /// Where it is a MATLAB file: which variables hold what.
     pub(super) mat: Option<Variables>,
+    /// Where none of its channels counts as EEG: what they are called and of.
+    pub(super) no_eeg: Option<String>,
 }
 
 /// Names of variables that hold a rate, in lower case.
@@ -82,6 +84,7 @@ pub(super) fn look(path: &Path) -> Option<Result<Look>> {
             epochs: sheet.epochs.is_some(),
             events: epochs.unwrap_or_else(|| sheet.events.clone()),
             mat: None,
+            no_eeg: sheet.electrodes().is_empty().then(|| sheet.kinds()),
         }
     }))
 }
@@ -141,6 +144,7 @@ fn in_matlab(path: &Path) -> Result<Look> {
         length,
         events: marked.map(|m| triggers(&m.numbers)).unwrap_or_default(),
         epochs: false,
+        no_eeg: None,
         mat: Some(Variables {
             samples: Some(samples.name.clone()),
             rows: Some(rows),

@@ -137,6 +137,15 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         let folder = folder.display();
         notes.push(format!("this is a BIDS folder: `--data bids:{folder}` reads it with its own tables"));
     }
+    let without: Vec<(&String, &String)> =
+        read.iter().filter_map(|(path, look)| Some((path, look.no_eeg.as_ref()?))).collect();
+    if let Some((path, kinds)) = without.first() {
+        notes.push(format!(
+            "no channel of {} of {} recordings counts as EEG: `[rename]` in the manifest gives electrodes their names; {path} has {kinds}",
+            without.len(),
+            read.len()
+        ));
+    }
     let subjects: BTreeSet<u32> = whose.iter().map(|whose| whose.subject).collect();
     Ok(Added {
         recordings: read.len(),

@@ -29,6 +29,7 @@ impl Plan<'_> {
         let mut text = self.head();
         text += &self.events();
         text += &self.pipeline();
+        text += &self.electrodes();
         let mat = self.common();
         text += &mat.as_ref().map(|mat| self.mat(mat)).unwrap_or_default();
         let how = match self.how {
@@ -111,6 +112,19 @@ impl Plan<'_> {
         format!(
             "# Filters, rate and window; the keys are those of a configuration file.\n[pipeline]\n\
              window_s = [0.0, {end:?}]  # seconds after the event{apart}\n\n"
+        )
+    }
+
+    /// Where recordings have no channel that counts as EEG: how to name electrodes.
+    fn electrodes(&self) -> String {
+        let none = self.recordings.iter().find_map(|(file, _, look)| Some((file, look.no_eeg.as_ref()?)));
+        let Some((file, kinds)) = none else { return String::new() };
+        format!(
+            "# No channel of {} counts as EEG; it has {}.\n\
+             # Give electrodes the names they have in the 10-05 system, or pick channels by their names: `pick = {{ names = [\"CH1\"] }}`\n\
+             # below `[pipeline]`. Without either the recording cannot be used.\n[rename]\n# \"CH1\" = \"C3\"\n\n",
+            plain(file),
+            plain(kinds)
         )
     }
 

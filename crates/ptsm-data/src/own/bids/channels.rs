@@ -20,7 +20,7 @@ pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<
     if rename && listed != own && rows.len() == columns.len() {
         for (column, row) in columns.iter_mut().zip(&rows) {
             if let Some(name) = row.get("name") {
-                column.name = name.to_string();
+                column.rename(name);
             }
             correct(column, *row);
         }
@@ -49,7 +49,7 @@ pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<
 
 fn correct(column: &mut Column, row: Row<'_>) {
     if let Some(kind) = row.get("type") {
-        column.kind = kind_of(kind);
+        column.is_of(kind_of(kind));
     }
     if let Some(status) = row.get("status") {
         column.bad = status.eq_ignore_ascii_case("bad");
@@ -68,8 +68,7 @@ fn kind_of(text: &str) -> Kind {
         "EOG" | "VEOG" | "HEOG" => Kind::Eog,
         "ECG" | "EKG" => Kind::Ecg,
         "EMG" => Kind::Emg,
-        "TRIG" | "STIM" => Kind::Stimulus,
-        _ => Kind::Other,
+        text => Kind::of_name(text).filter(|kind| *kind == Kind::Stimulus).unwrap_or(Kind::Other),
     }
 }
 
@@ -111,6 +110,22 @@ mod tests {
         assert!(apply(&mut signals, &table, true)[0].contains("lists 2 channels, the recording has 3"));
         assert_eq!((&*signals[0].name, signals[0].kind), ("C4", Kind::Other));
         assert!(apply(&mut signals, &Table::parse("channel\nC3\n"), true)[0].contains("no column `name`"));
+    }
+
+    #[test]
+    fn the_type_of_the_table_makes_a_channel_eeg() {
+        let mut signals = vec![
+            Column { unit: "mV".into(), ..Column::new("Label") },
+            Column { kind: Kind::Other, ..Column::new("x") },
+            Column::new("C3"),
+        ];
+        assert_eq!(signals[0].kind, Kind::Stimulus);
+        apply(&mut signals, &Table::parse("name\ttype\nLabel\tEEG\nx\teeg\nC3\tTRIG\n"), false);
+        assert_eq!(
+            signals.iter().map(|s| s.kind).collect::<Vec<_>>(),
+            [Kind::Eeg, Kind::Eeg, Kind::Stimulus]
+        );
+        assert_eq!((signals[0].factor, signals[0].microvolts), (1e3, true));
     }
 
     #[test]

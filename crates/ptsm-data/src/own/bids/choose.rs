@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::classes::{Classes, technical};
+use super::super::classes::{Classes, usable};
 use super::super::numbers::{natural, number};
 use super::super::survey::Survey;
 use crate::catalogue::{Choice, Options};
@@ -104,8 +104,7 @@ pub(super) fn given(id: &str, options: &Options) -> Result<Option<Classes>> {
 pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Result<Vec<String>> {
     let refuse =
         |message: String, hint: String| Err(Error::Source { id: id.to_string(), message, hint: Some(hint) });
-    let mut usable: Vec<&str> =
-        survey.codes.keys().map(String::as_str).filter(|code| !technical(code)).collect();
+    let mut usable = usable(survey.codes.keys().map(String::as_str));
     usable.sort_by(|a, b| natural(a, b));
     if survey.opened == 0 {
         // Reading says why.
@@ -127,10 +126,10 @@ pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Resul
             "say which begin trials: `--with classes=left:T1,right:T2`".into(),
         ),
         None => Ok(usable.into_iter().map(String::from).collect()),
-        Some(classes) => match classes.absent(usable.iter().copied()).first() {
+        Some(classes) => match classes.absent(survey.codes.keys().map(String::as_str)).first() {
             Some(class) => refuse(
                 format!("no event stands for class `{class}`"),
-                format!("the events are {}; `--with classes=CLASS:EVENT,..`", survey.listed()),
+                format!("{}; `--with classes=CLASS:EVENT,..`", survey.events()),
             ),
             None => Ok(classes.names().to_vec()),
         },

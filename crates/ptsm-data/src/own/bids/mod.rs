@@ -125,7 +125,9 @@ impl DataSet for Bids {
         let sheet = sheet(item, options)?;
         if options.get("bad") == "refuse" {
             let bad = |&at: &usize| Some(&sheet.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
-            let bad: Vec<String> = sheet.chosen(pipeline, &survey.common).iter().filter_map(bad).collect();
+            // What cannot be chosen is told when it is read.
+            let chosen = sheet.chosen(pipeline, &survey.common).unwrap_or_default();
+            let bad: Vec<String> = chosen.iter().filter_map(bad).collect();
             if !bad.is_empty() {
                 return Err(Error::Content {
                     path: item.files.first().cloned().unwrap_or_default(),

@@ -13,7 +13,7 @@
 //! [pipeline]                    # may be absent; the same keys as in a configuration file
 //! window_s = [0.0, 4.0]
 //!
-//! [rename]                      # may be absent: other names for channels
+//! [rename]                      # may be absent: other names for channels; an electrode's name makes one of them EEG
 //! "EEG 1" = "C3"
 //!
 //! [mat]                         # for MATLAB files that hold a plain matrix
@@ -123,7 +123,7 @@ impl Files {
 fn renamed(sheet: &mut Sheet, from: &str, to: &str) -> bool {
     let exact = sheet.columns.iter().position(|column| column.name == from);
     let found = exact.or_else(|| sheet.columns.iter().position(|column| column.is(from)));
-    found.map(|at| sheet.columns[at].name = to.to_string()).is_some()
+    found.map(|at| sheet.columns[at].rename(to)).is_some()
 }
 
 fn refuse(path: &Path, message: String, hint: &str) -> Error {
@@ -179,7 +179,7 @@ impl DataSet for Files {
             return Err(refuse(
                 &self.path,
                 format!("`[events]`: no event of any recording stands for class `{class}`"),
-                &format!("the events are {}", survey.listed()),
+                &survey.events(),
             ));
         }
         Ok(Found {

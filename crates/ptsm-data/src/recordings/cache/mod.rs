@@ -24,7 +24,7 @@ use crate::catalogue::Item;
 use crate::error::{Error, Result};
 
 /// To be raised when the same recordings give other trials than before: readers, filters, cutting.
-const MEANING: u32 = 1;
+const MEANING: u32 = 2;
 /// Bytes that entries may take together, where nobody says otherwise.
 const USUAL_LIMIT: u64 = 20 << 30;
 
