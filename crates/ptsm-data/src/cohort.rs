@@ -26,8 +26,11 @@ pub fn read_cohort(path: &Path) -> Result<Cohort> {
         message,
         hint: Some(hint.to_string()),
     };
-    let text = fs::read_to_string(path).map_err(|error| {
-        refuse(format!("cannot read: {error}"), "`ptsm data simulate --to DIR` writes one")
+    let text = ptsm_io::read_text(path).map_err(|error| match error {
+        ptsm_io::Error::System { error, .. } => {
+            refuse(format!("cannot read: {error}"), "`ptsm data simulate --to DIR` writes one")
+        }
+        other => Error::from(other),
     })?;
     let wrong = |error: toml::de::Error| {
         let message = format!("is no cohort: {}", error.to_string().trim_end());

@@ -38,6 +38,16 @@ impl Bytes {
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(refuse)?;
         Ok(Bytes(Held::Mapped(map)))
     }
+
+    /// Maps a file that cannot be empty.
+    pub(crate) fn open_filled(path: &Path) -> Result<Bytes> {
+        let bytes = Bytes::open(path)?;
+        if bytes.is_empty() {
+            return Err(Error::format(&path.into(), "is empty: 0 bytes")
+                .with_hint("a copy or a download may have failed; copy or download it again"));
+        }
+        Ok(bytes)
+    }
 }
 
 impl From<Vec<u8>> for Bytes {

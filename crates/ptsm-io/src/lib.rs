@@ -25,6 +25,7 @@ pub mod npz;
 mod opened;
 mod records;
 mod stored;
+mod text;
 mod triggers;
 mod unit;
 
@@ -32,4 +33,5 @@ pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
 pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch, list_kinds};
+pub use text::read_text;
 pub use unit::voltage;

@@ -26,7 +26,7 @@ pub struct Archive {
 
 /// Opens an archive.
 pub fn read(path: &Path) -> Result<Archive> {
-    parse(Bytes::open(path)?, &path.into())
+    parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// Opens the bytes of an archive.
@@ -37,7 +37,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Archive> {
         let hint = match &start[..] {
             b"\x93NUMPY" => "this is a single array; put all arrays in one file with `numpy.savez`",
             [b'P', b'K', ..] => "the file is incomplete or damaged; copy or save it again",
-            _ => "write it with `numpy.savez` or `numpy.savez_compressed`",
+            _ => "write it with `numpy.savez` or `numpy.savez_compressed`; if it was, the file is damaged: copy or save it again",
         };
         Error::format(&place, format!("is not an NPZ archive ({})", plain(error))).with_hint(hint)
     })?;

@@ -149,7 +149,7 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
     let (damage, what, advice) = match kind {
         ProblemKind::Missing if remote => (true, "files are not there", "`ptsm data get` downloads them"),
         ProblemKind::Missing => (true, "files are not there", "copy or fetch them; `--labels` names them"),
-        ProblemKind::Unreadable => (true, "recordings cannot be read", "copy or download them again"),
+        ProblemKind::Unreadable => (true, "recordings cannot be read", "each says what to do about it"),
         ProblemKind::NotNumbers => (
             true,
             "samples are not numbers",

@@ -24,6 +24,8 @@ pub(super) struct Column {
     pub(super) factor: f32,
     /// Whether they are microvolts then.
     pub(super) microvolts: bool,
+    /// Whether anybody says what they are counted in.
+    pub(super) stated: bool,
     /// Where it is.
     pub(super) position: Option<Position>,
     /// Whether it is marked as bad.
@@ -42,6 +44,7 @@ impl Column {
             unit: String::new(),
             factor: 1.0,
             microvolts: false,
+            stated: false,
             position: None,
             bad: false,
             main: true,
@@ -75,7 +78,7 @@ impl Column {
         let Some(wanted) = microvolts(unit) else { return };
         let read = if self.microvolts { microvolts(&self.unit).unwrap_or(1.0) } else { 1.0 };
         self.factor = (wanted / read) as f32;
-        self.microvolts = true;
+        (self.microvolts, self.stated) = (true, true);
     }
 
     fn channel(&self) -> Channel {
@@ -141,6 +144,7 @@ impl Sheet {
             unit: signal.unit.clone(),
             factor: 1.0,
             microvolts: signal.microvolts,
+            stated: !signal.unit.is_empty(),
             position: signal.position,
             bad: signal.bad,
             main: main.contains(&at),
@@ -229,6 +233,23 @@ impl Sheet {
     /// All signals with what they are of, for messages.
     pub(super) fn kinds(&self) -> String {
         list_kinds(self.columns.iter().map(|column| (&*column.name, column.kind)))
+    }
+
+    /// What the user should know where nobody says what electrodes are counted in.
+    pub(super) fn unstated(&self) -> Option<&'static str> {
+        let unstated: Vec<usize> =
+            self.electrodes().into_iter().filter(|&at| !self.columns[at].stated).collect();
+        let assumed = |at: &usize| self.columns[*at].microvolts;
+        match &unstated[..] {
+            [] => None,
+            all if all.iter().all(assumed) => Some(
+                "the file does not say what its EEG is counted in: microvolts are taken; `unit` in a manifest says otherwise",
+            ),
+            _ => Some(
+                "the file does not say what its EEG is counted in: numbers are taken as they are; `unit` in a manifest or `units` in \
+                 `channels.tsv` says it",
+            ),
+        }
     }
 
     /// Their names, normalised.

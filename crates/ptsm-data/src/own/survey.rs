@@ -78,6 +78,7 @@ impl From<Sheet> for Facts {
         let window = |epochs: &ptsm_io::Epochs| {
             [epochs.start_s, epochs.start_s + epochs.samples as f64 / sheet.rate_hz]
         };
+        let unstated = sheet.unstated().map(String::from);
         Facts {
             bad: bad.map(|&at| sheet.columns[at].name.clone()).collect(),
             names: sheet.names(),
@@ -85,7 +86,7 @@ impl From<Sheet> for Facts {
             memory: sheet.memory(),
             codes,
             epochs_s: sheet.epochs.as_ref().map(window),
-            notes: sheet.notes,
+            notes: sheet.notes.into_iter().chain(unstated).collect(),
             files: sheet.files,
         }
     }

@@ -170,7 +170,8 @@ fn issue_19_triggers_beside_electrodes_are_left_out() {
     place.recording("c", &["TTL"], &[(100, "S  1"), (300, "S  2")]);
     listed(&place, "", &["a.vhdr", "b.vhdr"]);
     let loaded = place.load("files:m.toml", &[]).unwrap();
-    assert_eq!((channels(&loaded), loaded.notes), (vec!["C3", "Cz"], vec![]));
+    assert_eq!(channels(&loaded), ["C3", "Cz"]);
+    assert!(loaded.notes.is_empty(), "{:?}", loaded.notes);
     // One recording without EEG does not take the others' channels away.
     listed(&place, "", &["a.vhdr", "b.vhdr", "c.vhdr"]);
     let (error, _) = place.refused("files:m.toml", &[]);

@@ -24,12 +24,12 @@ use crate::triggers::{self, Trust};
 /// Opens a recording by its header. The other two files are found by the names in it, or by its own name.
 pub fn open(path: &Path) -> Result<Opened> {
     let place = Place::from(path);
-    let mut head = Head::read(&place, &Bytes::open(path)?)?;
+    let mut head = Head::read(&place, &Bytes::open_filled(path)?)?;
     let data = files::samples(path, head.data_file.as_deref(), &mut head.notes)?;
     let markers = files::markers(path, head.marker_file.as_deref(), &mut head.notes);
     let marker_bytes = markers.as_deref().map(Bytes::open).transpose()?;
     let parts = markers.as_deref().zip(marker_bytes.as_deref());
-    let opened = assemble(&place, head, parts, (&Place::from(&*data), Bytes::open(&data)?))?;
+    let opened = assemble(&place, head, parts, (&Place::from(&*data), Bytes::open_filled(&data)?))?;
     Ok(opened.with_files([data].into_iter().chain(markers)))
 }
 

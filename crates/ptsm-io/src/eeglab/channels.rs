@@ -35,7 +35,8 @@ fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> Signal {
     Signal {
         kind,
         microvolts,
-        unit: if microvolts { "uV" } else { "" }.into(),
+        // The file does not say it: microvolts are what EEGLAB takes numbers for.
+        unit: String::new(),
         position: position(number("X"), number("Y"), number("Z")),
         ..Signal::new(name, sizes.rate_hz, sizes.samples())
     }

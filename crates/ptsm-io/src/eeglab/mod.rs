@@ -30,9 +30,9 @@ pub fn open(path: &Path) -> Result<Opened> {
     let found = std::cell::OnceCell::new();
     let find = |name: &str| {
         let file = beside(path, name)?;
-        Bytes::open(found.get_or_init(|| file))
+        Bytes::open_filled(found.get_or_init(|| file))
     };
-    let opened = read(Bytes::open(path)?, &path.into(), &find)?;
+    let opened = read(Bytes::open_filled(path)?, &path.into(), &find)?;
     Ok(opened.with_files(found.into_inner()))
 }
 

@@ -24,7 +24,7 @@ use crate::triggers::{self, Trust};
 
 /// Opens a recording or trials.
 pub fn open(path: &Path) -> Result<Opened> {
-    parse(Bytes::open(path)?, &path.into())
+    parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// Opens a recording or trials whose bytes are at hand. `place` is what errors name.

@@ -31,7 +31,7 @@ use header::Head;
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<Opened> {
-    parse(Bytes::open(path)?, &path.into())
+    parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// Opens a recording that is in memory.

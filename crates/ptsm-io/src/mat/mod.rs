@@ -63,7 +63,7 @@ pub(crate) enum Want {
 impl MatFile {
     /// Opens a file of either kind and lists its variables.
     pub fn open(path: &Path) -> Result<MatFile> {
-        MatFile::parse(Bytes::open(path)?, &path.into())
+        MatFile::parse(Bytes::open_filled(path)?, &path.into())
     }
 
     /// The same from bytes; `place` is for messages.

@@ -60,7 +60,7 @@ impl Array {
 
 /// Reads a `.npy` file.
 pub fn read(path: &Path) -> Result<Array> {
-    parse(&Bytes::open(path)?, &path.into())
+    parse(&Bytes::open_filled(path)?, &path.into())
 }
 
 /// Reads the bytes of a `.npy` file.

@@ -92,12 +92,15 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
     let from_home = |inner: &str| between(&home, &whole.join(inner));
-    let (mut read, mut unreadable) = (vec![], vec![]);
+    let (mut read, mut unreadable, mut advice) = (vec![], vec![], None);
     for (inner, looked) in looked {
         match looked {
             Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
             Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
-            Some(Err(error)) => unreadable.push((from_home(&inner), reason(&error, &whole.join(&inner)))),
+            Some(Err(error)) => {
+                advice = advice.or_else(|| error.hint().map(String::from));
+                unreadable.push((from_home(&inner), reason(&error, &whole.join(&inner))));
+            }
             None => {}
         }
     }
@@ -106,11 +109,13 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         let endings: Vec<&str> = ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
         let hint =
             format!("recordings end in .{}, or .mat where they hold a plain matrix", endings.join(", ."));
-        let message = match unreadable.first() {
-            None => "there is no recording in it".to_string(),
-            Some((file, why)) => {
-                format!("none of its {} recordings can be read; {file}: {why}", unreadable.len())
-            }
+        let (message, hint) = match unreadable.first() {
+            None => ("there is no recording in it".to_string(), hint),
+            // What the names end in is not what is wrong with them.
+            Some((file, why)) => (
+                format!("none of its {} recordings can be read; {file}: {why}", unreadable.len()),
+                advice.unwrap_or_else(|| "copy or download them again".into()),
+            ),
         };
         return Err(refuse(folder, message, &hint));
     }

@@ -54,11 +54,12 @@ fn correct(column: &mut Column, row: Row<'_>) {
     if let Some(status) = row.get("status") {
         column.bad = status.eq_ignore_ascii_case("bad");
     }
-    if column.unit.is_empty()
-        && !column.microvolts
-        && row.get("units").is_some_and(|unit| microvolts(unit).is_some())
-    {
-        column.in_unit(row.get("units").unwrap_or_default());
+    if let Some((unit, size)) = row.get("units").and_then(|unit| Some((unit, microvolts(unit)?))) {
+        if column.unit.is_empty() && !column.microvolts {
+            column.in_unit(unit);
+        }
+        // Where microvolts are only taken for granted, the table may bear it out, but tables of EEGLAB's files often say volts.
+        column.stated |= column.microvolts && size == 1.0;
     }
 }
 

@@ -19,7 +19,22 @@ impl Table {
             message: format!("cannot read: {error}"),
             hint: Some("check who may read it".into()),
         })?;
-        Ok(Table::parse(&String::from_utf8_lossy(&bytes)))
+        let refuse = |message: &str, hint: &str| {
+            Err(Error::Content { path: path.to_path_buf(), message: message.into(), hint: Some(hint.into()) })
+        };
+        if bytes.is_empty() {
+            return refuse(
+                "is empty: 0 bytes",
+                "copy or download it again, or take it away: it is read where it is there",
+            );
+        }
+        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            return refuse("is text in UTF-16, not in UTF-8", "save it as UTF-8, columns separated by tabs");
+        }
+        // Tables of other encodings are mostly Latin-1, in which every byte is a letter: units are in \xb5V.
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| error.as_bytes().iter().map(|&b| char::from(b)).collect());
+        Ok(Table::parse(&text))
     }
 
     /// Text with a line of column names first. Blank lines, blanks around cells, a byte order mark and either kind of line end do
@@ -81,6 +96,19 @@ mod tests {
         assert_eq!((rows[1].number("onset"), rows[1].get("trial_type")), (Some(-1.0), None));
         assert_eq!(Table::parse(""), Table::default());
         assert_eq!(Table::parse("a\nNaN\ninf\n").rows().filter_map(|row| row.number("a")).count(), 0);
+    }
+
+    #[test]
+    fn encodings_of_tables_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("channels.tsv");
+        std::fs::write(&path, b"name\tunits\nC3\t\xb5V\n").unwrap();
+        assert_eq!(Table::read(&path).unwrap().rows().next().unwrap().get("units"), Some("\u{b5}V"));
+        for (bytes, says) in [(&b""[..], "is empty: 0 bytes"), (b"\xff\xfen\0", "UTF-16")] {
+            std::fs::write(&path, bytes).unwrap();
+            let error = Table::read(&path).unwrap_err();
+            assert!(error.to_string().contains(says) && error.hint().is_some(), "{error}");
+        }
     }
 
     #[test]

@@ -85,10 +85,14 @@ struct Lines {
 
 /// Reads a manifest.
 pub(super) fn read(path: &Path) -> Result<Manifest> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::Content {
-        path: path.to_path_buf(),
-        message: format!("cannot read: {error}"),
-        hint: Some("`ptsm data add DIR` writes a manifest for a folder of recordings".into()),
+    let text = ptsm_io::read_text(path).map_err(|error| match error {
+        ptsm_io::Error::System { error, .. } => Error::Content {
+            path: path.to_path_buf(),
+            message: format!("cannot read: {error}"),
+            hint: Some("`ptsm data add DIR` writes a manifest for a folder of recordings".into()),
+        },
+        // Empty, or no text.
+        other => Error::from(other),
     })?;
     parse(path, &text)
 }
