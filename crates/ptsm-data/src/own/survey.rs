@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn sheet(rate_hz: f64, names: &[&str], codes: &[&str]) -> Sheet {
-        let columns = names.iter().map(|name| Column::new(*name)).collect();
+        let columns = names.iter().map(|name| Column { stated: true, ..Column::new(*name) }).collect();
         let event = |(sample, code): (usize, &&str)| Event { sample, code: code.to_string(), samples: 0 };
         let events = codes.iter().enumerate().map(event).collect();
         Sheet::in_memory(rate_hz, columns, vec![0.0; 10 * names.len()], events)
@@ -326,6 +326,20 @@ mod tests {
         let band = pipeline.band.unwrap();
         assert_eq!((band.low_hz, band.high_hz), (Some(0.5), Some(45.0)));
         pipeline.check().unwrap();
+    }
+
+    #[test]
+    fn units_nobody_states_are_told_once() {
+        let survey = Survey::new(&items(2), |_| {
+            let mut sheet = sheet(100.0, &["C3", "Cz"], &[]);
+            sheet.columns[1].stated = false;
+            Ok(sheet)
+        });
+        let [note] = &survey.notes[..] else { panic!("{:?}", survey.notes) };
+        assert!(
+            note.contains("does not say what its EEG is counted in") && note.contains("2 recordings"),
+            "{note}"
+        );
     }
 
     #[test]
