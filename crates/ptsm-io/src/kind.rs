@@ -45,129 +45,32 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Words of labels, as in the labels EDF+ recommends, those of sleep laboratories and those programs of experiments write. Digits
-/// behind them do not count.
-const WORDS: &[(Kind, &[&str])] = &[
-    (Kind::Eog, &["eog", "heog", "veog", "loc", "roc"]),
-    (Kind::Emg, &["emg", "chin"]),
-    (Kind::Ecg, &["ecg", "ekg"]),
+/// Words of labels, as in the labels EDF+ recommends, those of sleep laboratories and amplifiers, and those programs of experiments write.
+/// Digits behind them do not count.
+const WORDS: &[(Kind, &str)] = &[
+    (Kind::Eog, "heo veo loc roc"),
+    (Kind::Emg, "emg chin"),
+    (Kind::Ecg, "ecg ekg"),
     (
         Kind::Stimulus,
-        &[
-            "status",
-            "sti",
-            "mark",
-            "marks",
-            "mrk",
-            "mkr",
-            "din",
-            "ttl",
-            "label",
-            "labels",
-            "target",
-            "targets",
-            "nontarget",
-            "code",
-            "codes",
-            "class",
-            "classes",
-            "condition",
-            "conditions",
-            "cue",
-            "cues",
-            "trial",
-            "trials",
-            "onset",
-            "onsets",
-            "response",
-            "responses",
-            "button",
-            "buttons",
-            "keypress",
-            "sync",
-            "synchro",
-            "photo",
-            "digital",
-            "parallel",
-            "lpt",
-            "gpio",
-            "flash",
-            "feedback",
-        ],
+        "status sti mark marks mrk mkr din ttl label labels target targets nontarget code codes class classes condition conditions \
+         cue cues trial trials onset onsets response responses button buttons keypress sync synchro photo digital parallel lpt gpio \
+         flash feedback",
     ),
     (
         Kind::Other,
-        &[
-            "resp",
-            "temp",
-            "sao2",
-            "spo2",
-            "osat",
-            "pulse",
-            "pleth",
-            "ppg",
-            "bvp",
-            "flow",
-            "airflow",
-            "snore",
-            "thor",
-            "thorax",
-            "abd",
-            "abdomen",
-            "light",
-            "sound",
-            "audio",
-            "mic",
-            "gsr",
-            "eda",
-            "hr",
-            "ibi",
-            "position",
-            "acc",
-            "accx",
-            "accy",
-            "accz",
-            "meg",
-            "mcg",
-            "erg",
-            "aux",
-            "misc",
-            "dc",
-            "adc",
-            "counter",
-            "battery",
-            "clock",
-            "time",
-            "times",
-            "sample",
-            "samples",
-            "packet",
-            "index",
-            "idx",
-            "quality",
-            "cq",
-            "impedance",
-            "interpolated",
-            "unused",
-            "spare",
-            "empty",
-            "magx",
-            "magy",
-            "magz",
-        ],
+        "resp temp sao2 spo2 osat pulse pleth ppg bvp flow airflow snore thor thorax abd abdomen light sound audio mic gsr eda hr ibi \
+         position acc accx accy accz magx magy magz meg mcg erg aux misc other dc adc analog counter battery clock time times sample \
+         samples packet index idx quality cq eq pow validation impedance interpolated unused spare empty bursts suppr",
     ),
 ];
 
-/// How words begin that are the same with anything behind them: `EOGL`, `StimulusCode`, `TRIGGER_IN`, `GYROX`.
-const BEGINNINGS: &[(Kind, &[&str])] = &[
-    (Kind::Eog, &["eog"]),
-    (Kind::Emg, &["emg"]),
-    (Kind::Ecg, &["ecg", "ekg"]),
-    (
-        Kind::Stimulus,
-        &["stim", "trig", "trg", "marker", "event", "evt", "annot", "photod", "photoc", "photos", "photic"],
-    ),
-    (Kind::Other, &["gyro", "accel", "timestamp", "batt"]),
+/// How words begin that are the same with anything behind them: `StimulusCode`, `TRIGGER_IN`, `GYROX`.
+const BEGINNINGS: &[(Kind, &str)] = &[
+    (Kind::Emg, "emg"),
+    (Kind::Ecg, "ecg ekg"),
+    (Kind::Stimulus, "stim trig trg marker event evt annot photod photoc photos photic"),
+    (Kind::Other, "gyro accel timestamp batt"),
 ];
 
 /// Guesses. An electrode counts a voltage, or says nothing of its unit and has the name of an electrode.
@@ -197,11 +100,15 @@ fn word_of(label: &str) -> Option<Kind> {
 
 /// What a word in lower case tells.
 fn known(word: &str) -> Option<Kind> {
+    // `EOGL` is an eye, and so is `LHEOG`.
+    if word.contains("eog") {
+        return Some(Kind::Eog);
+    }
     let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let listed =
-        |(kind, words): &(Kind, &[&str])| (words.contains(&bare) || words.contains(&word)).then_some(*kind);
-    let begun = |(kind, starts): &(Kind, &[&str])| {
-        starts.iter().any(|start| word.starts_with(start)).then_some(*kind)
+    let is = |known: &str| known == bare || known == word;
+    let listed = |(kind, words): &(Kind, &str)| words.split(' ').any(is).then_some(*kind);
+    let begun = |(kind, starts): &(Kind, &str)| {
+        starts.split(' ').any(|start| word.starts_with(start)).then_some(*kind)
     };
     WORDS.iter().find_map(listed).or_else(|| BEGINNINGS.iter().find_map(begun))
 }
@@ -245,6 +152,8 @@ mod tests {
             ("EOG-left", "uV", Kind::Eog),
             ("EOGL", "uV", Kind::Eog),
             ("HEOG", "uV", Kind::Eog),
+            ("LVEOG", "uV", Kind::Eog),
+            ("HEO", "uV", Kind::Eog),
             ("EOG EOGL", "uV", Kind::Eog),
             ("LOC-A2", "uV", Kind::Eog),
             ("EMG chin", "uV", Kind::Emg),
@@ -264,67 +173,19 @@ mod tests {
 
     #[test]
     fn channels_of_triggers_in_microvolts_are_no_electrodes() {
-        for label in [
-            "TRG",
-            "Markers",
-            "Events",
-            "StimCode",
-            "Label",
-            "Target",
-            "TTL",
-            "DIN1",
-            "DIN",
-            "Trig1",
-            "TRIGGER",
-            "STI014",
-            "STI101",
-            "StimulusCode",
-            "StimulusType",
-            "STIMCODE",
-            "Stim",
-            "Code",
-            "Codes",
-            "Class",
-            "Labels",
-            "Status",
-            "Sync",
-            "Photodiode",
-            "Photo",
-            "PHOTIC-REF",
-            "Annotations",
-            "Digital",
-            "Cue",
-            "trial_label",
-            "event_id",
-            "Trigger(Digital)",
-            "Response",
-            "TRGR",
-            "MRK",
-            "NonTarget",
-        ] {
+        for label in
+            "TRG|Markers|Events|StimCode|Label|Target|TTL|DIN1|DIN|Trig1|TRIGGER|STI014|STI101|StimulusCode|\
+             StimulusType|STIMCODE|Stim|Code|Codes|Class|Labels|Status|Sync|Photodiode|Photo|PHOTIC-REF|\
+             Annotations|Digital|Cue|trial_label|event_id|Trigger(Digital)|Response|TRGR|MRK|NonTarget"
+                .split('|')
+        {
             assert_eq!(kind_of(label, "uV"), Kind::Stimulus, "{label}");
             assert_eq!(stated(Kind::Eeg, label), Kind::Stimulus, "{label}");
             assert_eq!(Kind::of_name(label), Some(Kind::Stimulus), "{label}");
         }
-        for label in [
-            "Counter",
-            "COUNTER",
-            "Battery",
-            "BATTERY_PERCENT",
-            "Timestamp",
-            "TIME_STAMP_s",
-            "Sample counter",
-            "GYROX",
-            "GyroZ",
-            "Aux",
-            "AUX2",
-            "AccX",
-            "ACC_Y",
-            "MISC 001",
-            "DC01",
-            "CQ_AF3",
-            "SampleNumber",
-        ] {
+        let others = "Counter|COUNTER|Battery|BATTERY_PERCENT|Timestamp|TIME_STAMP_s|Sample counter|GYROX|GyroZ|Aux|\
+             AUX2|AccX|ACC_Y|MISC 001|DC01|Analog Channel 0|RAW_CQ|POW_AF3_Theta|CQ_AF3|SampleNumber";
+        for label in others.split('|') {
             assert_eq!(kind_of(label, "uV"), Kind::Other, "{label}");
         }
     }
@@ -341,41 +202,9 @@ mod tests {
             }
             assert_eq!(Kind::of_name(name), Some(Kind::Eeg), "{name}");
         }
-        let others = [
-            "FpZ",
-            "TP9",
-            "TPP9h",
-            "M1",
-            "M2",
-            "A1",
-            "A2",
-            "T3",
-            "EXG1",
-            "E129",
-            "D32",
-            "LA1",
-            "RAH3",
-            "IO1",
-            "SO2",
-            "Fpz-Cz",
-            "C3-A2",
-            "EEG1",
-            "EEG T3-LE",
-            "ch1",
-            "channel 1",
-            "CH_08",
-            "Nz",
-            "FT9",
-            "PO10",
-            "Ref",
-            "Left",
-            "V",
-            "a,b",
-            "Te4",
-            "Trans1",
-            "Pos2",
-        ];
-        for label in others {
+        let others = "FpZ|TP9|TPP9h|M1|M2|A1|A2|T3|EXG1|E129|D32|LA1|RAH3|IO1|SO2|Fpz-Cz|C3-A2|EEG1|EEG T3-LE|ch1|\
+             channel 1|CH_08|Nz|FT9|PO10|Ref|Left|V|a,b|Te4|Trans1|Pos2";
+        for label in others.split('|') {
             assert_eq!(kind_of(label, "uV"), Kind::Eeg, "{label}");
         }
         assert_eq!((Kind::of_name("A12"), Kind::of_name("channel 1")), (None, None));

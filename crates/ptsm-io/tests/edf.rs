@@ -381,3 +381,21 @@ fn samples_begin_where_the_header_says_it_ends() {
         assert!(opened.notes()[0].contains("from byte 512 on"));
     }
 }
+
+#[test]
+fn annotations_behind_damage_are_told() {
+    let file = |block: &'static [u8]| {
+        let eeg = counts("Cz", &[&[1, 2, 3, 4], &[5, 6, 7, 8]]);
+        let texts = texts("EDF Annotations", 32, &[b"+0\x14\x14\0+0.5\x14T1\x14\0", block]);
+        edf::parse(Bytes::from(File::edf("EDF+C", vec![eeg, texts]).bytes()), &nowhere()).unwrap()
+    };
+    assert!(file(b"+1\x14\x14\0+1.5\x14T2\x14\0").notes().is_empty());
+    // What fills the block is nothing that is lost.
+    assert!(file(b"+1\x14\x14\0     ").notes().is_empty());
+    let damaged = file(b"+1\x14\x14\0x1.5\x14T2\x14\0");
+    assert_eq!(damaged.marks().len(), 1);
+    assert_eq!(
+        damaged.notes(),
+        ["annotations of 1 records are damaged: those behind the damage are left out"]
+    );
+}

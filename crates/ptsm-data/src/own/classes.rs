@@ -136,7 +136,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// Codes that recorders and programs write for themselves: they begin no trial.
 pub(super) fn technical(code: &str) -> bool {
-    let lower = code.trim().to_lowercase();
+    let lower = comment(code).unwrap_or(code).trim().to_lowercase();
     let beginnings =
         ["new segment", "boundary", "bad_", "bad ", "edge boundary", "edge_boundary", "syncstatus"];
     ["", "n/a", "bad", "-99"].contains(&&*lower) || beginnings.iter().any(|start| lower.starts_with(start))
@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn marks_of_programs_begin_no_trial() {
-        for code in ["New Segment/", "boundary", "BAD_blink", "EDGE boundary", "n/a", ""] {
+        for code in ["New Segment/", "boundary", "BAD_blink", "EDGE boundary", "n/a", "", "Comment/BAD_blink"]
+        {
             assert!(technical(code), "{code}");
         }
         assert!(!technical("T1") && !technical("Badminton") && !technical("left"));

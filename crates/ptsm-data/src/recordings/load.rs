@@ -164,6 +164,10 @@ fn notes(
     if unknown > 0 {
         notes.push(format!("{unknown} trials have no known class and were left out"));
     }
+    let bad: usize = prepared.iter().map(|p| p.bad).sum();
+    if bad > 0 {
+        notes.push(format!("{bad} trials overlap annotations that begin with `BAD`: they are kept"));
+    }
     let empty: Vec<&&Item> =
         items.iter().zip(prepared).filter(|(_, p)| p.trials.is_none()).map(|(item, _)| item).collect();
     if let Some(item) = empty.first() {

@@ -19,6 +19,8 @@ pub(super) struct Prepared {
     pub(super) short: usize,
     /// Trials whose class nobody tells.
     pub(super) unknown: usize,
+    /// Trials that overlap spans annotated as bad.
+    pub(super) bad: usize,
     /// What the user should know.
     pub(super) notes: Vec<String>,
 }
@@ -67,17 +69,20 @@ impl Recordings {
         pipeline: &Pipeline,
     ) -> Result<Prepared> {
         let refuse = |error| Error::Signal { place: item.place(), error };
-        let mut all = Prepared { trials: None, places: vec![], short: 0, unknown: 0, notes: vec![] };
+        let mut all = Prepared { trials: None, places: vec![], short: 0, unknown: 0, bad: 0, notes: vec![] };
         for Part { who, signal, notes } in self.set.read(item, &self.options, pipeline)? {
             all.notes.extend(notes);
             let cut = match signal {
                 Signal::Recording(mut recording) => {
+                    let bad = bad_spans(&recording, present, labels);
                     all.unknown += name_cues(&mut recording, present, labels);
                     if recording.events.is_empty() {
                         continue;
                     }
                     let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
-                    pipeline.cut(&recording, &cues, who).map_err(refuse)?
+                    let cut = pipeline.cut(&recording, &cues, who).map_err(refuse)?;
+                    all.bad += overlapping(&cut.trials, pipeline, &bad);
+                    cut
                 }
                 Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
                     let layout = Layout {
@@ -119,6 +124,31 @@ fn outside(item: &Item, pipeline: &Pipeline, layout: &Layout) -> Error {
     }
 }
 
+/// Spans annotated as bad (`BAD_blink`), in seconds after the first sample. Classes are not among them, whatever they are called.
+fn bad_spans(recording: &Recording, present: &[String], labels: &Labels) -> Vec<[f64; 2]> {
+    let of_class = |code: &str| labels.label(present, code).is_some();
+    let spans = recording.events.iter().filter(|event| is_bad(&event.code) && !of_class(&event.code));
+    let seconds = |sample: usize| sample as f64 / recording.rate_hz;
+    spans.map(|event| [seconds(event.sample), seconds(event.sample + event.samples)]).collect()
+}
+
+/// Whether an annotation says that signals are bad, as MNE takes it: it begins with `BAD`.
+fn is_bad(code: &str) -> bool {
+    let text = code.strip_prefix("Comment/").unwrap_or(code);
+    let (start, rest) = text.split_at_checked(3).unwrap_or((text, ""));
+    start.eq_ignore_ascii_case("bad") && !rest.starts_with(|c: char| c.is_alphanumeric())
+}
+
+/// How many trials have a sample in one of some spans.
+fn overlapping(trials: &Trials, pipeline: &Pipeline, spans: &[[f64; 2]]) -> usize {
+    let [from, to] = pipeline.window_s;
+    let hit = |trial: &&Trial| {
+        let [start, end] = [trial.cue_s + from, trial.cue_s + to];
+        spans.iter().any(|[first, last]| *first < end && start < *last)
+    };
+    trials.info().iter().filter(hit).count()
+}
+
 /// Leaves only events that begin a trial, called like the class they count as. Gives how many have no class.
 fn name_cues(recording: &mut Recording, present: &[String], labels: &Labels) -> usize {
     let unknown = recording.events.iter().filter(|event| event.code == UNKNOWN && !labels.blind).count();
@@ -151,4 +181,19 @@ fn epochs(
     }
     let unknown = codes.iter().filter(|code| *code == UNKNOWN && !labels.blind).count();
     Ok((Trials::new(layout, kept, trials)?, unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_of_bad_signals_are_known() {
+        for code in ["BAD", "bad", "BAD_blink", "Bad segment", "BAD boundary", "Comment/BAD_muscle"] {
+            assert!(is_bad(code), "{code}");
+        }
+        for code in ["Badminton", "ba", "", "left", "Comment/left", "\u{e9}b\u{e4}d"] {
+            assert!(!is_bad(code), "{code}");
+        }
+    }
 }

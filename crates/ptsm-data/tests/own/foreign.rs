@@ -158,3 +158,22 @@ fn issue_19_empty_cut_and_foreign_files_say_what_they_are() {
     let (error, hint) = place.refused("files:m.toml", &[]);
     assert!(error.contains("empty.edf: is empty: 0 bytes") && hint.contains("again"), "{error} {hint}");
 }
+
+#[test]
+fn trials_in_spans_annotated_as_bad_are_kept_and_told() {
+    let place = Place::new();
+    place.recording("a", &["C3"], &[]);
+    let marks = "Mk1=Stimulus,T1,101,1,0\nMk2=Stimulus,T2,301,1,0\nMk3=Comment,BAD_blink,351,20,0\nMk4=Comment,BAD,151,1,0\n\
+                 Mk5=Stimulus,T1,601,1,0\nMk6=Comment,bad,701,50,0\n";
+    place.write(
+        "a.vmrk",
+        format!("Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\n{marks}"),
+    );
+    place.write(
+        "m.toml",
+        "[events]\nleft = [\"Stimulus/T1\"]\nright = [\"Stimulus/T2\"]\n[[recording]]\nfile = \"a.vhdr\"\nsubject = 1\n",
+    );
+    let loaded = place.load("files:m.toml", &[]).unwrap();
+    assert_eq!(loaded.trials.len(), 3);
+    assert_eq!(loaded.notes, ["2 trials overlap annotations that begin with `BAD`: they are kept"]);
+}

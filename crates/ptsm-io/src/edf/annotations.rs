@@ -23,6 +23,8 @@ pub(super) struct Annotations {
     pub(super) starts_s: Vec<Option<f64>>,
     /// With onsets after the same moment and without samples.
     pub(super) marks: Vec<Mark>,
+    /// Blocks that hold texts behind what is none.
+    pub(super) damaged: usize,
 }
 
 impl Annotations {
@@ -34,17 +36,19 @@ impl Annotations {
         place: &Place,
     ) -> Result<Annotations> {
         let starts = if signals.is_empty() { 0 } else { records.count };
-        let mut all = Annotations { starts_s: Vec::with_capacity(starts), marks: vec![] };
+        let mut all = Annotations { starts_s: Vec::with_capacity(starts), marks: vec![], damaged: 0 };
         for (i, signal) in signals.iter().enumerate() {
             for block in records.parts(signal) {
-                let mut lists = Lists { block }.peekable();
+                let mut lists = Lists { block, unread: &[] };
+                let first = lists.next();
                 if i == 0 {
-                    all.starts_s.push(lists.peek().and_then(List::start_s));
+                    all.starts_s.push(first.as_ref().and_then(List::start_s));
                 }
-                for mark in lists.flat_map(|list| list.marks(labels)) {
+                for mark in first.into_iter().chain(lists.by_ref()).flat_map(|list| list.marks(labels)) {
                     few_enough(all.marks.len() + 1, "annotations", place)?;
                     all.marks.push(mark);
                 }
+                all.damaged += usize::from(lists.unread.contains(&END_OF_TEXT));
             }
         }
         Ok(all)
@@ -54,6 +58,8 @@ impl Annotations {
 /// The lists of one block, up to the first byte that cannot begin one.
 struct Lists<'a> {
     block: &'a [u8],
+    /// What is behind that byte, once it is met.
+    unread: &'a [u8],
 }
 
 /// Texts about one moment.
@@ -69,7 +75,12 @@ impl<'a> Iterator for Lists<'a> {
     fn next(&mut self) -> Option<List<'a>> {
         let block = std::mem::take(&mut self.block);
         let length = block.iter().position(|&byte| byte == 0).unwrap_or(block.len());
-        let list = List::read(&block[..length])?;
+        let Some(list) = List::read(&block[..length]) else {
+            if !block.is_empty() {
+                self.unread = block;
+            }
+            return None;
+        };
         self.block = block.get(length + 1..).unwrap_or_default();
         Some(list)
     }
@@ -117,7 +128,7 @@ mod tests {
 
     fn marks(block: &[u8]) -> Vec<(f64, f64, String)> {
         let labels = HashSet::from(["C3", "EEG Cz"]);
-        let marks = Lists { block }.flat_map(|list| list.marks(&labels));
+        let marks = Lists { block, unread: &[] }.flat_map(|list| list.marks(&labels));
         marks.map(|mark| (mark.onset_s, mark.duration_s, mark.text)).collect()
     }
 
@@ -128,7 +139,7 @@ mod tests {
             marks(block),
             [(1.5, 2.0, "T1".into()), (-0.25, 0.0, "before".into()), (-0.25, 0.0, "also".into())]
         );
-        assert_eq!(Lists { block }.next().unwrap().start_s(), Some(0.0));
+        assert_eq!(Lists { block, unread: &[] }.next().unwrap().start_s(), Some(0.0));
         // A record's beginning may carry texts too.
         assert_eq!(marks(b"+3\x14\x14T2\x14\0"), [(3.0, 0.0, "T2".into())]);
         // Nothing behind a list without an end is lost but the text without one.
@@ -145,6 +156,9 @@ mod tests {
             b"+3 T1",
         ] {
             assert_eq!(marks(block), [], "{block:?}");
+            let mut lists = Lists { block, unread: &[] };
+            assert_eq!((lists.by_ref().count(), lists.next().is_none()), (0, true));
+            assert_eq!(lists.unread.contains(&END_OF_TEXT), block.contains(&END_OF_TEXT));
         }
         assert_eq!(marks(b"+inf\x14T1\x14\0"), []);
         assert_eq!(marks(b"+1e5\x14T1\x14\0"), []);

@@ -54,10 +54,20 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     };
     let labels = head.fields.iter().map(|field| &*field.label).collect();
     let annotations = Annotations::read(&records, &head.annotations, &labels, place)?;
+    if annotations.damaged > 0 {
+        notes.push(format!(
+            "annotations of {} records are damaged: those behind the damage are left out",
+            annotations.damaged
+        ));
+    }
     let timeline = Timeline::new(&head, &signals, &annotations, place, &mut notes)?;
     let mut marks = annotations.marks;
     marks.iter_mut().for_each(|mark| mark.onset_s -= timeline.zero_s);
-    let status = head.fields.iter().zip(&signals).find(|(field, _)| head.bdf && field.label == "Status");
+    let status = head
+        .fields
+        .iter()
+        .zip(&signals)
+        .find(|(field, _)| head.bdf && field.label.eq_ignore_ascii_case("Status"));
     if let Some((field, signal)) = status {
         let triggers = status::read(&records, field, |record| timeline.begins(record));
         few_enough(marks.len() + triggers.rises.len(), "annotations and triggers", place)?;
@@ -70,7 +80,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         notes.extend(triggers.notes);
     }
     timeline.place(&mut marks, &mut notes);
-    if marks.is_empty() && !head.bdf {
+    if marks.is_empty() && status.is_none() {
         marks = triggers::read(&signals, &records, &timeline.stretches, Trust::Named, &mut notes)?;
     }
     let header =

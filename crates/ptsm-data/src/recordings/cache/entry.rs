@@ -45,6 +45,8 @@ struct Header {
     places: Vec<u64>,
     short: usize,
     unknown: usize,
+    #[serde(default)]
+    bad: usize,
     notes: Vec<String>,
     /// BLAKE3 of the samples, in hexadecimal.
     samples: String,
@@ -71,6 +73,7 @@ pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> 
         places: prepared.places.clone(),
         short: prepared.short,
         unknown: prepared.unknown,
+        bad: prepared.bad,
         notes: prepared.notes.clone(),
         samples: hasher.finalize().to_hex().to_string(),
     };
@@ -98,7 +101,7 @@ pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> 
 pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
     let bytes = Bytes::open(path).ok()?;
     let (header, at) = header(&bytes, key)?;
-    let Header { layout, trials, places, short, unknown, notes, samples } = header;
+    let Header { layout, trials, places, short, unknown, bad, notes, samples } = header;
     let mark: [u8; 16] = *bytes[MARK..].first_chunk()?;
     let lasting = mark == LASTING;
     if verify || !(lasting || *START == Some(mark)) {
@@ -124,7 +127,7 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
             Some(Trials::lent(layout, Arc::new(samples), trials.into_iter().map(trial).collect()).ok()?)
         }
     };
-    Some(Prepared { trials, places, short, unknown, notes })
+    Some(Prepared { trials, places, short, unknown, bad, notes })
 }
 
 /// The header and where samples begin, if everything fits.

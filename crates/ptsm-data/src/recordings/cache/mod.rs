@@ -118,6 +118,7 @@ pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
         trials: Some(trials.clone()),
         short: 0,
         unknown: 0,
+        bad: 0,
         notes: vec![],
     };
     entry::write(path, &blake3::hash(name.as_bytes()), &prepared)
