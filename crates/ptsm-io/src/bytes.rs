@@ -27,7 +27,8 @@ impl Bytes {
         let file = File::open(path).map_err(refuse)?;
         let about = file.metadata().map_err(refuse)?;
         if !about.is_file() {
-            return Err(Error::format(&path.into(), "is not a file"));
+            return Err(Error::format(&path.into(), "is not a file")
+                .with_hint("give the path of a file, not of a folder"));
         }
         // An empty file cannot be mapped.
         if about.len() == 0 {

@@ -33,5 +33,5 @@ pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
 pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch, list_kinds};
-pub use text::read_text;
+pub use text::{read_filled_text, read_text};
 pub use unit::voltage;

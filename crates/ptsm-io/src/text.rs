@@ -5,9 +5,17 @@ use std::path::Path;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 
-/// Reads a file of UTF-8, a byte order mark left out. An empty one and one of another encoding are refused in these words.
+/// Reads a file of UTF-8, a byte order mark left out. One of another encoding is refused in these words.
 pub fn read_text(path: &Path) -> Result<String> {
-    let bytes = Bytes::open_filled(path)?;
+    text(Bytes::open(path)?, path)
+}
+
+/// The same of a file that cannot be empty.
+pub fn read_filled_text(path: &Path) -> Result<String> {
+    text(Bytes::open_filled(path)?, path)
+}
+
+fn text(bytes: Bytes, path: &Path) -> Result<String> {
     let place = Place::from(path);
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
@@ -37,7 +45,7 @@ mod tests {
         let path = folder.path().join("a.toml");
         let read = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            read_text(&path)
+            read_filled_text(&path)
         };
         assert_eq!(read(b"\xef\xbb\xbfa = 1\n").unwrap(), "a = 1\n");
         for (bytes, says, hint) in [
@@ -49,6 +57,8 @@ mod tests {
             assert!(error.to_string().contains(says), "{error}");
             assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
         }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "");
         assert!(read_text(&folder.path().join("b")).unwrap_err().to_string().contains("cannot open"));
     }
 }

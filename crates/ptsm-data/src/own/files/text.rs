@@ -85,7 +85,7 @@ struct Lines {
 
 /// Reads a manifest.
 pub(super) fn read(path: &Path) -> Result<Manifest> {
-    let text = ptsm_io::read_text(path).map_err(|error| match error {
+    let text = ptsm_io::read_filled_text(path).map_err(|error| match error {
         ptsm_io::Error::System { error, .. } => Error::Content {
             path: path.to_path_buf(),
             message: format!("cannot read: {error}"),
