@@ -32,7 +32,11 @@ fn nothing_to_read() {
             ),
             Case::new("train --out x --data a.edf", &["a.edf", "must be `.npz`"], &["ptsm data add"]),
             Case::new("train --out x --data garbage.npz", &["garbage.npz", "not an NPZ"], &["numpy.savez"]),
-            Case::new("train --out x --data empty.npz", &["empty.npz", "not an NPZ"], &["numpy.savez"]),
+            Case::new(
+                "train --out x --data empty.npz",
+                &["empty.npz", "is empty: 0 bytes"],
+                &["copy or download it again"],
+            ),
             Case::new("train --out x --data cut.npz", &["cut.npz"], &["incomplete or damaged"]),
             Case::new(
                 "train --out x --data physionet-mi",
