@@ -17,6 +17,7 @@ mod error;
 pub mod fif;
 mod formats;
 pub mod gdf;
+mod gzip;
 mod kind;
 mod limit;
 pub mod mat;

@@ -12,6 +12,7 @@ mod gdf_made;
 mod memory;
 mod shared;
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -189,4 +190,13 @@ fn packed_numbers_are_inflated_once() {
     let last = channels * (points - 3);
     let expected = [1, 5, 9, 3, 7, 11].map(|i| ((last + i) % 1000) as f32);
     assert_eq!((to, peak < 1 << 16), (expected, true), "{peak} bytes for six samples");
+}
+
+#[test]
+fn packed_zeros() {
+    let _alone = alone();
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    (0..300).for_each(|_| encoder.write_all(&[0; 1 << 20]).unwrap());
+    let bytes = encoder.finish().unwrap();
+    says(open(bytes, |bytes| fif::parse(bytes, &nowhere())), "becomes larger than");
 }
