@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptsm_io::mat::MatFile;
-use ptsm_io::{Bytes, Opened, Place, Result, brainvision, edf, eeglab, fif, gdf, npy, npz};
+use ptsm_io::{Bytes, Opened, Place, Result, brainvision, cnt, edf, eeglab, fif, gdf, npy, npz};
 
 /// EDF and BDF.
 pub fn edf(bytes: &[u8]) {
@@ -42,6 +42,11 @@ pub fn mat(bytes: &[u8]) {
 /// FIF.
 pub fn fif(bytes: &[u8]) {
     look(fif::parse(Bytes::from(bytes.to_vec()), &place()));
+}
+
+/// Recordings of Neuroscan and of ANT.
+pub fn cnt(bytes: &[u8]) {
+    look(cnt::parse(Bytes::from(bytes.to_vec()), &place()));
 }
 
 /// One array.

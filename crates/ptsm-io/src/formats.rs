@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::opened::Opened;
-use crate::{brainvision, edf, eeglab, fif, gdf};
+use crate::{brainvision, cnt, edf, eeglab, fif, gdf};
 
 /// A format of recordings.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,7 @@ pub const FORMATS: &[Format] = &[
     Format { name: "BrainVision", endings: &["vhdr", "ahdr"], open: brainvision::open },
     Format { name: "EEGLAB", endings: &["set"], open: eeglab::open },
     Format { name: "FIF", endings: &["fif", "fif.gz"], open: fif::open },
+    Format { name: "CNT", endings: &["cnt"], open: cnt::open },
 ];
 
 /// The format a file's name tells; none where it is no recording.

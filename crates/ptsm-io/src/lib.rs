@@ -10,6 +10,7 @@
 pub mod atomic;
 pub mod brainvision;
 mod bytes;
+pub mod cnt;
 mod cursor;
 pub mod edf;
 pub mod eeglab;

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod by_hand;
+#[path = "shared/cnt_made.rs"]
+mod cnt_made;
 #[path = "shared/edf_made.rs"]
 mod edf_made;
 #[path = "shared/fif_made.rs"]
@@ -18,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use edf_made::{File, Made, counts, counts24, texts};
 use ptsm_io::mat::{self, Numbers, Value};
-use ptsm_io::{Bytes, Opened, Result, brainvision, edf, eeglab, fif, gdf};
+use ptsm_io::{Bytes, Opened, Result, brainvision, cnt, edf, eeglab, fif, gdf};
 use shared::nowhere;
 
 /// Opens a file and checks what that takes: some memory for a million marks, and a few times the bytes of the file. A file of 100 MB
@@ -105,6 +107,18 @@ fn a_table_of_events() {
         let mut file = gdf_made::File::new("1.25", vec![gdf_made::counts("C3", &[&[1, 2]])]);
         file.events = gdf_made::table("1.25", 1, 1.0, &vec![(1, 769, 0, 0); count]);
         open(file.bytes(), |bytes| gdf::parse(bytes, &nowhere()))
+    };
+    assert_eq!(with(1 << 20).unwrap().marks().len(), 1 << 20);
+    says(with((1 << 20) + 1), "has more than 1048576 events");
+}
+
+#[test]
+fn a_table_of_keys() {
+    let _alone = alone();
+    let with = |count: usize| {
+        let file = cnt_made::File { table: 1, ..cnt_made::File::new(2, &[[0; 2]; 4]) };
+        let file = cnt_made::File { events: vec![(0, 0, 1, 0); count], ..file };
+        open(file.bytes(), |bytes| cnt::parse(bytes, &nowhere()))
     };
     assert_eq!(with(1 << 20).unwrap().marks().len(), 1 << 20);
     says(with((1 << 20) + 1), "has more than 1048576 events");

@@ -1,6 +1,6 @@
 //! What is in a file that may be a recording.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{MatFile, Value};
 use ptsm_signal::Event;
@@ -26,6 +26,8 @@ pub(super) struct Look {
     pub(super) epochs: bool,
     /// Where it is a MATLAB file: which variables hold what.
     pub(super) mat: Option<Variables>,
+    /// Files that are read with it and are no recordings of their own.
+    pub(super) others: Vec<PathBuf>,
 }
 
 /// Names of variables that hold a rate, in lower case.
@@ -52,10 +54,14 @@ const FEWEST_SAMPLES: usize = 100;
 /// More numbers than these are no triggers.
 const MOST_TRIGGERS: usize = 256;
 
-/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of MATLAB files everything: packed
-/// numbers of single precision become numbers of double and of single precision.
+/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of packed ones and of MATLAB files
+/// everything: packed numbers of single precision become numbers of double and of single precision.
 pub(super) fn memory(path: &Path) -> u64 {
-    if is_matlab(path) { std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)) } else { 0 }
+    let packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+    match is_matlab(path) || packed {
+        true => std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)),
+        false => 0,
+    }
 }
 
 fn is_matlab(path: &Path) -> bool {
@@ -82,6 +88,7 @@ pub(super) fn look(path: &Path) -> Option<Result<Look>> {
             epochs: sheet.epochs.is_some(),
             events: epochs.unwrap_or_else(|| sheet.events.clone()),
             mat: None,
+            others: sheet.files.iter().skip(1).cloned().collect(),
         }
     }))
 }
@@ -149,6 +156,7 @@ fn in_matlab(path: &Path) -> Result<Look> {
             channels: Some(names.map_or(Words::Many(numbered), |(name, _)| Words::One(name.clone()))),
             unit,
         }),
+        others: vec![],
     })
 }
 

@@ -92,9 +92,16 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
     let from_home = |inner: &str| between(&home, &whole.join(inner));
+    // Later parts of split recordings are no recordings.
+    let read_with: BTreeSet<PathBuf> = looked
+        .iter()
+        .filter_map(|(_, look)| look.as_ref()?.as_ref().ok())
+        .flat_map(|l| l.others.clone())
+        .collect();
     let (mut read, mut unreadable) = (vec![], vec![]);
     for (inner, looked) in looked {
         match looked {
+            _ if read_with.contains(&whole.join(&inner)) => {}
             Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
             Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
             Some(Err(error)) => unreadable.push((from_home(&inner), reason(&error, &whole.join(&inner)))),
