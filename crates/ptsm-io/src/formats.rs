@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::opened::Opened;
-use crate::{brainvision, cnt, edf, eeglab, fif, gdf};
+use crate::{brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf};
 
 /// A format of recordings.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,7 @@ pub const FORMATS: &[Format] = &[
     Format { name: "EEGLAB", endings: &["set"], open: eeglab::open },
     Format { name: "FIF", endings: &["fif", "fif.gz"], open: fif::open },
     Format { name: "CNT", endings: &["cnt"], open: cnt::open },
+    Format { name: "FieldTrip", endings: &["mat"], open: fieldtrip::open },
 ];
 
 /// The format a file's name tells; none where it is no recording.

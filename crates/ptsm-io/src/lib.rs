@@ -15,6 +15,7 @@ mod cursor;
 pub mod edf;
 pub mod eeglab;
 mod error;
+pub mod fieldtrip;
 pub mod fif;
 mod formats;
 pub mod gdf;

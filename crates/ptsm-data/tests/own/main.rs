@@ -5,5 +5,6 @@ mod adding;
 mod bids;
 mod checking;
 mod common;
+mod formats;
 mod keeping;
 mod manifest;

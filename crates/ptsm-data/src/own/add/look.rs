@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ptsm_io::Opened;
 use ptsm_io::mat::{MatFile, Value};
 use ptsm_signal::Event;
 
@@ -71,26 +72,34 @@ fn is_matlab(path: &Path) -> bool {
 /// Looks at a file; none where it is no recording.
 pub(super) fn look(path: &Path) -> Option<Result<Look>> {
     if is_matlab(path) {
-        return Some(in_matlab(path));
+        // A recording of FieldTrip says itself what its variables are.
+        return Some(match ptsm_io::fieldtrip::find(path) {
+            Ok(Some(opened)) => Ok(in_format(opened)),
+            Ok(None) => in_matlab(path),
+            Err(error) => Err(error.into()),
+        });
     }
     ptsm_io::format_of(path)?;
-    Some(ptsm_io::open(path).map_err(Error::from).map(|opened| {
-        let sheet = Sheet::of(opened);
-        let epoch = |(at, code): (usize, &String)| {
-            let each = sheet.epochs.as_ref().map_or(0, |epochs| epochs.samples);
-            Event { sample: at * each, code: code.clone(), samples: 0 }
-        };
-        let epochs = sheet.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
-        Look {
-            rate_hz: Some(sheet.rate_hz),
-            channels: sheet.names(),
-            length: sheet.length,
-            epochs: sheet.epochs.is_some(),
-            events: epochs.unwrap_or_else(|| sheet.events.clone()),
-            mat: None,
-            others: sheet.files.iter().skip(1).cloned().collect(),
-        }
-    }))
+    Some(ptsm_io::open(path).map_err(Error::from).map(in_format))
+}
+
+/// A recording in a format that says what it holds.
+fn in_format(opened: Opened) -> Look {
+    let sheet = Sheet::of(opened);
+    let epoch = |(at, code): (usize, &String)| {
+        let each = sheet.epochs.as_ref().map_or(0, |epochs| epochs.samples);
+        Event { sample: at * each, code: code.clone(), samples: 0 }
+    };
+    let epochs = sheet.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
+    Look {
+        rate_hz: Some(sheet.rate_hz),
+        channels: sheet.names(),
+        length: sheet.length,
+        epochs: sheet.epochs.is_some(),
+        events: epochs.unwrap_or_else(|| sheet.events.clone()),
+        mat: None,
+        others: sheet.files.iter().skip(1).cloned().collect(),
+    }
 }
 
 /// A variable that is a matrix of numbers.

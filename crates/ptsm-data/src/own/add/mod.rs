@@ -111,8 +111,10 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
     unreadable.extend(walked.closed.iter().map(|(path, error)| (between(&home, path), error.to_string())));
     if read.is_empty() {
         let endings: Vec<&str> = ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
-        let hint =
-            format!("recordings end in .{}, or .mat where they hold a plain matrix", endings.join(", ."));
+        let hint = format!(
+            "recordings end in .{}; .mat where they are of FieldTrip or hold a plain matrix",
+            endings.join(", .")
+        );
         let message = match unreadable.first() {
             None => "there is no recording in it".to_string(),
             Some((file, why)) => {
