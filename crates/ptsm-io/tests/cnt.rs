@@ -139,7 +139,7 @@ fn what_cannot_be_read_says_so() {
         (with(good.len() - 9, &[4]), "a table of events of type 4 is unknown"),
         (with(good.len() - 8, &[1]), "bytes are wanted here"),
         (with(0, b"X"), "does not begin as a recording of Neuroscan or of ANT"),
-        (parse(b"RIFF\x10\0\0\0CNT ").unwrap_err(), "ANT"),
+        (parse(b"RIFF\x10\0\0\0WAVE").unwrap_err(), "no recording of ANT"),
     ] {
         assert!(error.to_string().starts_with("a.cnt") && error.to_string().contains(says), "{error}");
     }
