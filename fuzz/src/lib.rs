@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptsm_io::mat::MatFile;
-use ptsm_io::{Bytes, Opened, Place, Result, brainvision, cnt, edf, eeglab, fif, gdf, npy, npz};
+use ptsm_io::{Bytes, Opened, Place, Result, brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf, npy, npz};
 
 /// EDF and BDF.
 pub fn edf(bytes: &[u8]) {
@@ -37,6 +37,11 @@ pub fn mat(bytes: &[u8]) {
             file.read_some(&name, &|path| path.len() % 2 == 0).ok();
         }
     }
+}
+
+/// FieldTrip, in MATLAB files of both kinds.
+pub fn fieldtrip(bytes: &[u8]) {
+    look(fieldtrip::parse(Bytes::from(bytes.to_vec()), &place()));
 }
 
 /// FIF.
