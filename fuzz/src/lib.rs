@@ -49,9 +49,12 @@ pub fn fif(bytes: &[u8]) {
     look(fif::parse(Bytes::from(bytes.to_vec()), &place()));
 }
 
-/// Recordings of Neuroscan and of ANT.
+/// Recordings of Neuroscan and of ANT; and the same bytes as events beside one of ANT.
 pub fn cnt(bytes: &[u8]) {
     look(cnt::parse(Bytes::from(bytes.to_vec()), &place()));
+    let recording = include_bytes!("../../crates/ptsm-io/tests/data/ant.cnt");
+    let (recording, events) = (Bytes::from(recording.to_vec()), Bytes::from(bytes.to_vec()));
+    look(cnt::parse_with_events(recording, events, &place()));
 }
 
 /// One array.

@@ -9,7 +9,7 @@ mod hostile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ant_made::File;
+use ant_made::{Events, File, list, number as code, wide};
 use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, cnt};
 
@@ -137,6 +137,115 @@ fn blocks_too_small_for_their_samples_are_not_believed() {
     file.each = 1_000_000_000;
     let error = parse(&file.bytes()).unwrap_err();
     assert!(error.to_string().contains("block 0 of 1000000000 samples is not there"), "{error}");
+}
+
+/// A recording of four seconds that began half a second after the first of January 2023.
+fn dated() -> File {
+    let numbers: Vec<i32> = (0..400).collect();
+    let info = b"[StartDate]\n4.4927e+04\n[StartFraction]\n5.0e-01\n[SubjectName]\nSecret\n".to_vec();
+    File { each: 100, info, events: vec![(7, "inside")], ..File::new(false, &[&numbers]) }
+}
+
+fn marks(opened: &Opened) -> Vec<(Option<usize>, f64, &str)> {
+    opened.marks().iter().map(|m| (m.sample, m.duration_s, &*m.text)).collect()
+}
+
+#[test]
+fn events_beside_the_recording_go_first() {
+    for version in [20, 34, 40, 103, 174] {
+        let mut events = Events::new(version);
+        events.epoch(0.6, &[("EventCode", code(5))]);
+        events.epoch(1.5, &[("EventCode", code(77)), ("Condition", wide("go left")), ("x", list())]);
+        events.epoch(1.7, &[("Impedance", list()), ("Name:", wide("Impedance"))]);
+        events.marker(2.0, "blink");
+        events.epoch(2.5, &[("Condition", wide("Amplifier disconnected"))]);
+        events.epoch(3.5, &[("Condition", wide("Amplifier reconnected"))]);
+        // Before and behind the recording.
+        events.epoch(0.4, &[]);
+        events.epoch(4.5, &[]);
+        let expected = [
+            (Some(10), 0.5, "5"),
+            (Some(100), 0.5, "77/go left"),
+            (Some(120), 0.5, "impedance"),
+            (Some(150), 0.0, "0/blink"),
+            (Some(200), 1.0, "BAD_disconnection"),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cnt");
+        fs::write(&path, dated().bytes()).unwrap();
+        let evt = path.with_extension("evt");
+        fs::write(&evt, events.bytes()).unwrap();
+        let opened = ptsm_io::open(&path).unwrap();
+        assert_eq!(marks(&opened), expected, "version {version}");
+        assert_eq!((opened.files().len(), opened.notes()), (2, &[][..]));
+        // A file that is cut short keeps what is there, and that is told.
+        fs::write(&evt, &events.bytes()[..events.bytes().len() - 1]).unwrap();
+        let opened = ptsm_io::open(&path).unwrap();
+        assert_eq!(marks(&opened), expected);
+        assert!(opened.notes()[0].contains("its first 7 events only"), "{:?}", opened.notes());
+        // Nobody knows how long an event of another class is.
+        events.add("class dcSpikeEvent_c", 1.0, 0.0, &[]);
+        fs::write(&evt, events.bytes()).unwrap();
+        assert!(ptsm_io::open(&path).unwrap().notes()[0].contains("its first 8 events only"));
+    }
+}
+
+#[test]
+fn events_whose_samples_are_not_known_are_told() {
+    let mut events = Events::new(174);
+    events.epoch(1.0, &[("EventCode", code(5))]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.cnt");
+    fs::write(path.with_extension("evt"), events.bytes()).unwrap();
+    fs::write(&path, File { info: vec![], ..dated() }.bytes()).unwrap();
+    let opened = ptsm_io::open(&path).unwrap();
+    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert!(opened.notes()[0].contains("does not say when it began: 1 events"), "{:?}", opened.notes());
+    fs::write(&path, dated().bytes()).unwrap();
+    assert_eq!(marks(&ptsm_io::open(&path).unwrap()), [(Some(50), 0.5, "5")]);
+    // Two numbers in the place of a text.
+    let binary = [44927f64.to_le_bytes(), 0.75f64.to_le_bytes()].concat();
+    fs::write(&path, File { info: binary, ..dated() }.bytes()).unwrap();
+    assert_eq!(marks(&ptsm_io::open(&path).unwrap()), [(Some(25), 0.5, "5")]);
+    fs::write(path.with_extension("seg"), "NumberSegments=2\n").unwrap();
+    let opened = ptsm_io::open(&path).unwrap();
+    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert!(opened.notes()[0].contains("was paused: 1 events"), "{:?}", opened.notes());
+}
+
+#[test]
+fn triggers_may_be_a_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.cnt");
+    fs::write(&path, dated().bytes()).unwrap();
+    let text = "0.0100000000000000 12\n  0.100000  1100 5\n 0.2 ab\n0.5 900 __\nx\n  0.4 1500 9 cls a\n";
+    fs::write(path.with_extension("trg"), text).unwrap();
+    let opened = ptsm_io::open(&path).unwrap();
+    assert_eq!(marks(&opened), [(Some(10), 0.0, "5"), (Some(20), 0.0, "ab"), (Some(40), 0.0, "9")]);
+    assert_eq!(opened.stretches().len(), 2);
+    fs::write(path.with_extension("trg"), text.replace("0.0100", "0.0200")).unwrap();
+    let opened = ptsm_io::open(&path).unwrap();
+    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert!(opened.notes()[0].contains("of another rate"), "{:?}", opened.notes());
+}
+
+#[test]
+fn damaged_events_leave_the_samples() {
+    let mut events = Events::new(174);
+    for seconds in 0..4 {
+        events.epoch(f64::from(seconds), &[("EventCode", code(5)), ("Condition", wide("x")), ("y", list())]);
+        events.marker(f64::from(seconds), "blink");
+    }
+    let (bytes, file) = (events.bytes(), dated().bytes());
+    let with = |events: &[u8]| {
+        let (file, events) = (Bytes::from(file.clone()), Bytes::from(events.to_vec()));
+        cnt::parse_with_events(file, events, &Path::new("a.cnt").into())
+    };
+    let mut random = Random(8);
+    for length in 0..bytes.len() {
+        assert!(with(&bytes[..length]).unwrap().notes()[0].contains("events only"));
+    }
+    (0..4000).for_each(|_| assert_eq!(with(&random.damage(&bytes)).unwrap().length(), 400));
 }
 
 #[test]

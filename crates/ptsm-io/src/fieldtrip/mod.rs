@@ -45,7 +45,7 @@ fn read(bytes: Bytes, place: &Place) -> Result<Option<Opened>> {
     let codes = events::codes(&record, trials.count(), &mut notes);
     let (signals, factors) = channels::read(&record, &trials, &place, &mut notes)?;
     let epochs =
-        trials.is_epoched().then(|| Epochs { samples: trials.samples, start_s: trials.start_s, codes });
+        trials.is_epoched().then_some(Epochs { samples: trials.samples, start_s: trials.start_s, codes });
     let (stretches, marks) = match &epochs {
         Some(epochs) => layout(epochs, trials.rate_hz),
         None => (vec![], events::read(&file, &record, &trials, &mut notes)?),

@@ -104,12 +104,12 @@ impl Samples for Unpacked {
         let mut rows: Vec<Vec<usize>> = vec![vec![]; order.len()];
         signals.iter().enumerate().for_each(|(row, &signal)| rows[signal].push(row));
         let until = order.iter().rposition(|&channel| !rows[channel].is_empty()).map_or(0, |at| at + 1);
-        for k in first / each..(first + n).div_ceil(*each) {
+        let wanted = first / each..(first + n).div_ceil(*each);
+        for (Block { at, size }, k) in blocks[wanted.clone()].iter().zip(wanted) {
             let begin = k * each;
             let samples = (length - begin).min(*each);
             let (from, end) = (first.max(begin), (first + n).min(begin + samples));
-            let Block { at, size } = blocks[k];
-            let mut rest = &self.bytes[at..][..size];
+            let mut rest = &self.bytes[*at..][..*size];
             let (mut before, mut channel) = (vec![0; samples], vec![0; samples]);
             for &which in &order[..until] {
                 let Some(took) = raw3::unpack(rest, &before, &mut channel) else {
