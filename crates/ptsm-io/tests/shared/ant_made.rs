@@ -152,7 +152,7 @@ impl Events {
     pub fn marker(&mut self, seconds: f64, description: &str) {
         let more = match self.version {
             ..35 => 0,
-            ..103 => 2,
+            35..103 => 2,
             _ => 5,
         };
         let item = self.add("class dcEventMarker_c", seconds, 0.0, &[]);

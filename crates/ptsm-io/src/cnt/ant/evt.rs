@@ -90,14 +90,16 @@ fn library(bytes: &[u8], place: &Place, events: &mut Vec<Event>) -> Result<bool>
                 }
             }
             "class dcEventMarker_c" => {
-                (reader.text()?, reader.text()?);
+                reader.text()?;
+                reader.text()?;
                 event.description = reader.text()?;
                 if reader.version >= 35 {
                     reader.cursor.skip(if reader.version >= 103 { 5 } else { 2 })?;
                 }
             }
             "class dcArtefactEvent_c" => {
-                (reader.text()?, reader.text()?);
+                reader.text()?;
+                reader.text()?;
                 if reader.version >= 174 {
                     event.description = reader.text()?;
                 }
