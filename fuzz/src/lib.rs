@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptsm_io::mat::MatFile;
-use ptsm_io::{Bytes, Opened, Place, Result, brainvision, edf, eeglab, fif, gdf, npy, npz};
+use ptsm_io::{Bytes, Opened, Place, Result, brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf, npy, npz};
 
 /// EDF and BDF.
 pub fn edf(bytes: &[u8]) {
@@ -39,9 +39,22 @@ pub fn mat(bytes: &[u8]) {
     }
 }
 
+/// FieldTrip, in MATLAB files of both kinds.
+pub fn fieldtrip(bytes: &[u8]) {
+    look(fieldtrip::parse(Bytes::from(bytes.to_vec()), &place()));
+}
+
 /// FIF.
 pub fn fif(bytes: &[u8]) {
     look(fif::parse(Bytes::from(bytes.to_vec()), &place()));
+}
+
+/// Recordings of Neuroscan and of ANT; and the same bytes as events beside one of ANT.
+pub fn cnt(bytes: &[u8]) {
+    look(cnt::parse(Bytes::from(bytes.to_vec()), &place()));
+    let recording = include_bytes!("../../crates/ptsm-io/tests/data/ant.cnt");
+    let (recording, events) = (Bytes::from(recording.to_vec()), Bytes::from(bytes.to_vec()));
+    look(cnt::parse_with_events(recording, events, &place()));
 }
 
 /// One array.

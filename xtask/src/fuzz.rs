@@ -22,7 +22,8 @@ pub(crate) struct Options {
     runs: u64,
 }
 
-const FORMATS: [&str; 8] = ["edf", "gdf", "brainvision", "eeglab", "mat", "fif", "npy", "npz"];
+const FORMATS: [&str; 10] =
+    ["edf", "gdf", "brainvision", "eeglab", "mat", "fieldtrip", "fif", "cnt", "npy", "npz"];
 
 /// The longest input. Longer ones are slower and say nothing new.
 const LONGEST: u64 = 32 << 10;
@@ -85,16 +86,23 @@ fn seeded(format: &str) -> Result<PathBuf> {
     let corpus = root().join("fuzz/corpus").join(format);
     fs::create_dir_all(&corpus).context("the folder of the corpus cannot be made")?;
     let fixtures = root().join("../shared/datasets/fixtures");
-    if !fixtures.is_dir() {
+    let folder = match format {
+        "npz" => fixtures.join("npy"),
+        // Those of the tests.
+        "cnt" | "fieldtrip" => root().join("crates/ptsm-io/tests/data"),
+        format => fixtures.join(format),
+    };
+    if !folder.is_dir() {
         println!("the fixtures are not here: `{format}` begins with nothing");
         return Ok(corpus);
     }
-    let folder = fixtures.join(if format == "npz" { "npy" } else { format });
     for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let bytes = match (format, extension) {
             ("brainvision", "vhdr") => three(&path)?,
+            ("cnt", other) if other != "cnt" => continue,
+            ("fieldtrip", other) if other != "mat" => continue,
             ("brainvision", _) | ("eeglab", "fdt") | ("npy", "npz") | ("npz", "npy") => continue,
             _ => fs::read(&path)?,
         };

@@ -70,6 +70,7 @@ impl<'a> Cursor<'a> {
     number!(u8, u8, from_le_bytes);
     number!(u16, u16, from_le_bytes);
     number!(u32, u32, from_le_bytes);
+    number!(u64, u64, from_le_bytes);
     number!(i64, i64, from_le_bytes);
     number!(f32, f32, from_le_bytes);
     number!(f64, f64, from_le_bytes);

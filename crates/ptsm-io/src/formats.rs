@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::opened::Opened;
-use crate::{brainvision, edf, eeglab, fif, gdf};
+use crate::{brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf};
 
 /// A format of recordings.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,19 @@ pub const FORMATS: &[Format] = &[
     Format { name: "GDF", endings: &["gdf"], open: gdf::open },
     Format { name: "BrainVision", endings: &["vhdr", "ahdr"], open: brainvision::open },
     Format { name: "EEGLAB", endings: &["set"], open: eeglab::open },
-    Format { name: "FIF", endings: &["fif"], open: fif::open },
+    Format { name: "FIF", endings: &["fif", "fif.gz"], open: fif::open },
+    Format { name: "CNT", endings: &["cnt"], open: cnt::open },
+    Format { name: "FieldTrip", endings: &["mat"], open: fieldtrip::open },
 ];
 
 /// The format a file's name tells; none where it is no recording.
 pub fn format_of(path: &Path) -> Option<&'static Format> {
-    let ending = path.extension()?.to_str()?.to_lowercase();
-    FORMATS.iter().find(|format| format.endings.contains(&&*ending))
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let ends = |ending: &str| {
+        let stem = name.strip_suffix(ending).and_then(|start| start.strip_suffix('.'));
+        stem.is_some_and(|stem| !stem.is_empty())
+    };
+    FORMATS.iter().find(|format| format.endings.iter().any(|ending| ends(ending)))
 }
 
 /// Opens a recording: reads its header, not its samples.

@@ -10,13 +10,16 @@
 pub mod atomic;
 pub mod brainvision;
 mod bytes;
+pub mod cnt;
 mod cursor;
 pub mod edf;
 pub mod eeglab;
 mod error;
+pub mod fieldtrip;
 pub mod fif;
 mod formats;
 pub mod gdf;
+mod gzip;
 mod kind;
 mod limit;
 pub mod mat;

@@ -213,6 +213,27 @@ fn an_ahdr_has_one_hidden_channel() {
 }
 
 #[test]
+fn an_ahdr_is_opened_with_its_samples_and_markers() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let text =
+        header("MULTIPLEXED", "INT_16", "").replace("Brain Vision Data Exchange", "Brain Vision V-Amp Data");
+    fs::write(at("v.ahdr"), text).unwrap();
+    let error = ptsm_io::open(&at("v.ahdr")).unwrap_err();
+    assert!(error.to_string().contains("its samples are not there") && error.hint().is_some(), "{error}");
+    let samples: Vec<u8> = [2i16, 3, 99, 4, 5, 99].iter().flat_map(|v| v.to_le_bytes()).collect();
+    fs::write(at("v.eeg"), samples).unwrap();
+    for name in ["v.vmrk", "v.amrk"] {
+        let title = "Brain Vision V-Amp Data Marker File, Version 1.0\n[Marker Infos]\n";
+        fs::write(at(name), format!("{title}Mk1=New Segment,,1,1,0\nMk2=Stimulus,{name},2,1,0\n")).unwrap();
+        let opened = ptsm_io::open(&at("v.ahdr")).unwrap();
+        assert_eq!(values(&opened), [1.0, 2.0, 3.0, 5.0]);
+        let marks: Vec<_> = opened.marks().iter().map(|mark| (mark.sample, mark.text.clone())).collect();
+        assert_eq!(marks, [(Some(1), format!("Stimulus/{name}"))]);
+    }
+}
+
+#[test]
 fn files_are_found_under_other_names() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

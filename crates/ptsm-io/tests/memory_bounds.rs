@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod by_hand;
+#[path = "shared/cnt_made.rs"]
+mod cnt_made;
 #[path = "shared/edf_made.rs"]
 mod edf_made;
 #[path = "shared/fif_made.rs"]
@@ -12,12 +14,13 @@ mod gdf_made;
 mod memory;
 mod shared;
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use edf_made::{File, Made, counts, counts24, texts};
 use ptsm_io::mat::{self, Numbers, Value};
-use ptsm_io::{Bytes, Opened, Result, brainvision, edf, eeglab, fif, gdf};
+use ptsm_io::{Bytes, Opened, Result, brainvision, cnt, edf, eeglab, fif, gdf};
 use shared::nowhere;
 
 /// Opens a file and checks what that takes: some memory for a million marks, and a few times the bytes of the file. A file of 100 MB
@@ -110,6 +113,18 @@ fn a_table_of_events() {
 }
 
 #[test]
+fn a_table_of_keys() {
+    let _alone = alone();
+    let with = |count: usize| {
+        let file = cnt_made::File { table: 1, ..cnt_made::File::new(2, &[[0; 2]; 4]) };
+        let file = cnt_made::File { events: vec![(0, 0, 1, 0); count], ..file };
+        open(file.bytes(), |bytes| cnt::parse(bytes, &nowhere()))
+    };
+    assert_eq!(with(1 << 20).unwrap().marks().len(), 1 << 20);
+    says(with((1 << 20) + 1), "has more than 1048576 events");
+}
+
+#[test]
 fn empty_texts_between_colons() {
     let _alone = alone();
     let with = |block: i32, kind: i32, texts: &[u8]| {
@@ -189,4 +204,13 @@ fn packed_numbers_are_inflated_once() {
     let last = channels * (points - 3);
     let expected = [1, 5, 9, 3, 7, 11].map(|i| ((last + i) % 1000) as f32);
     assert_eq!((to, peak < 1 << 16), (expected, true), "{peak} bytes for six samples");
+}
+
+#[test]
+fn packed_zeros() {
+    let _alone = alone();
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    (0..300).for_each(|_| encoder.write_all(&[0; 1 << 20]).unwrap());
+    let bytes = encoder.finish().unwrap();
+    says(open(bytes, |bytes| fif::parse(bytes, &nowhere())), "becomes larger than");
 }

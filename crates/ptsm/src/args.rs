@@ -245,9 +245,10 @@ const ADD: &str = "Examples:
   ptsm data check files:mine.toml
   ptsm train --data files:mine.toml --out run
 
-Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, and MATLAB files that hold a plain matrix. The
-manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant to be edited: give classes their
-names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of the folder NAME.
+Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, FieldTrip, .cnt of Neuroscan and ANT, and MATLAB
+files that hold a plain matrix. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant
+to be edited: give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of
+the folder NAME.
 
 A folder in the Brain Imaging Data Structure needs no manifest: `--data bids:DIR`.";
 

@@ -105,6 +105,20 @@ def recordings(folder, random):
     told("a skip", path, mne.io.read_raw_fif(path, preload=True), keep, marks, [(0.0, 0, 300), (5.0, 300, 500)])
 
 
+    # Split: MNE leaves a megabyte of each file empty.
+    raw = annotated(made(random, 500.0, 200))
+    for naming, name in [("neuromag", "split_raw.fif"), ("bids", "split_eeg.fif")]:
+        path = folder / name
+        raw.save(path, split_size="2MB", buffer_size_sec=1.0, split_naming=naming, overwrite=True)
+        path = folder / "split_split-01_eeg.fif" if naming == "bids" else path
+        again = mne.io.read_raw_fif(path, preload=True)
+        assert len(again.filenames) > 2, again.filenames
+        told(f"split, {naming}", path, again)
+    path = folder / "packed_raw.fif.gz"
+    annotated(made(random, 100.0, 6)).save(path, overwrite=True)
+    told("packed", path, mne.io.read_raw_fif(path, preload=True))
+
+
 def trials(folder, random):
     for name, fmt, rate, tmin, decim in [("single", "single", 100.0, -0.2, 1), ("double", "double", 250.0, 0.0, 1), ("later", "single", 200.0, 0.5, 2)]:
         raw = made(random, rate, 30)

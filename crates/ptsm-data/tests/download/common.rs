@@ -26,6 +26,10 @@ impl DataSet for Made {
         &[]
     }
 
+    fn task(&self, _: &Options) -> ptsm_signal::TaskDeclaration {
+        ptsm_signal::TaskDeclaration::default()
+    }
+
     fn pipeline(&self, _: &Options) -> Result<Pipeline> {
         Ok(Pipeline::default())
     }

@@ -6,5 +6,6 @@ mod bids;
 mod checking;
 mod common;
 mod foreign;
+mod formats;
 mod keeping;
 mod manifest;

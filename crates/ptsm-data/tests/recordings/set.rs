@@ -40,6 +40,10 @@ impl DataSet for Small {
         CHOICES
     }
 
+    fn task(&self, _: &Options) -> ptsm_signal::TaskDeclaration {
+        ptsm_signal::TaskDeclaration::default()
+    }
+
     fn pipeline(&self, _: &Options) -> Result<Pipeline> {
         let band = Band { low_hz: Some(1.0), high_hz: Some(30.0), kind: FilterKind::ZeroPhase { order: 2 } };
         Ok(Pipeline { band: Some(band), rate_hz: Some(50.0), window_s: [0.0, 1.0], ..Pipeline::default() })

@@ -17,8 +17,8 @@ pub(super) fn samples(header: &Path, named: Option<&str>, notes: &mut Vec<String
 
 /// The file with the markers, if there is one. A note where it is not the one the header names.
 pub(super) fn markers(header: &Path, named: Option<&str>, notes: &mut Vec<String>) -> Option<PathBuf> {
-    let ending = if is_ahdr(header) { "amrk" } else { "vmrk" };
-    let found = find(&candidates(header, named, &[ending]), named, notes);
+    let endings: &[&str] = if is_ahdr(header) { &["amrk", "vmrk"] } else { &["vmrk"] };
+    let found = find(&candidates(header, named, endings), named, notes);
     // What the header calls it may name a person.
     if let (None, Some(_)) = (&found, named) {
         notes.push("the marker file the header names is not there: the recording has no events".into());

@@ -11,17 +11,17 @@ mod channels;
 mod epochs;
 mod events;
 mod fields;
-mod samples;
+pub(crate) mod samples;
 mod sizes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::fields::{Data, Fields};
-use self::samples::{Plain, Rows};
+use self::samples::Plain;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::mat::{MatFile, Order, Storage, Where};
+use crate::mat::{MatFile, Order, Storage};
 use crate::opened::{Header, Opened, Samples};
 use crate::triggers::{self, Trust};
 
@@ -50,19 +50,7 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
     let sizes = sizes::read(&record, data.dims(), place, &mut notes)?;
     let samples: Box<dyn Samples> = match data {
         Data::Beside(name) => Box::new(outside(&name, &sizes, place, find, &mut notes)?),
-        Data::Inside(outline) => {
-            let (channels, place) = (sizes.channels, place.clone());
-            match outline.place {
-                Where::InFile { at, storage, order } => {
-                    Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place })
-                }
-                Where::Inflated { bytes, storage, order } => {
-                    let bytes = Arc::new(Bytes::from(bytes));
-                    Box::new(Plain { bytes, at: 0, storage, order, channels, place })
-                }
-                Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
-            }
-        }
+        Data::Inside(outline) => samples::of(outline, &file, place),
     };
     let events = events::read(&record, &sizes, place, &mut notes)?;
     let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));

@@ -5,18 +5,33 @@ use std::sync::Arc;
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
-use crate::mat::{Order, Storage, rows_of};
+use crate::mat::{MatFile, Order, Outline, Storage, Where, rows_of};
 use crate::opened::Samples;
 
+/// Numbers of a file whose first dimension is channels.
+pub(crate) fn of(outline: Outline, file: &MatFile, place: &Place) -> Box<dyn Samples> {
+    let (channels, place) = (outline.dims[0], place.clone());
+    match outline.place {
+        Where::InFile { at, storage, order } => {
+            Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place })
+        }
+        Where::Inflated { bytes, storage, order } => {
+            let bytes = Arc::new(Bytes::from(bytes));
+            Box::new(Plain { bytes, at: 0, storage, order, channels, place })
+        }
+        Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
+    }
+}
+
 /// Numbers as they are in a file, or were packed in one.
-pub(super) struct Plain {
-    pub(super) bytes: Arc<Bytes>,
+pub(crate) struct Plain {
+    pub(crate) bytes: Arc<Bytes>,
     /// The first of them.
-    pub(super) at: usize,
-    pub(super) storage: Storage,
-    pub(super) order: Order,
-    pub(super) channels: usize,
-    pub(super) place: Place,
+    pub(crate) at: usize,
+    pub(crate) storage: Storage,
+    pub(crate) order: Order,
+    pub(crate) channels: usize,
+    pub(crate) place: Place,
 }
 
 impl Samples for Plain {
@@ -55,7 +70,7 @@ impl Samples for Plain {
 }
 
 /// Numbers in a dataset of HDF5, whose rows are samples, or trials of several samples.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     dataset: hdf5_pure::Dataset,
     channels: usize,
     /// Samples of a row.
@@ -66,7 +81,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(dataset: hdf5_pure::Dataset, dims: &[usize], place: &Place) -> Rows {
+    pub(crate) fn new(dataset: hdf5_pure::Dataset, dims: &[usize], place: &Place) -> Rows {
         let (channels, samples) = (dims[0], if let [_, points, _] = dims { *points } else { 1 });
         let chunk =
             dataset.chunk_shape().ok().flatten().and_then(|shape| shape.first().copied()).unwrap_or(1);

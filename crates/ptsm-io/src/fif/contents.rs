@@ -1,6 +1,7 @@
 //! What a file holds, gathered in one walk over its tags. Samples are not looked at; blocks and tags about people are passed over.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use super::channel::Channel;
 use super::tags::{HEAD, Tag, Tags};
@@ -65,6 +66,8 @@ pub(super) struct Data {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     Samples(Data),
+    /// What follows begins at this sample.
+    Begin(i32),
     /// A gap as long as so many of the parts behind it.
     SkipParts(usize),
     /// A gap of so many samples.
@@ -107,6 +110,10 @@ pub(super) struct Contents {
     pub(super) raw_rate_hz: Option<f64>,
     /// Whether the file ends as it should.
     pub(super) closed: bool,
+    /// The file that goes on where this one ends.
+    pub(super) next: Option<Reference>,
+    /// The file that this one goes on from.
+    pub(super) previous: Option<Reference>,
 }
 
 impl Contents {
@@ -133,7 +140,7 @@ impl Contents {
                 }
                 (kind::BLOCK_END, block) => {
                     if block == block::REFERENCE {
-                        reference.refuse(place)?;
+                        contents.refer(std::mem::take(&mut reference));
                     }
                     open.pop();
                 }
@@ -154,6 +161,16 @@ impl Contents {
         }
     }
 
+    /// Takes a reference to another file; of several to the next one the first counts. Other roles mean other recordings.
+    fn refer(&mut self, reference: Reference) {
+        let to = match reference.role {
+            1 => &mut self.previous,
+            2 => &mut self.next,
+            _ => return,
+        };
+        to.get_or_insert(reference);
+    }
+
     /// Takes a tag that is not about blocks.
     fn take(&mut self, tag: &Tag, block: i32, place: &Place, reference: &mut Reference) -> Result<()> {
         let data = Data { of: tag.of, at: tag.at + HEAD, size: tag.data.len() };
@@ -172,7 +189,11 @@ impl Contents {
             block::BAD if tag.kind == kind::NAMES => self.bad = tag.list()?.into_iter().collect(),
             block::REFERENCE => match tag.kind {
                 kind::REFERENCE_ROLE => reference.role = tag.int()?,
-                kind::REFERENCE_NAME => reference.name = Some(tag.text()),
+                kind::REFERENCE_NAME => {
+                    let text = tag.text();
+                    let last = text.rsplit(['/', '\\']).next().unwrap_or_default();
+                    reference.name = Some(last.to_string()).filter(|name| !name.is_empty());
+                }
                 kind::REFERENCE_NUMBER => reference.number = Some(tag.int()?),
                 _ => {}
             },
@@ -219,28 +240,22 @@ fn date(tag: &Tag) -> Result<Option<f64>> {
     })
 }
 
-/// Another file that belongs to this one.
+/// Another file that belongs to this one. Recordings above 2 GB are split.
 #[derive(Debug, Default)]
-struct Reference {
+pub(super) struct Reference {
     role: i32,
-    name: Option<String>,
-    number: Option<i32>,
+    /// Without the folder it was written to.
+    pub(super) name: Option<String>,
+    /// Counted from 0, which is the first file.
+    pub(super) number: Option<i32>,
 }
 
-impl Reference {
-    /// Recordings above 2 GB are split; one part alone would be a recording cut short.
-    fn refuse(&self, place: &Place) -> Result<()> {
-        let which = match self.role {
-            1 => "previous",
-            2 => "next",
-            _ => return Ok(()),
-        };
-        let name = match (&self.name, self.number) {
-            (Some(name), _) => format!("`{name}`"),
-            (None, Some(number)) => format!("number {number}"),
-            (None, None) => "not named".into(),
-        };
-        Err(Error::format(place, format!("is one part of a split recording; the {which} part is {name}"))
-            .with_hint("split files are not read: save it with MNE in shorter pieces, or export it as BrainVision or EDF"))
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.name, self.number) {
+            (Some(name), _) => write!(f, "`{name}`"),
+            (None, Some(number)) => write!(f, "number {number}"),
+            (None, None) => f.write_str("not named"),
+        }
     }
 }

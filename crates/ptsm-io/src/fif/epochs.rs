@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::contents::{Contents, Data};
+use super::contents::Data;
 use super::raw;
+use super::split::{self, Piece};
 use super::tags::MATRIX;
 use crate::bytes::Bytes;
 use crate::cursor::{Cursor, DAMAGED};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::limit::few_enough;
 use crate::opened::{Epochs, Mark, Samples, Stretch};
 use crate::stored::Encoding;
@@ -18,25 +19,32 @@ const SIZES: usize = 16;
 /// Samples of trials, one trial after the other, in each one channel after the other.
 #[derive(Debug)]
 pub(super) struct Trials {
-    bytes: Bytes,
-    /// The first byte.
-    at: usize,
-    encoding: Encoding,
+    /// Of each file.
+    matrices: Vec<Matrix>,
     gains: Vec<f64>,
     /// Samples of one trial.
     pub(super) samples: usize,
     pub(super) trials: usize,
 }
 
-impl Trials {
-    /// Finds the samples.
-    pub(super) fn new(
-        bytes: Bytes,
-        contents: &Contents,
-        data: Data,
-        gains: Vec<f64>,
-        place: &Place,
-    ) -> Result<Trials> {
+/// The trials of one file.
+#[derive(Debug)]
+struct Matrix {
+    bytes: Bytes,
+    /// The first byte.
+    at: usize,
+    encoding: Encoding,
+    samples: usize,
+    trials: usize,
+    /// Trials of the files before it.
+    before: usize,
+}
+
+impl Matrix {
+    fn new(bytes: Bytes, Piece { place, contents }: &Piece, width: usize, before: usize) -> Result<Matrix> {
+        let Some(data) = contents.epochs else {
+            return Err(Error::format(place, "holds no trials, as the files before it do").with_hint(DAMAGED));
+        };
         let refuse =
             |message: String| Err(Error::format(&place.at(data.at as u64), message).with_hint(DAMAGED));
         if data.of & MATRIX == 0 || data.size < SIZES {
@@ -46,20 +54,21 @@ impl Trials {
         let mut cursor = Cursor::new(&bytes, place);
         cursor.seek(data.at + data.size - SIZES)?;
         let mut size = || cursor.i32_be();
-        let (samples, width, trials, dimensions) = (size()?, size()?, size()?, size()?);
-        let shape = format!("[{trials}, {width}, {samples}]");
+        let (samples, channels, trials, dimensions) = (size()?, size()?, size()?, size()?);
+        let shape = format!("[{trials}, {channels}, {samples}]");
         if dimensions != 3 {
             return refuse(format!("trials are a matrix of 3 dimensions, not of {dimensions}"));
         }
-        let [Ok(samples), Ok(width), Ok(trials)] = [samples, width, trials].map(usize::try_from) else {
+        let [Ok(samples), Ok(channels), Ok(trials)] = [samples, channels, trials].map(usize::try_from) else {
             return refuse(format!("a matrix {shape} is not possible"));
         };
-        let needed = [width, trials, encoding.bytes()].iter().try_fold(samples, |n, by| n.checked_mul(*by));
+        let needed =
+            [channels, trials, encoding.bytes()].iter().try_fold(samples, |n, by| n.checked_mul(*by));
         if needed != Some(data.size - SIZES) {
             return refuse(format!("a matrix {shape} does not take the {} bytes it has", data.size - SIZES));
         }
-        if width != gains.len() {
-            return refuse(format!("a matrix {shape} does not fit {} channels", gains.len()));
+        if channels != width {
+            return refuse(format!("a matrix {shape} does not fit {width} channels"));
         }
         if samples == 0 || trials == 0 {
             return refuse(format!("a matrix {shape} holds no trial"));
@@ -69,42 +78,66 @@ impl Trials {
         {
             return refuse(format!("trials of samples {first} to {last} are not those of a matrix {shape}"));
         }
-        Ok(Trials { bytes, at: data.at, encoding, gains, samples, trials })
-    }
-
-    /// What each trial is of and where it lies, with a mark at its cue where that is inside.
-    pub(super) fn layout(
-        &self,
-        contents: &Contents,
-        place: &Place,
-    ) -> Result<(Epochs, Vec<Stretch>, Vec<Mark>)> {
-        let events = contents.events.as_chunks::<3>().0;
-        if 3 * self.trials != contents.events.len() {
+        if contents.events.len() != 3 * trials {
             let message = format!(
-                "{} numbers of events are not three for each of {} trials",
-                contents.events.len(),
-                self.trials
+                "{} numbers of events are not three for each of {trials} trials",
+                contents.events.len()
             );
             return Err(Error::format(place, message).with_hint(DAMAGED));
         }
-        few_enough(self.trials, "trials", place)?;
-        let names = names(&contents.values);
-        let code = |value: &i32| names.get(value).map_or_else(|| value.to_string(), |name| name.to_string());
-        let codes: Vec<String> = events.iter().map(|[_, _, value]| code(value)).collect();
+        few_enough(before.saturating_add(trials), "trials", place)?;
+        Ok(Matrix { bytes, at: data.at, encoding, samples, trials, before })
+    }
+}
+
+impl Trials {
+    /// Finds the samples in one file, or in several that go on from one another.
+    pub(super) fn new(bytes: Vec<Bytes>, pieces: &[Piece], gains: Vec<f64>) -> Result<Trials> {
+        let (mut matrices, mut trials): (Vec<Matrix>, usize) = (vec![], 0);
+        for (bytes, piece) in bytes.into_iter().zip(pieces) {
+            let matrix = Matrix::new(bytes, piece, gains.len(), trials)?;
+            if let Some(first) = matrices.first()
+                && (first.samples, pieces[0].contents.first) != (matrix.samples, piece.contents.first)
+            {
+                let message = format!(
+                    "its trials of {} samples from {} on are not like those of the first file, {} from {} on",
+                    matrix.samples,
+                    piece.contents.first.unwrap_or(0),
+                    first.samples,
+                    pieces[0].contents.first.unwrap_or(0)
+                );
+                return Err(Error::format(&piece.place, message).with_hint(split::OTHER));
+            }
+            trials += matrix.trials;
+            matrices.push(matrix);
+        }
+        let samples = matrices.first().map_or(0, |matrix| matrix.samples);
+        Ok(Trials { matrices, gains, samples, trials })
+    }
+
+    /// What each trial is of and where it lies, with a mark at its cue where that is inside.
+    pub(super) fn layout(&self, pieces: &[Piece]) -> (Epochs, Vec<Stretch>, Vec<Mark>) {
+        let [Piece { contents, .. }, ..] = pieces else { unreachable!("trials are in at least one file") };
         let first = contents.first.unwrap_or(0);
         let cue = usize::try_from(-i64::from(first)).ok().filter(|&cue| cue < self.samples);
         let start_s = f64::from(first) / contents.rate_hz;
         let raw_rate_hz =
             contents.raw_rate_hz.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(contents.rate_hz);
-        let (mut stretches, mut marks) = (vec![], vec![]);
-        for (trial, ([sample, ..], text)) in events.iter().zip(&codes).enumerate() {
-            let begins_s = (f64::from(*sample) - f64::from(events[0][0])) / raw_rate_hz;
-            let first = trial * self.samples;
-            stretches.push(Stretch { start_s: begins_s, first, samples: self.samples });
-            let sample = cue.map(|cue| first + cue);
-            marks.push(Mark { onset_s: begins_s - start_s, duration_s: 0.0, sample, text: text.clone() });
+        let origin = contents.events.first().copied().unwrap_or(0);
+        let (mut codes, mut stretches, mut marks) = (vec![], vec![], vec![]);
+        for Piece { contents, .. } in pieces {
+            let names = names(&contents.values);
+            for [sample, _, value] in contents.events.as_chunks::<3>().0 {
+                let text = names.get(value).map_or_else(|| value.to_string(), |name| name.to_string());
+                let begins_s = (f64::from(*sample) - f64::from(origin)) / raw_rate_hz;
+                let first = codes.len() * self.samples;
+                stretches.push(Stretch { start_s: begins_s, first, samples: self.samples });
+                let sample = cue.map(|cue| first + cue);
+                marks.push(Mark { onset_s: begins_s - start_s, duration_s: 0.0, sample, text: text.clone() });
+                codes.push(text);
+            }
         }
-        Ok((Epochs { samples: self.samples, start_s, codes }, stretches, marks))
+        (Epochs { samples: self.samples, start_s, codes }, stretches, marks)
     }
 }
 
@@ -125,15 +158,17 @@ fn names(text: &str) -> HashMap<i32, &str> {
 impl Samples for Trials {
     fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()> {
         let n = to.len() / signals.len();
-        let bytes = self.encoding.bytes();
         for (&signal, to) in signals.iter().zip(to.chunks_exact_mut(n)) {
             let mut done = 0;
             while done < n {
                 let (trial, t) = ((first + done) / self.samples, (first + done) % self.samples);
                 let count = (self.samples - t).min(n - done);
-                let at = self.at + ((trial * self.gains.len() + signal) * self.samples + t) * bytes;
-                let series = &self.bytes[at..][..count * bytes];
-                self.encoding.series(series, self.gains[signal], &mut to[done..][..count]);
+                let file = self.matrices.partition_point(|matrix| matrix.before <= trial) - 1;
+                let Matrix { bytes, at, encoding, before, .. } = &self.matrices[file];
+                let row = (trial - before) * self.gains.len() + signal;
+                let at = at + (row * self.samples + t) * encoding.bytes();
+                let series = &bytes[at..][..count * encoding.bytes()];
+                encoding.series(series, self.gains[signal], &mut to[done..][..count]);
                 done += count;
             }
         }

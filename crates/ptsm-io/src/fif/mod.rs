@@ -1,8 +1,8 @@
 //! FIF: raw recordings and trials, as MNE saves them (`raw.save`, `epochs.save`).
 //!
 //! A file is a list of tags; opening walks over it and keeps where the samples are. Only where a recording has no annotations
-//! but channels of triggers are those read to their end, for the events in them. Split recordings, compressed files and complex
-//! numbers are refused. Tags that describe people are not looked at; the dates of a recording and of its annotations are
+//! but channels of triggers are those read to their end, for the events in them. Recordings split into several files are read as one;
+//! a file packed by gzip is held in memory. Complex numbers are refused. Tags that describe people are not looked at; the dates of a recording and of its annotations are
 //! compared with one another and forgotten.
 
 mod channel;
@@ -10,6 +10,7 @@ mod contents;
 mod epochs;
 mod marks;
 mod raw;
+mod split;
 mod tags;
 
 use std::path::Path;
@@ -17,60 +18,81 @@ use std::path::Path;
 use self::contents::Contents;
 use self::epochs::Trials;
 use self::raw::Raw;
+use self::split::Piece;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::opened::{Header, Kind, Opened, Signal};
 use crate::triggers::{self, Trust};
 
-/// Opens a recording or trials.
+/// Opens a recording or trials. Where they are split into several files, `path` is the first of them and all are opened.
 pub fn open(path: &Path) -> Result<Opened> {
-    parse(Bytes::open_filled(path)?, &path.into())
+    let mut notes = vec![];
+    let (bytes, pieces) = split::read(path, &mut notes)?;
+    let others: Vec<_> = pieces[1..].iter().map(|piece| piece.place.path.clone()).collect();
+    Ok(assemble(bytes, &pieces, notes)?.with_files(others))
 }
 
-/// Opens a recording or trials whose bytes are at hand. `place` is what errors name.
+/// Opens a recording or trials whose bytes are at hand. `place` is what errors name. One part of a split recording is refused: it
+/// would be a recording cut short.
 pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
-    let contents = Contents::read(&bytes, place)?;
+    let (bytes, piece) = Piece::read(bytes, place)?;
+    piece.refuse_previous()?;
+    if let Some(next) = &piece.contents.next {
+        let message = format!("is one part of a split recording; the next part is {next}");
+        return Err(Error::format(place, message).with_hint("open it from a folder that holds all parts"));
+    }
+    assemble(vec![bytes], &[piece], vec![])
+}
+
+/// A recording or trials of files that go on from one another, at least one, with the bytes of each.
+fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Result<Opened> {
+    let [Piece { place, contents }, others @ ..] = pieces else { unreachable!("there is at least one file") };
     if !(contents.rate_hz.is_finite() && contents.rate_hz > 0.0) {
         return Err(Error::format(place, format!("has the impossible rate {} Hz", contents.rate_hz)));
     }
-    let mut notes = vec![];
     if !contents.closed {
         notes.push("the file does not end as it should; it may be incomplete".into());
     }
-    let (mut signals, gains) = signals(&contents, &mut notes);
-    match contents.epochs {
-        Some(data) => {
-            let trials = Trials::new(bytes, &contents, data, gains, place)?;
-            let (epochs, stretches, marks) = trials.layout(&contents, place)?;
-            signals.iter_mut().for_each(|signal| signal.samples = trials.samples * trials.trials);
-            let (format, epochs) = ("FIF epochs".into(), Some(epochs));
-            Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(trials))
-        }
-        None if !contents.raw.is_empty() => {
-            let raw = Raw::new(bytes, &contents, gains, place)?;
-            for (signal, range) in signals.iter_mut().zip(raw.ranges()) {
-                (signal.samples, signal.range) = (raw.length, range);
-            }
-            if contents.shielded {
-                notes.push("the magnetic signals hold active shielding".into());
-            }
-            let mut marks = marks::annotated(&contents, &raw, &mut notes);
-            let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
-            if !marks.iter().any(marks::is_event) {
-                marks.extend(triggers::read(&signals, &raw, &raw.stretches, Trust::Stated, &mut notes)?);
-            } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == Kind::Stimulus) {
-                notes.push(format!(
-                    "events come from the annotations; trigger channels, such as `{}`, are not read",
-                    trigger.name
-                ));
-            }
-            let (format, epochs) = ("FIF".into(), None);
-            Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw))
-        }
-        None => Err(Error::format(place, "holds neither a recording nor trials").with_hint(
-            "averages, covariances and other results are not read; save the recording or the epochs",
-        )),
+    let (mut signals, gains) = signals(contents, &mut notes);
+    for other in others {
+        other.check(&signals, &gains, &mut notes)?;
     }
+    if contents.epochs.is_some() {
+        let trials = Trials::new(bytes, pieces, gains)?;
+        let (epochs, stretches, marks) = trials.layout(pieces);
+        signals.iter_mut().for_each(|signal| signal.samples = trials.samples * trials.trials);
+        let (format, epochs) = ("FIF epochs".into(), Some(epochs));
+        return Opened::new(
+            place,
+            Header { format, signals, stretches, marks, epochs, notes },
+            Box::new(trials),
+        );
+    }
+    if contents.raw.is_empty() {
+        return Err(Error::format(place, "holds neither a recording nor trials").with_hint(
+            "averages, covariances and other results are not read; save the recording or the epochs",
+        ));
+    }
+    let raw = Raw::new(bytes, pieces, gains)?;
+    for (signal, range) in signals.iter_mut().zip(raw.ranges()) {
+        (signal.samples, signal.range) = (raw.length, range);
+    }
+    if contents.shielded {
+        notes.push("the magnetic signals hold active shielding".into());
+    }
+    // The first file has the annotations of all.
+    let mut marks = marks::annotated(contents, &raw, &mut notes);
+    let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
+    if !marks.iter().any(marks::is_event) {
+        marks.extend(triggers::read(&signals, &raw, &raw.stretches, Trust::Stated, &mut notes)?);
+    } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == Kind::Stimulus) {
+        notes.push(format!(
+            "events come from the annotations; trigger channels, such as `{}`, are not read",
+            trigger.name
+        ));
+    }
+    let (format, epochs) = ("FIF".into(), None);
+    Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw))
 }
 
 /// All signals, their samples not counted, and what stored numbers are multiplied by.

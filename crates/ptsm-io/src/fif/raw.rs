@@ -1,6 +1,7 @@
 //! Raw recordings: samples in parts, one after the other, perhaps with gaps between them.
 
-use super::contents::{Contents, Data, Part};
+use super::contents::{Data, Part};
+use super::split::Piece;
 use super::tags::{F32, F64, I16, I32};
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
@@ -39,6 +40,8 @@ struct Buffer {
     /// Its first sample.
     first: usize,
     samples: usize,
+    /// The file it is in.
+    file: usize,
     /// Its first byte.
     at: usize,
     encoding: Encoding,
@@ -47,7 +50,8 @@ struct Buffer {
 /// A raw recording.
 #[derive(Debug)]
 pub(super) struct Raw {
-    bytes: Bytes,
+    /// Of each file.
+    bytes: Vec<Bytes>,
     buffers: Vec<Buffer>,
     /// What each signal's numbers are multiplied by.
     gains: Vec<f64>,
@@ -59,27 +63,40 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Finds the samples. Where some were not recorded there is a gap; they are not made up as zeros, which would look like
-    /// signals to a filter.
-    pub(super) fn new(bytes: Bytes, contents: &Contents, gains: Vec<f64>, place: &Place) -> Result<Raw> {
+    /// Finds the samples of one file, or of several that go on from one another. Where some were not recorded there is a gap; they
+    /// are not made up as zeros, which would look like signals to a filter.
+    pub(super) fn new(bytes: Vec<Bytes>, pieces: &[Piece], gains: Vec<f64>) -> Result<Raw> {
         let width = gains.len();
+        let [first, ..] = pieces else { unreachable!("a recording is at least one file") };
+        let rate_hz = first.contents.rate_hz;
         let mut buffers: Vec<Buffer> = vec![];
         let mut stretches: Vec<Stretch> = vec![];
-        let (mut length, mut clock, mut start) = (0usize, 0u64, i64::from(contents.first.unwrap_or(0)));
+        let (mut length, mut clock, mut start) = (0usize, 0u64, i64::from(first.contents.first.unwrap_or(0)));
         let (mut parts, mut gap) = (0u64, 0u64);
-        for part in &contents.raw {
+        let all = pieces.iter().enumerate().flat_map(|(file, piece)| {
+            // Later files count on from the first sample of all; what they leave out was not recorded. Some count from 0 again.
+            let begin = piece.contents.first.filter(|_| file > 0).map(Part::Begin);
+            begin.into_iter().chain(piece.contents.raw.iter().copied()).map(move |part| (file, piece, part))
+        });
+        for (file, Piece { place, .. }, part) in all {
             let data = match part {
+                Part::Begin(sample) => {
+                    let expected = start.saturating_add_unsigned(clock).saturating_add_unsigned(gap);
+                    let missing = i64::from(sample).saturating_sub(expected);
+                    gap = gap.saturating_add(u64::try_from(missing).unwrap_or(0));
+                    continue;
+                }
                 Part::SkipParts(count) => {
-                    parts = parts.saturating_add(*count as u64);
+                    parts = parts.saturating_add(count as u64);
                     continue;
                 }
                 Part::SkipSamples(count) => {
-                    gap = gap.saturating_add(*count as u64);
+                    gap = gap.saturating_add(count as u64);
                     continue;
                 }
                 Part::Samples(data) => data,
             };
-            let encoding = encoding(data, place)?;
+            let encoding = encoding(&data, place)?;
             let row = width * encoding.bytes();
             if !data.size.is_multiple_of(row) {
                 let message =
@@ -99,21 +116,17 @@ impl Raw {
             }
             match stretches.last_mut() {
                 Some(last) if gap == 0 => last.samples += samples,
-                _ => stretches.push(Stretch {
-                    start_s: clock as f64 / contents.rate_hz,
-                    first: length,
-                    samples,
-                }),
+                _ => stretches.push(Stretch { start_s: clock as f64 / rate_hz, first: length, samples }),
             }
-            buffers.push(Buffer { first: length, samples, at: data.at, encoding });
+            buffers.push(Buffer { first: length, samples, file, at: data.at, encoding });
             length += samples;
             clock = clock.saturating_add(samples as u64);
             (parts, gap) = (0, 0);
         }
         if buffers.is_empty() {
-            return Err(Error::format(place, "holds no samples").with_hint(DAMAGED));
+            return Err(Error::format(&first.place, "holds no samples").with_hint(DAMAGED));
         }
-        let start_s = start as f64 / contents.rate_hz;
+        let start_s = start as f64 / rate_hz;
         Ok(Raw { bytes, buffers, gains, length, stretches, start_s })
     }
 
@@ -136,7 +149,7 @@ impl Samples for Raw {
             let row = width * buffer.encoding.bytes();
             let skip = first.saturating_sub(buffer.first);
             let count = (end - buffer.first).min(buffer.samples) - skip;
-            let rows = &self.bytes[buffer.at + skip * row..][..count * row];
+            let rows = &self.bytes[buffer.file][buffer.at + skip * row..][..count * row];
             buffer.encoding.columns(rows, width, &columns, to, buffer.first + skip - first);
         }
         Ok(())

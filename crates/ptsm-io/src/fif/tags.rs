@@ -15,6 +15,11 @@ pub(super) const MATRIX: u32 = 0x4000_0000;
 
 /// The first tag of every file: its identity.
 const FILE_ID: i32 = 100;
+/// The second: where the directory is.
+const DIRECTORY_POINTER: i32 = 101;
+/// The directory: kind, type, size and place of every tag.
+const DIRECTORY: i32 = 102;
+const DIRECTORY_ENTRIES: u32 = 32;
 
 /// One tag: what it is, and its bytes.
 #[derive(Clone, Copy, Debug)]
@@ -130,59 +135,32 @@ impl Tag<'_> {
     }
 }
 
-/// All tags of a file, one after the other.
+/// All tags of a file, in the order the file gives them.
 #[derive(Debug)]
 pub(super) struct Tags<'a> {
     bytes: &'a [u8],
     place: &'a Place,
-    next: Option<usize>,
-    /// Whether the file ends with the tag that says so.
+    /// Where each tag begins. No byte belongs to two of them.
+    order: std::vec::IntoIter<usize>,
+    /// Whether the file ends with the tag that says so, or has a directory, which is written last.
     pub(super) closed: bool,
 }
 
 impl<'a> Tags<'a> {
-    /// Checks that the file begins as it should.
+    /// Checks that the file begins as it should and finds its tags: by the directory where there is one that fits the file, as MNE
+    /// does, otherwise from tag to tag. Programs that change a file put new tags at its end and lead there and back.
     pub(super) fn of(bytes: &'a [u8], place: &'a Place) -> Result<Tags<'a>> {
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            return Err(
-                Error::format(place, "is compressed by gzip").with_hint("unpack it first: gunzip FILE")
-            );
-        }
-        let mut tags = Tags { bytes, place, next: Some(0), closed: false };
-        let first = tags.read(0)?;
+        let (first, _) = read(bytes, 0, place)?;
         if (first.kind, first.of, first.data.len()) != (FILE_ID, ID, 20) {
             return Err(
                 Error::format(place, "does not begin as a FIF file does").with_hint("is it another format?")
             );
         }
-        tags.closed = tags.next.is_none();
-        Ok(tags)
-    }
-
-    /// A tag, and where the next one is: always behind it, so that reading ends and no byte belongs to two tags.
-    fn read(&mut self, at: usize) -> Result<Tag<'a>> {
-        let mut cursor = Cursor::new(self.bytes, self.place);
-        cursor.seek(at)?;
-        let (kind, of) = (cursor.i32_be()?, cursor.i32_be()? as u32);
-        let (size, next) = (cursor.i32_be()?, cursor.i32_be()?);
-        let refuse = |message| Err(Error::format(&self.place.at(at as u64), message).with_hint(DAMAGED));
-        let Ok(size) = usize::try_from(size) else {
-            return refuse(format!("tag {kind} claims {size} bytes"));
+        let (order, closed) = match directory(bytes, place) {
+            Some(order) => (order, true),
+            None => chain(bytes, place)?,
         };
-        let data = cursor.take(size)?;
-        self.next = match next {
-            0 => Some(cursor.at()),
-            -1 => None,
-            next => match usize::try_from(next).ok().filter(|&next| next >= cursor.at()) {
-                Some(next) => Some(next),
-                None => {
-                    return refuse(format!(
-                        "the tag after this one is said to be at byte {next}, not behind it"
-                    ));
-                }
-            },
-        };
-        Ok(Tag { kind, of, at, data, place: self.place })
+        Ok(Tags { bytes, place, order: order.into_iter(), closed })
     }
 }
 
@@ -190,12 +168,103 @@ impl<'a> Iterator for Tags<'a> {
     type Item = Result<Tag<'a>>;
 
     fn next(&mut self) -> Option<Result<Tag<'a>>> {
-        // A file may end without saying so; whether that is well is not for here.
-        let at = self.next.take().filter(|&at| at != self.bytes.len())?;
-        let tag = self.read(at);
-        self.closed = tag.is_ok() && self.next.is_none();
-        Some(tag)
+        let at = self.order.next()?;
+        Some(read(self.bytes, at, self.place).map(|(tag, _)| tag))
     }
+}
+
+/// What a tag says about the one after it.
+enum Next {
+    At(usize),
+    /// This one is the last.
+    None,
+}
+
+/// A tag, and where the next one is.
+fn read<'a>(bytes: &'a [u8], at: usize, place: &'a Place) -> Result<(Tag<'a>, Next)> {
+    let mut cursor = Cursor::new(bytes, place);
+    cursor.seek(at)?;
+    let (kind, of) = (cursor.i32_be()?, cursor.i32_be()? as u32);
+    let (size, next) = (cursor.i32_be()?, cursor.i32_be()?);
+    let refuse = |message| Err(Error::format(&place.at(at as u64), message).with_hint(DAMAGED));
+    let Ok(size) = usize::try_from(size) else {
+        return refuse(format!("tag {kind} claims {size} bytes"));
+    };
+    let data = cursor.take(size)?;
+    let next = match (next, usize::try_from(next)) {
+        (0, _) => Next::At(cursor.at()),
+        (-1, _) => Next::None,
+        (_, Ok(next)) => Next::At(next),
+        (_, Err(_)) => return refuse(format!("the tag after this one is said to be at byte {next}")),
+    };
+    Ok((Tag { kind, of, at, data, place }, next))
+}
+
+/// Tags one after the other, and whether the last one says that it is the last.
+fn chain(bytes: &[u8], place: &Place) -> Result<(Vec<usize>, bool)> {
+    let mut order = vec![];
+    let mut at = 0;
+    let (mut behind, mut sorted) = (0, true);
+    // A file may end without saying so; whether that is well is not for here.
+    let closed = loop {
+        if at == bytes.len() {
+            break false;
+        }
+        let (tag, next) = read(bytes, at, place)?;
+        sorted &= at >= behind;
+        behind = at + HEAD + tag.data.len();
+        // There is no room for more tags than this: some have come twice.
+        if order.len() == bytes.len() / HEAD {
+            return Err(tag.error("the tags lead in a circle").with_hint(DAMAGED));
+        }
+        order.push(at);
+        match next {
+            Next::At(next) => at = next,
+            Next::None => break true,
+        }
+    };
+    if !sorted && let Some(at) = shared(bytes, &order, place) {
+        let message = "the tags lead here twice, or into the middle of another tag";
+        return Err(Error::format(&place.at(at as u64), message).with_hint(DAMAGED));
+    }
+    Ok((order, closed))
+}
+
+/// The tags the file's directory lists; none where there is no directory, or where what it lists is not there.
+fn directory(bytes: &[u8], place: &Place) -> Option<Vec<usize>> {
+    let (first, _) = read(bytes, 0, place).ok()?;
+    // The pointer is the second tag.
+    let (pointer, _) = read(bytes, HEAD + first.data.len(), place).ok()?;
+    let at = pointer.int().ok().filter(|_| pointer.kind == DIRECTORY_POINTER)?;
+    let at = usize::try_from(at).ok().filter(|&at| at > 0)?;
+    let (directory, _) = read(bytes, at, place).ok()?;
+    if (directory.kind, directory.of) != (DIRECTORY, DIRECTORY_ENTRIES) {
+        return None;
+    }
+    let mut order = vec![];
+    for entry in directory.data.as_chunks::<HEAD>().0 {
+        let mut cursor = Cursor::new(entry, place);
+        let mut number = || cursor.i32_be().ok();
+        let (kind, of, size, at) = (number()?, number()? as u32, number()?, number()?);
+        // The last one says that nothing follows.
+        if kind == -1 {
+            break;
+        }
+        let (tag, _) = read(bytes, usize::try_from(at).ok()?, place).ok()?;
+        if (tag.kind, tag.of, Ok(tag.data.len())) != (kind, of, usize::try_from(size)) {
+            return None;
+        }
+        order.push(tag.at);
+    }
+    (order.first() == Some(&0) && shared(bytes, &order, place).is_none()).then_some(order)
+}
+
+/// Where a tag begins some of whose bytes are of another tag as well. Of such tags a small file could hold any number.
+fn shared(bytes: &[u8], order: &[usize], place: &Place) -> Option<usize> {
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    let end = |at: usize| read(bytes, at, place).map_or(usize::MAX, |(tag, _)| at + HEAD + tag.data.len());
+    sorted.windows(2).find(|pair| pair[1] < end(pair[0])).map(|pair| pair[1])
 }
 
 #[cfg(test)]

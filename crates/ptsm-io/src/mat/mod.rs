@@ -56,7 +56,7 @@ pub(crate) enum Want {
     Whole,
     /// Nothing.
     Nothing,
-    /// Of numbers only where they are, or their bytes where they are packed; of all else the whole.
+    /// Of numbers, also those in cells, only where they are, or their bytes where they are packed; of all else the whole.
     Outline,
 }
 

@@ -11,10 +11,8 @@ use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::opened::Samples;
 
-use scale::Scale;
-
 pub(crate) use field::{Field, rate_hz, sort_out};
-pub(crate) use scale::Ranges;
+pub(crate) use scale::{Ranges, Scale};
 pub(crate) use value::{Value, i24};
 
 /// Records are gone through in blocks of about this many bytes, which stay in the cache while each signal is picked out of them.

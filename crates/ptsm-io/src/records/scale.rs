@@ -44,6 +44,11 @@ impl Scale {
         Scale { digital_min: 0.0, gain: factor, physical_min: 0.0, valid: None }
     }
 
+    /// Numbers of which this one is zero, times a factor.
+    pub(crate) fn around(zero: f64, factor: f64) -> Scale {
+        Scale { digital_min: zero, gain: factor, physical_min: 0.0, valid: None }
+    }
+
     /// The same, with NaN for smaller and larger numbers than these.
     pub(crate) fn within(self, [a, b]: [f64; 2]) -> Scale {
         Scale { valid: Some([a.min(b), a.max(b)]), ..self }

@@ -12,7 +12,7 @@ use super::telling::Telling;
 use crate::python::Python;
 
 /// What the scripts make files of.
-const FORMATS: [&str; 5] = ["edf", "gdf", "brainvision", "fif", "eeglab"];
+const FORMATS: [&str; 6] = ["edf", "gdf", "brainvision", "fif", "eeglab", "cnt"];
 
 /// How far a sample may be off, in parts of its signal's largest: numbers have single precision.
 const PRECISION: f64 = 1e-6;

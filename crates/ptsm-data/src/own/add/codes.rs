@@ -115,6 +115,7 @@ mod tests {
             epochs: false,
             mat: None,
             no_eeg: None,
+            others: vec![],
         }
     }
 

@@ -1,7 +1,8 @@
 //! What is in a file that may be a recording.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ptsm_io::Opened;
 use ptsm_io::mat::{MatFile, Value};
 use ptsm_signal::Event;
 
@@ -28,6 +29,8 @@ pub(super) struct Look {
     pub(super) mat: Option<Variables>,
     /// Where none of its channels counts as EEG: what they are called and of.
     pub(super) no_eeg: Option<String>,
+    /// Files that are read with it and are no recordings of their own.
+    pub(super) others: Vec<PathBuf>,
 }
 
 /// Names of variables that hold a rate, in lower case.
@@ -54,10 +57,14 @@ const FEWEST_SAMPLES: usize = 100;
 /// More numbers than these are no triggers.
 const MOST_TRIGGERS: usize = 256;
 
-/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of MATLAB files everything: packed
-/// numbers of single precision become numbers of double and of single precision.
+/// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of packed ones and of MATLAB files
+/// everything: packed numbers of single precision become numbers of double and of single precision.
 pub(super) fn memory(path: &Path) -> u64 {
-    if is_matlab(path) { std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)) } else { 0 }
+    let packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+    match is_matlab(path) || packed {
+        true => std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(5)),
+        false => 0,
+    }
 }
 
 fn is_matlab(path: &Path) -> bool {
@@ -67,26 +74,35 @@ fn is_matlab(path: &Path) -> bool {
 /// Looks at a file; none where it is no recording.
 pub(super) fn look(path: &Path) -> Option<Result<Look>> {
     if is_matlab(path) {
-        return Some(in_matlab(path));
+        // A recording of FieldTrip says itself what its variables are.
+        return Some(match ptsm_io::fieldtrip::find(path) {
+            Ok(Some(opened)) => Ok(in_format(opened)),
+            Ok(None) => in_matlab(path),
+            Err(error) => Err(error.into()),
+        });
     }
     ptsm_io::format_of(path)?;
-    Some(ptsm_io::open(path).map_err(Error::from).map(|opened| {
-        let sheet = Sheet::of(opened);
-        let epoch = |(at, code): (usize, &String)| {
-            let each = sheet.epochs.as_ref().map_or(0, |epochs| epochs.samples);
-            Event { sample: at * each, code: code.clone(), samples: 0 }
-        };
-        let epochs = sheet.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
-        Look {
-            rate_hz: Some(sheet.rate_hz),
-            channels: sheet.names(),
-            length: sheet.length,
-            epochs: sheet.epochs.is_some(),
-            events: epochs.unwrap_or_else(|| sheet.events.clone()),
-            mat: None,
-            no_eeg: sheet.electrodes().is_empty().then(|| sheet.kinds()),
-        }
-    }))
+    Some(ptsm_io::open(path).map_err(Error::from).map(in_format))
+}
+
+/// A recording in a format that says what it holds.
+fn in_format(opened: Opened) -> Look {
+    let sheet = Sheet::of(opened);
+    let epoch = |(at, code): (usize, &String)| {
+        let each = sheet.epochs.as_ref().map_or(0, |epochs| epochs.samples);
+        Event { sample: at * each, code: code.clone(), samples: 0 }
+    };
+    let epochs = sheet.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
+    Look {
+        rate_hz: Some(sheet.rate_hz),
+        channels: sheet.names(),
+        length: sheet.length,
+        epochs: sheet.epochs.is_some(),
+        events: epochs.unwrap_or_else(|| sheet.events.clone()),
+        mat: None,
+        no_eeg: sheet.electrodes().is_empty().then(|| sheet.kinds()),
+        others: sheet.files.iter().skip(1).cloned().collect(),
+    }
 }
 
 /// A variable that is a matrix of numbers.
@@ -153,6 +169,7 @@ fn in_matlab(path: &Path) -> Result<Look> {
             channels: Some(names.map_or(Words::Many(numbered), |(name, _)| Words::One(name.clone()))),
             unit,
         }),
+        others: vec![],
     })
 }
 

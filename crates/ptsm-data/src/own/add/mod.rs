@@ -92,9 +92,16 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
     let from_home = |inner: &str| between(&home, &whole.join(inner));
+    // Later parts of split recordings are no recordings.
+    let read_with: BTreeSet<PathBuf> = looked
+        .iter()
+        .filter_map(|(_, look)| look.as_ref()?.as_ref().ok())
+        .flat_map(|l| l.others.clone())
+        .collect();
     let (mut read, mut unreadable, mut advice) = (vec![], vec![], None);
     for (inner, looked) in looked {
         match looked {
+            _ if read_with.contains(&whole.join(&inner)) => {}
             Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
             Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
             Some(Err(error)) => {
@@ -107,8 +114,10 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
     unreadable.extend(walked.closed.iter().map(|(path, error)| (between(&home, path), error.to_string())));
     if read.is_empty() {
         let endings: Vec<&str> = ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
-        let hint =
-            format!("recordings end in .{}, or .mat where they hold a plain matrix", endings.join(", ."));
+        let hint = format!(
+            "recordings end in .{}; .mat where they are of FieldTrip or hold a plain matrix",
+            endings.join(", .")
+        );
         let (message, hint) = match unreadable.first() {
             None => ("there is no recording in it".to_string(), hint),
             // What the names end in is not what is wrong with them.

@@ -16,7 +16,7 @@
 //! [rename]                      # may be absent: other names for channels; an electrode's name makes one of them EEG
 //! "EEG 1" = "C3"
 //!
-//! [mat]                         # for MATLAB files that hold a plain matrix
+//! [mat]                         # for MATLAB files that hold a plain matrix; those of FieldTrip need nothing
 //! samples = "y"                 # which variable; `a.b` is field `b` of the struct `a`
 //! rows = "samples"              # or "channels"; the longer side is time without it
 //! triggers = "trig"             # an event begins where it changes to another number than zero, and is called like it
@@ -41,8 +41,11 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ptsm_io::Opened;
+use ptsm_io::mat::MatFile;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
+use super::matrix::Variables;
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
 use super::walk::name;
@@ -96,7 +99,10 @@ impl Files {
             return Err(refuse(&self.path, format!("does not list {}", item.place()), "list it again"));
         };
         let mut sheet = match &entry.mat {
-            Some(variables) => variables.sheet(&entry.path, entry.rate_hz)?,
+            Some(variables) => match fieldtrip(&entry.path, variables)? {
+                Some(opened) => Sheet::of(opened),
+                None => variables.sheet(&entry.path, entry.rate_hz)?,
+            },
             None => Sheet::of(ptsm_io::open(&entry.path)?),
         };
         sheet.rate_hz = entry.rate_hz.unwrap_or(sheet.rate_hz);
@@ -117,6 +123,17 @@ impl Files {
         }
         Ok(sheet)
     }
+}
+
+/// A recording of FieldTrip, which says itself what its variables are; none where the manifest names a variable that is there.
+fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<Opened>> {
+    if let Some(samples) = &variables.samples {
+        let variable = samples.split('.').next().unwrap_or_default();
+        if MatFile::open(path)?.names().iter().any(|known| known == variable) {
+            return Ok(None);
+        }
+    }
+    Ok(ptsm_io::fieldtrip::find(path)?)
 }
 
 /// Gives a channel another name; tells whether it is there.

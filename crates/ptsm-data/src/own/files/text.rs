@@ -193,7 +193,7 @@ fn entries(
         if !matlab && ptsm_io::format_of(&path).is_none() {
             let known: Vec<&str> =
                 ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
-            let hint = format!("names of recordings end in .{}, .mat", known.join(", ."));
+            let hint = format!("names of recordings end in .{}", known.join(", ."));
             return wrong(format!("`{file}` is no recording"), &hint);
         }
         let Lines { rate_hz, unit, rename, .. } = lines;

@@ -34,7 +34,7 @@ impl Reader<'_> {
         match (class(&attributes), &kind) {
             (_, DType::ObjectReference) => {
                 let objects = self.references(dataset, path, depth)?;
-                let values = objects.iter().map(|object| self.object(object, path, Want::Whole, depth + 1));
+                let values = objects.iter().map(|object| self.object(object, path, want, depth + 1));
                 Ok(Value::Cell { dims, values: values.collect::<Result<_>>()? })
             }
             ("char", kind) => self.text(dataset, kind, &dims, path),

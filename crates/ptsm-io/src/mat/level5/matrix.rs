@@ -37,7 +37,7 @@ impl<'a, 'w> Reader<'a, 'w> {
         }
         let head = Head::read(&mut self.stream, end)?;
         let value = match head.class {
-            CELL => self.cell(head, end, path, depth)?,
+            CELL => self.cell(head, end, path, want, depth)?,
             STRUCT | OBJECT => self.structs(head, end, path, depth)?,
             CHAR => self.text(&head, end)?,
             SPARSE => self.sparse(&head, end)?,
@@ -57,11 +57,12 @@ impl<'a, 'w> Reader<'a, 'w> {
         Ok(value)
     }
 
-    fn cell(&mut self, head: Head, end: u64, path: &[&str], depth: usize) -> Result<Value> {
+    /// Numbers in a cell that is wanted in outline are wanted in outline.
+    fn cell(&mut self, head: Head, end: u64, path: &[&str], want: Want, depth: usize) -> Result<Value> {
         let count = self.size(&head.dims, 1, end)?;
         let mut values = vec![];
         for _ in 0..count {
-            values.push(self.inner(end, path, Want::Whole, depth)?);
+            values.push(self.inner(end, path, want, depth)?);
         }
         Ok(Value::Cell { dims: head.dims, values })
     }
