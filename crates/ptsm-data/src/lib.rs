@@ -10,6 +10,7 @@ pub mod check;
 mod cohort;
 pub mod download;
 mod error;
+mod findings;
 mod fingerprint;
 mod nearest;
 mod own;

@@ -1,29 +1,24 @@
 //! Whether recordings are whole: what is missing, damaged, odd or doubled, and how many trials are in it for whom.
 //!
-//! Nothing here changes what is loaded. Thresholds stand beside the measures, in `faults`, `windows`, `compare` and `scale`.
+//! Nothing here changes what is loaded. What is looked for, and the thresholds, stand in `findings`.
 
-mod compare;
-mod faults;
-mod measure;
 mod report;
-pub(crate) mod scale;
-mod windows;
 
 use std::collections::BTreeSet;
 
 use ptsm_signal::{Pipeline, SubjectId};
 use rayon::prelude::*;
 
-pub use report::{Case, OtherEvents, Person, Problem, ProblemKind, Report};
+pub use report::{OtherEvents, Person, Report};
 
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
+pub use crate::findings::{Case, Problem, ProblemKind};
+use crate::findings::{Measured, Told, measure, problems};
 use crate::recordings::load::missing;
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, Recordings, memory};
 use crate::subjects::SubjectList;
-use compare::Told;
-use measure::{Measured, measure};
 
 /// What became of an item.
 struct Checked<'a> {
@@ -77,7 +72,11 @@ fn check_here(
         paths: labels || !recordings.set().names_people(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
-    let problems = compare::problems(&found, &missing(&found, subjects), &checked, &told);
+    let unreadable: Vec<(&Item, &Error)> =
+        checked.iter().filter_map(|c| Some((c.item, c.parts.as_ref().err()?))).collect();
+    let parts: Vec<(&Item, &Measured)> =
+        checked.iter().flat_map(|c| c.parts.iter().flatten().map(|part| (c.item, part))).collect();
+    let problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
     Ok(report::report(recordings.set().about().id, &found, &checked, &names, problems))
 }
 

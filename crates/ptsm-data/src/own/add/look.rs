@@ -9,8 +9,8 @@ use ptsm_signal::Event;
 use super::super::matrix::{Rows, Variables, matrix, texts, triggers};
 use super::super::sheet::Sheet;
 use super::super::words::Words;
-use crate::check::scale::{Scale, scale, spread};
 use crate::error::{Error, Result};
+use crate::findings::scale::{Scale, scale, spread};
 
 /// A recording that was looked at.
 #[derive(Clone, Debug, PartialEq)]

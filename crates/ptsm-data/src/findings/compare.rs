@@ -5,19 +5,23 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
-use super::Checked;
 use super::measure::{Measured, short};
-use super::report::{Case, Problem, ProblemKind};
-use crate::catalogue::{Found, Item};
+use super::problem::{Case, Problem, ProblemKind};
+use crate::catalogue::Item;
+use crate::error::Error;
 
 /// A recording so many times larger or smaller than most is odd.
 const ODD: f64 = 10.0;
 
-/// All that is wrong, the worst first.
-pub(super) fn problems(
-    found: &Found,
+/// Recordings that were measured, with the items they are of.
+pub(crate) type Parts<'a> = [(&'a Item, &'a Measured)];
+
+/// All that is wrong, the worst first. `unreadable` items are told with the reason.
+pub(crate) fn problems(
+    classes: &[String],
     missing: &[&(SubjectId, PathBuf)],
-    checked: &[Checked<'_>],
+    unreadable: &[(&Item, &Error)],
+    parts: &Parts<'_>,
     tell_of: &Told,
 ) -> Vec<Problem> {
     let mut all: BTreeMap<ProblemKind, Vec<Case>> = BTreeMap::new();
@@ -28,50 +32,44 @@ pub(super) fn problems(
         let place = if tell_of.paths { path.display().to_string() } else { subject.to_string() };
         tell(ProblemKind::Missing, Some(*subject), place, String::new());
     }
-    let mut parts: Vec<(&Item, &Measured)> = vec![];
-    for Checked { item, parts: measured } in checked {
-        match measured {
-            Ok(measured) => parts.extend(measured.iter().map(|part| (*item, part))),
-            Err(error) => {
-                let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-                let mut detail = format!("{error}{hint}");
-                if !tell_of.paths {
-                    detail = without_names(&detail, item);
-                }
-                tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
-            }
+    for (item, error) in unreadable {
+        let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+        let mut detail = format!("{error}{hint}");
+        if !tell_of.paths {
+            detail = without_names(&detail, item);
         }
+        tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
     }
     let place = |(item, part): (&Item, &Measured)| whose(item, Some(part), tell_of.files);
-    for &(item, part) in &parts {
+    for &(item, part) in parts {
         for (kind, detail) in &part.problems {
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
         }
     }
-    for (at, detail) in odd_rates(&parts).into_iter() {
+    for (at, detail) in odd_rates(parts) {
         tell(ProblemKind::Rate, Some(parts[at].0.subject), place(parts[at]), detail);
     }
-    for (at, detail) in odd_scales(&parts) {
+    for (at, detail) in odd_scales(parts) {
         tell(ProblemKind::Scale, Some(parts[at].0.subject), place(parts[at]), detail);
     }
-    for (at, other) in doubled(&parts) {
+    for (at, other) in doubled(parts) {
         let detail = format!("the same as {}", place(parts[other]));
         tell(ProblemKind::Doubled, Some(parts[at].0.subject), place(parts[at]), detail);
     }
-    for (subject, class) in without_trials(&parts, &found.classes) {
+    for (subject, class) in without_trials(parts, classes) {
         tell(ProblemKind::NoTrial, Some(subject), subject.to_string(), format!("no trial of `{class}`"));
     }
     all.into_iter().map(|(kind, cases)| problem(kind, cases, tell_of.remote)).collect()
 }
 
 /// What is said of recordings besides what is wrong with them.
-pub(super) struct Told {
+pub(crate) struct Told {
     /// Whether the file of every recording is told.
-    pub(super) files: bool,
+    pub(crate) files: bool,
     /// Whether names of files are told where they are all there is to tell.
-    pub(super) paths: bool,
+    pub(crate) paths: bool,
     /// Whether what is missing can be downloaded.
-    pub(super) remote: bool,
+    pub(crate) remote: bool,
 }
 
 /// A message in which files, which may be called like a person, are known by their endings alone.
@@ -89,7 +87,7 @@ fn whose(item: &Item, part: Option<&Measured>, file: bool) -> String {
 }
 
 /// Recordings whose rate is not the one most have.
-fn odd_rates(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
+fn odd_rates(parts: &Parts<'_>) -> Vec<(usize, String)> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     parts.iter().for_each(|(_, part)| *counts.entry(part.rate_hz.to_bits()).or_default() += 1);
     let Some((most, count)) = counts.iter().max_by_key(|(_, count)| **count) else { return vec![] };
@@ -102,7 +100,7 @@ fn odd_rates(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
 }
 
 /// Recordings that could be, by themselves, and are far larger or smaller than the others.
-fn odd_scales(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
+fn odd_scales(parts: &Parts<'_>) -> Vec<(usize, String)> {
     let mut spreads: Vec<f64> = parts.iter().filter_map(|(_, part)| part.spread).collect();
     spreads.sort_by(f64::total_cmp);
     let Some(&middle) = spreads.get(spreads.len() / 2).filter(|_| spreads.len() > 2) else { return vec![] };
@@ -116,7 +114,7 @@ fn odd_scales(parts: &[(&Item, &Measured)]) -> Vec<(usize, String)> {
 }
 
 /// Recordings with the same samples as an earlier one, which comes second.
-fn doubled(parts: &[(&Item, &Measured)]) -> Vec<(usize, usize)> {
+fn doubled(parts: &Parts<'_>) -> Vec<(usize, usize)> {
     let mut seen: BTreeMap<[u8; 32], usize> = BTreeMap::new();
     let mut doubled = vec![];
     for (at, (_, part)) in parts.iter().enumerate() {
@@ -131,7 +129,7 @@ fn doubled(parts: &[(&Item, &Measured)]) -> Vec<(usize, usize)> {
 }
 
 /// People without a trial of some class. Whose classes nobody tells is not among them.
-fn without_trials<'a>(parts: &[(&Item, &Measured)], classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
+fn without_trials<'a>(parts: &Parts<'_>, classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
     let people: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
     let mut without = vec![];
     for subject in people {

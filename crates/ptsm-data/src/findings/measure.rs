@@ -6,36 +6,36 @@ use ptsm_io::Opened;
 use ptsm_signal::{Event, Pipeline, Recording, Unit, Who};
 
 use super::faults::{clipped, flat, not_numbers, zeros};
-use super::report::ProblemKind;
+use super::problem::ProblemKind;
 use super::scale::{Scale, scale, spread};
 use super::windows::Windows;
 use crate::catalogue::{Part, Signal};
 
 /// What was measured.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
-    pub(super) who: Who,
-    pub(super) rate_hz: f64,
-    pub(super) seconds: f64,
-    pub(super) channels: usize,
+pub(crate) struct Measured {
+    pub(crate) who: Who,
+    pub(crate) rate_hz: f64,
+    pub(crate) seconds: f64,
+    pub(crate) channels: usize,
     /// Trials of each class.
-    pub(super) trials: Vec<usize>,
+    pub(crate) trials: Vec<usize>,
     /// Events of a class whose window reaches past an end or over a gap.
-    pub(super) short: usize,
+    pub(crate) short: usize,
     /// Trials whose class nobody tells.
-    pub(super) unknown: usize,
+    pub(crate) unknown: usize,
     /// Events of no class.
-    pub(super) others: BTreeMap<String, usize>,
+    pub(crate) others: BTreeMap<String, usize>,
     /// The size of a typical electrode, in microvolts; none where nobody knows the unit.
-    pub(super) spread: Option<f64>,
+    pub(crate) spread: Option<f64>,
     /// Of all samples.
-    pub(super) hash: [u8; 32],
-    pub(super) problems: Vec<(ProblemKind, String)>,
-    pub(super) notes: Vec<String>,
+    pub(crate) hash: [u8; 32],
+    pub(crate) problems: Vec<(ProblemKind, String)>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Measures a part of an item.
-pub(super) fn measure(
+pub(crate) fn measure(
     part: Part,
     classes: &[String],
     pipeline: &Pipeline,
@@ -122,7 +122,7 @@ fn odd_scale(spread: f64) -> Option<String> {
 }
 
 /// A number with two digits that matter.
-pub(super) fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     if (0.1..1e4).contains(&x) { format!("{x:.1}") } else { format!("{x:.1e}") }
 }
 
