@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
+use crate::findings::Duplicate;
 use crate::simulate::SimulateError;
 use crate::split::Side;
 use crate::subjects::SubjectList;
@@ -36,6 +37,20 @@ pub enum Error {
         /// One side.
         first: Side,
         /// The other side.
+        second: Side,
+    },
+    /// A recording on two sides of a split, under two subjects.
+    #[error(
+        "{duplicate}; {} is in the {first} set and {} in the {second} set",
+        duplicate.first,
+        duplicate.second
+    )]
+    SharedRecording {
+        /// Who shares it.
+        duplicate: Duplicate,
+        /// The side of the first of them.
+        first: Side,
+        /// The side of the second.
         second: Side,
     },
     /// A side of a split without anybody.
@@ -137,6 +152,9 @@ impl Error {
             Error::TwoSides { .. } => {
                 Some("a person who is tested must not be trained on; give each subject one side")
             }
+            Error::SharedRecording { .. } => Some(
+                "leave one of them out with `--subjects`; `ptsm data check` tells which recordings are the same",
+            ),
             Error::EmptySide { .. } => Some("give this side at least one subject"),
             Error::TooFewSubjects { .. } => {
                 Some("add subjects; testing, validation and training each need people of their own")

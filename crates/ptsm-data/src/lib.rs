@@ -25,6 +25,7 @@ mod units;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
+pub use findings::Duplicate;
 pub use own::{Added, EventCode, Unreadable, add_folder};
 pub use protocol::Protocol;
 pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};

@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::{Error, Result};
+use crate::findings::Duplicate;
 
 /// A side of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,21 @@ impl Sources {
         let shuffled = shuffled(pool, seed, stream);
         let (validation, train) = shuffled.split_at(count);
         Sources::new(train.iter().copied().collect(), validation.iter().copied().collect())
+    }
+
+    /// Refuses a recording that is on two sides under two subjects, those tested among them.
+    pub fn check_duplicates(&self, duplicates: &[Duplicate], test: &BTreeSet<SubjectId>) -> Result<()> {
+        let sides = [(Side::Train, &self.train), (Side::Validation, &self.validation), (Side::Test, test)];
+        let side =
+            |subject: SubjectId| sides.iter().find(|(_, all)| all.contains(&subject)).map(|(side, _)| *side);
+        for duplicate in duplicates {
+            if let (Some(first), Some(second)) = (side(duplicate.first), side(duplicate.second))
+                && first != second
+            {
+                return Err(Error::SharedRecording { duplicate: duplicate.clone(), first, second });
+            }
+        }
+        Ok(())
     }
 
     /// Trials to train on.
@@ -224,6 +240,24 @@ mod tests {
         assert_eq!(says(vec![], vec![1], vec![3]), "the training set has no subject");
         assert_eq!(says(vec![1], vec![2], vec![]), "the test set has no subject");
         assert!(Split::new(set([1]), set([]), set([2])).is_ok());
+    }
+
+    #[test]
+    fn a_recording_of_two_subjects_stays_on_one_side() {
+        let sources = Sources::new(set([1, 2]), set([3])).unwrap();
+        let duplicate =
+            |first, second| vec![Duplicate { first: SubjectId(first), second: SubjectId(second), epochs: 9 }];
+        let checked = |first, second| sources.check_duplicates(&duplicate(first, second), &set([4, 5]));
+        assert!(checked(1, 2).is_ok() && checked(4, 5).is_ok() && checked(1, 9).is_ok());
+        for (first, second) in [(1, 3), (2, 4), (3, 5), (5, 1)] {
+            assert!(checked(first, second).is_err(), "{first} {second}");
+        }
+        let error = checked(2, 4).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "S02 and S04 have 9 epochs in common: the same recording under two subjects; S02 is in the training set and S04 in the test set"
+        );
+        assert!(error.hint().unwrap().contains("--subjects"));
     }
 
     #[test]

@@ -318,6 +318,9 @@ pub(crate) struct SettingsArgs {
     /// One setting, over the file's: `training.epochs=20`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Refuse data in which something is wrong or odd, as `ptsm data check` tells it, instead of warning
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// The first seed (1 without it)
     #[arg(long, env = "PTSM_SEED", value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Person, Source};
+use ptsm_data::check::Problem;
+use ptsm_data::{Duplicate, Loaded, Person, Source};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -22,6 +23,10 @@ pub(crate) struct Input {
     pub(crate) fingerprint: String,
     /// What everybody is recognised by.
     pub(crate) people: BTreeMap<SubjectId, Person>,
+    /// What is wrong or odd in the data.
+    pub(crate) findings: Vec<Problem>,
+    /// Subjects with a recording in common.
+    pub(crate) duplicates: Vec<Duplicate>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
     /// What was chosen about the data set, every choice with its value.
     pub(crate) with: BTreeMap<String, String>,
@@ -35,9 +40,11 @@ impl Input {
 
     /// What `loaded` becomes when everything is done to it.
     fn new(source: &Source, loaded: Loaded) -> anyhow::Result<Input> {
-        let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
+        let Loaded { mut trials, pipeline, name, fingerprint, people, findings, duplicates, truth, .. } =
+            loaded;
         pipeline.align(&mut trials)?;
-        Ok(Input { trials, pipeline, name, fingerprint, people, truth, with: choices(source) })
+        let with = choices(source);
+        Ok(Input { trials, pipeline, name, fingerprint, people, findings, duplicates, truth, with })
     }
 }
 

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use ptsm_data::arrays::Wanted;
+use ptsm_data::check::{Problem, ProblemKind};
 use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
 use ptsm_signal::Pipeline;
 
 use crate::commands::Session;
 use crate::exit::told;
 use crate::progress::counting;
+use crate::words::count;
 
 /// The line appears when reading takes longer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -54,9 +56,49 @@ pub(crate) fn load(
     }
     let loaded = loaded?;
     for note in &loaded.notes {
-        session.output.note(format!("note: {note}"));
+        session.tell_once(format!("note: {note}"));
     }
+    tell_findings(&loaded, session)?;
     Ok(loaded)
+}
+
+/// Tells what is wrong or odd in data before anything is made of them, or refuses them where that was asked for.
+fn tell_findings(loaded: &Loaded, session: &Session) -> anyhow::Result<()> {
+    let pairs = loaded
+        .duplicates
+        .iter()
+        .map(|duplicate| (duplicate.to_string(), "leave one of them out with `--subjects`".to_string()));
+    // Whoever shares a recording is told as a pair, with more than the place of it.
+    let others =
+        loaded.findings.iter().filter(|p| p.kind != ProblemKind::Doubled || loaded.duplicates.is_empty());
+    let findings: Vec<(String, String)> =
+        pairs.chain(others.map(|problem| (in_short(problem), problem.advice.clone()))).collect();
+    let Some((first, hint)) = findings.first() else { return Ok(()) };
+    if session.strict {
+        let more = match findings.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {} more)", count(more, "finding")),
+        };
+        return Err(told(
+            format!("{}: {first}{more}", loaded.name),
+            format!("{hint}; without `--strict` it is a warning"),
+        ));
+    }
+    for (finding, advice) in &findings {
+        session.tell_once(format!("warning: {}: {finding}\n  to do: {advice}", loaded.name));
+    }
+    Ok(())
+}
+
+/// A problem with its first place.
+fn in_short(problem: &Problem) -> String {
+    let Some(case) = problem.cases.first() else { return problem.what.clone() };
+    let detail = if case.detail.is_empty() { String::new() } else { format!(": {}", case.detail) };
+    let more = match problem.cases.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more (`ptsm data check` tells all)"),
+    };
+    format!("{}: {}{detail}{more}", problem.what, case.place)
 }
 
 /// Bytes that recordings in work may take together, where the environment says it.

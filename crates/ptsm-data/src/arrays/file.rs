@@ -57,7 +57,7 @@ impl File {
         let made_from = keys.texts(&["made_from"])?.unwrap_or_default();
         let rate_hz = keys.number(RATE)?;
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
-        let unit = keys.unit()?;
+        let (unit, factor) = keys.unit()?;
         let task = keys.task()?;
         let positions = keys.array("positions")?;
 
@@ -80,7 +80,14 @@ impl File {
         }
         let named = names.is_some();
         let channels = keys.channels(names, c, unit, positions)?;
-        let x = keys.signal(x.into_data(), t, &channels)?;
+        let mut x = keys.signal(x.into_data(), t, &channels)?;
+        if factor != 1.0 {
+            x.iter_mut().for_each(|value| *value *= factor);
+            if x.iter().any(|value| !value.is_finite()) {
+                let message = "values of `X` are too large for single precision when counted in microvolts";
+                return Err(keys.refuse(message, "see whether `unit` is right"));
+            }
+        }
         let path = path.to_path_buf();
         let file = File {
             path,
@@ -237,15 +244,22 @@ impl Keys {
         }
     }
 
-    fn unit(&mut self) -> Result<Unit> {
-        match self.array("unit")?.map(Array::into_data) {
-            None => Ok(Unit::Arbitrary),
-            Some(Data::Text(text)) if text == ["uV"] => Ok(Unit::Microvolts),
-            Some(Data::Text(text)) if text == ["arbitrary"] => Ok(Unit::Arbitrary),
-            Some(other) => {
-                Err(self.refuse(format!("`unit` is {other:?}"), "give `uV` or `arbitrary`, or leave it out"))
+    /// The unit, and what values are multiplied by to be in it.
+    fn unit(&mut self) -> Result<(Unit, f32)> {
+        let data = self.array("unit")?.map(Array::into_data);
+        let Some(data) = data else { return Ok((Unit::Arbitrary, 1.0)) };
+        if let Data::Text(text) = &data
+            && let [text] = &text[..]
+        {
+            if text == "arbitrary" {
+                return Ok((Unit::Arbitrary, 1.0));
+            }
+            if let Some((_, microvolts)) = ptsm_io::voltage(text) {
+                return Ok((Unit::Microvolts, microvolts as f32));
             }
         }
+        let hint = "give `V`, `mV`, `uV`, `nV` or `arbitrary`, or leave it out";
+        Err(self.refuse(format!("`unit` is {data:?}"), hint))
     }
 
     /// `paradigm` and `symmetry`: pairs of classes that swap when left and right are exchanged, or one text.

@@ -12,7 +12,7 @@
 //! | `rate_hz` (`sfreq`, `fs`) | one number | samples per second | 1; a note |
 //! | `start_s` | one number | first sample, in seconds after the cue | 0 |
 //! | `classes` | classes | text | the distinct values of `y`, sorted |
-//! | `unit` | one text | `uV` | not known |
+//! | `unit` | one text | `V`, `mV`, `uV`, `nV`; kept as microvolts | not known |
 //! | `made_from` | any | text: hashes of people whose trials these were made from (`ptsm convert`) | nobody else's |
 //! | `positions` | channels, 3 | places on the unit sphere; NaN where not known | by the channels' names |
 

@@ -11,10 +11,11 @@ use rayon::prelude::*;
 
 pub use report::{OtherEvents, Person, Report};
 
+use crate::arrays::Wanted;
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
-use crate::findings::{Measured, Told, measure, problems};
+use crate::findings::{Duplicate, Measured, Told, add_cases, measure, problems};
 use crate::recordings::load::missing;
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, Recordings, memory};
@@ -23,7 +24,8 @@ use crate::subjects::SubjectList;
 /// What became of an item.
 struct Checked<'a> {
     item: &'a Item,
-    parts: Result<Vec<Measured>>,
+    /// What was measured, and what the user should know.
+    parts: Result<Vec<(Measured, Vec<String>)>>,
 }
 
 /// Reads all recordings of all or some people. With `labels`, people's names in the data set and the files of recordings are
@@ -75,18 +77,39 @@ fn check_here(
     let unreadable: Vec<(&Item, &Error)> =
         checked.iter().filter_map(|c| Some((c.item, c.parts.as_ref().err()?))).collect();
     let parts: Vec<(&Item, &Measured)> =
-        checked.iter().flat_map(|c| c.parts.iter().flatten().map(|part| (c.item, part))).collect();
-    let problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
+        checked.iter().flat_map(|c| c.parts.iter().flatten().map(|(part, _)| (c.item, part))).collect();
+    let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
+    // What cannot be loaded is told above.
+    if let Ok(loaded) =
+        recordings.load(Some(&pipeline), subjects, Wanted::Own, &LoadOptions { progress: None, ..*options })
+    {
+        add_duplicates(&mut problems, &loaded.duplicates);
+    }
     Ok(report::report(recordings.set().about().id, &found, &checked, &names, problems))
 }
 
-fn read(recordings: &Recordings, item: &Item, found: &Found, pipeline: &Pipeline) -> Result<Vec<Measured>> {
+/// Adds subjects with nearly the same recording to those with exactly the same, unless they are among them.
+fn add_duplicates(problems: &mut Vec<Problem>, duplicates: &[Duplicate]) {
+    let known = |duplicate: &Duplicate| {
+        let exact = problems.iter().filter(|p| p.kind == ProblemKind::Doubled).flat_map(|p| &p.cases);
+        let named = format!("{} ", duplicate.first);
+        exact.into_iter().any(|c| c.subject == Some(duplicate.second) && c.detail.contains(&named))
+    };
+    let near: Vec<&Duplicate> = duplicates.iter().filter(|duplicate| !known(duplicate)).collect();
+    let cases = near.iter().map(|duplicate| Case {
+        subject: Some(duplicate.second),
+        place: duplicate.second.to_string(),
+        detail: format!("{} epochs are those of {}, nearly to the sample", duplicate.epochs, duplicate.first),
+    });
+    add_cases(problems, ProblemKind::Doubled, cases.collect());
+}
+
+fn read(
+    recordings: &Recordings,
+    item: &Item,
+    found: &Found,
+    pipeline: &Pipeline,
+) -> Result<Vec<(Measured, Vec<String>)>> {
     let parts = recordings.set().read(item, recordings.options(), pipeline)?;
-    // The header tells the range of each signal, where the file is a recording itself.
-    let opened = item.files.first().and_then(|file| ptsm_io::open(file).ok());
-    let place = |error| Error::Signal { place: item.place(), error };
-    parts
-        .into_iter()
-        .map(|part| measure(part, &found.classes, pipeline, opened.as_ref()).map_err(place))
-        .collect()
+    parts.into_iter().map(|part| Ok((measure(&part, item, &found.classes, pipeline)?, part.notes))).collect()
 }

@@ -86,14 +86,14 @@ pub(super) fn report(
     let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
     for Checked { item, parts: measured } in checked {
         let own = parts.entry(item.subject).or_default();
-        for measured in measured.iter().flatten() {
+        for (measured, own_notes) in measured.iter().flatten() {
             own.push(measured);
             for (code, count) in &measured.others {
                 let (events, recordings) = others.entry(code).or_default();
                 *events += count;
                 *recordings += 1;
             }
-            for note in &measured.notes {
+            for note in own_notes {
                 if !notes.contains(note) {
                     notes.push(note.clone());
                 }
@@ -101,7 +101,7 @@ pub(super) fn report(
         }
     }
     let person = |(&subject, parts): (&SubjectId, &Vec<&Measured>)| {
-        let sessions: BTreeSet<u32> = parts.iter().map(|part| part.who.session).collect();
+        let sessions: BTreeSet<u32> = parts.iter().map(|part| part.session).collect();
         let mut rates_hz: Vec<f64> = parts.iter().map(|part| part.rate_hz).collect();
         rates_hz.sort_by(f64::total_cmp);
         rates_hz.dedup();

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
+use super::duplicates::Duplicate;
 use super::measure::{Measured, short};
 use super::problem::{Case, Problem, ProblemKind};
+use super::steps::triggers;
 use crate::catalogue::Item;
 use crate::error::Error;
 
@@ -46,6 +48,12 @@ pub(crate) fn problems(
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
         }
     }
+    let channels = triggers(parts.iter().map(|(_, part)| &part.steps[..]));
+    for (&channel, &(item, part)) in
+        channels.iter().filter_map(|channel| Some((channel, has(parts, channel)?)))
+    {
+        tell(ProblemKind::Trigger, Some(item.subject), place((item, part)), format!("channel `{channel}`"));
+    }
     for (at, detail) in odd_rates(parts) {
         tell(ProblemKind::Rate, Some(parts[at].0.subject), place(parts[at]), detail);
     }
@@ -60,6 +68,20 @@ pub(crate) fn problems(
         tell(ProblemKind::NoTrial, Some(subject), subject.to_string(), format!("no trial of `{class}`"));
     }
     all.into_iter().map(|(kind, cases)| problem(kind, cases, tell_of.remote)).collect()
+}
+
+/// Adds places to what is wrong, where they belong.
+pub(crate) fn add_cases(problems: &mut Vec<Problem>, kind: ProblemKind, cases: Vec<Case>) {
+    if cases.is_empty() {
+        return;
+    }
+    match problems.iter_mut().find(|problem| problem.kind == kind) {
+        Some(problem) => problem.cases.extend(cases),
+        None => {
+            problems.push(problem(kind, cases, false));
+            problems.sort_by_key(|problem| problem.kind);
+        }
+    }
 }
 
 /// What is said of recordings besides what is wrong with them.
@@ -81,9 +103,14 @@ fn without_names(message: &str, item: &Item) -> String {
 
 /// Which recording: by its numbers, and where it is asked for its file.
 fn whose(item: &Item, part: Option<&Measured>, file: bool) -> String {
-    let (session, run) = part.map_or((item.session, item.run), |part| (part.who.session, part.who.run));
+    let (session, run) = part.map_or((item.session, item.run), |part| (part.session, part.run));
     let file = if file { format!(" ({})", item.place()) } else { String::new() };
     format!("{} session {session} run {run}{file}", item.subject)
+}
+
+/// The first recording with a channel of steps.
+fn has<'a>(parts: &'a Parts<'a>, channel: &str) -> Option<&'a (&'a Item, &'a Measured)> {
+    parts.iter().find(|(_, part)| part.steps.iter().any(|step| step.name == channel))
 }
 
 /// Recordings whose rate is not the one most have.
@@ -111,6 +138,16 @@ fn odd_scales(parts: &Parts<'_>) -> Vec<(usize, String)> {
         (far && !alone).then(|| (at, format!("{} uV, others {} uV", short(spread), short(middle))))
     };
     parts.iter().enumerate().filter_map(odd).collect()
+}
+
+/// Subjects who have a recording with the very same samples, and how many epochs are in it.
+pub(crate) fn same_samples(parts: &Parts<'_>) -> Vec<Duplicate> {
+    let pair = |(at, other): (usize, usize)| {
+        let (first, second) = (parts[other].0.subject, parts[at].0.subject);
+        let epochs = parts[at].1.trials.iter().sum();
+        (first != second).then_some(Duplicate { first: first.min(second), second: first.max(second), epochs })
+    };
+    doubled(parts).into_iter().filter_map(pair).collect()
 }
 
 /// Recordings with the same samples as an earlier one, which comes second.
@@ -153,6 +190,11 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
             "samples are not numbers",
             "leave the channels out by `pick` in `[pipeline]`, or mend the file",
         ),
+        ProblemKind::Trigger => (
+            true,
+            "channels hold triggers: they stand still but for steps, and their values tell the class of every epoch",
+            "leave them out by `pick` in `[pipeline]`: a decoder would read the label, not the EEG",
+        ),
         ProblemKind::Doubled => (
             true,
             "recordings have the same samples",
@@ -161,7 +203,7 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
         ProblemKind::Scale => (
             false,
             "amplitudes are odd",
-            "see which unit the file counts in; a manifest can say it: `unit = \"V\"`",
+            "see which unit the file counts in; a manifest and `.npz` files can say it: `unit = \"V\"`",
         ),
         ProblemKind::Rate => (
             false,

@@ -1,20 +1,26 @@
 //! What is measured in one recording.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ptsm_io::Opened;
-use ptsm_signal::{Event, Pipeline, Recording, Unit, Who};
+use ptsm_signal::{Event, Pipeline, Recording, Unit};
+use serde::{Deserialize, Serialize};
 
 use super::faults::{clipped, flat, not_numbers, zeros};
 use super::problem::ProblemKind;
 use super::scale::{Scale, scale, spread};
+use super::steps::{StepChannel, step_channels};
 use super::windows::Windows;
-use crate::catalogue::{Part, Signal};
+use crate::catalogue::{Item, Part, Signal};
+use crate::error::{Error, Result};
 
 /// What was measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Measured {
-    pub(crate) who: Who,
+    pub(crate) session: u32,
+    pub(crate) run: u32,
     pub(crate) rate_hz: f64,
     pub(crate) seconds: f64,
     pub(crate) channels: usize,
@@ -24,37 +30,47 @@ pub(crate) struct Measured {
     pub(crate) short: usize,
     /// Trials whose class nobody tells.
     pub(crate) unknown: usize,
-    /// Events of no class.
+    /// Events of no class. They may be somebody's free text, so they are not kept.
+    #[serde(skip)]
     pub(crate) others: BTreeMap<String, usize>,
     /// The size of a typical electrode, in microvolts; none where nobody knows the unit.
     pub(crate) spread: Option<f64>,
     /// Of all samples.
     pub(crate) hash: [u8; 32],
     pub(crate) problems: Vec<(ProblemKind, String)>,
-    pub(crate) notes: Vec<String>,
+    /// Channels that stand still but for steps.
+    pub(crate) steps: Vec<StepChannel>,
 }
 
 /// Measures a part of an item.
-pub(crate) fn measure(
-    part: Part,
+pub(crate) fn measure(part: &Part, item: &Item, classes: &[String], pipeline: &Pipeline) -> Result<Measured> {
+    // The header tells the range of each signal, where the file is a recording itself.
+    let opened = item.files.first().and_then(|file| ptsm_io::open(file).ok());
+    measure_with(part, classes, pipeline, opened.as_ref())
+        .map_err(|error| Error::Signal { place: item.place(), error })
+}
+
+/// Measures what has no file of its own, or whose file is open.
+pub(crate) fn measure_with(
+    part: &Part,
     classes: &[String],
     pipeline: &Pipeline,
     opened: Option<&Opened>,
 ) -> ptsm_signal::Result<Measured> {
-    let Part { who, signal, notes } = part;
-    let (recording, trials) = match signal {
-        Signal::Recording(recording) => (recording, None),
+    let (recording, trials) = match &part.signal {
+        Signal::Recording(recording) => (Cow::Borrowed(recording), None),
         Signal::Epochs { channels, rate_hz, samples, x, codes, .. } => {
-            (joined(channels, rate_hz, samples, &x, &codes)?, Some(samples))
+            (Cow::Owned(joined(channels.clone(), *rate_hz, *samples, x, codes)?), Some(*samples))
         }
     };
-    let windows = Windows::new(&recording, classes, pipeline, trials);
+    let recording = &*recording;
+    let windows = Windows::new(recording, classes, pipeline, trials);
     let mut problems = vec![];
     let mut tell = |kind, text: Option<String>| problems.extend(text.map(|text| (kind, text)));
-    tell(ProblemKind::NotNumbers, not_numbers(&recording));
-    tell(ProblemKind::Flat, flat(&recording, &windows.time));
-    tell(ProblemKind::Clipped, clipped(&recording, opened));
-    tell(ProblemKind::Zeros, zeros(&recording));
+    tell(ProblemKind::NotNumbers, not_numbers(recording));
+    tell(ProblemKind::Flat, flat(recording, &windows.time));
+    tell(ProblemKind::Clipped, clipped(recording, opened));
+    tell(ProblemKind::Zeros, zeros(recording));
     if trials.is_none() && !recording.breaks.is_empty() {
         let count = recording.breaks.len();
         tell(ProblemKind::Gaps, Some(if count == 1 { "1 gap".into() } else { format!("{count} gaps") }));
@@ -64,10 +80,12 @@ pub(crate) fn measure(
         tell(ProblemKind::Short, Some(format!("{} of {all} trials", windows.short)));
     }
     tell(ProblemKind::Overlap, windows.overlap.clone());
-    let spread = typical(&recording);
+    let spread = typical(recording, Unit::Microvolts);
     tell(ProblemKind::Scale, spread.and_then(odd_scale));
+    tell(ProblemKind::Scale, typical(recording, Unit::Arbitrary).and_then(unstated_volts));
     Ok(Measured {
-        who,
+        session: part.who.session,
+        run: part.who.run,
         rate_hz: recording.rate_hz,
         seconds: recording.length() as f64 / recording.rate_hz,
         channels: recording.channels.len(),
@@ -78,7 +96,7 @@ pub(crate) fn measure(
         spread,
         hash: hash(&recording.samples),
         problems,
-        notes,
+        steps: step_channels(recording, classes, pipeline.window_s, trials),
     })
 }
 
@@ -99,10 +117,9 @@ fn joined(
     Recording::new(rate_hz, channels, samples, events)?.with_breaks(breaks)
 }
 
-/// The size of the median channel; none where no unit is known.
-fn typical(recording: &Recording) -> Option<f64> {
-    let known = |&c: &usize| recording.channels[c].unit == Unit::Microvolts;
-    let channels = (0..recording.channels.len()).filter(known);
+/// The size of the median channel among those of a unit.
+fn typical(recording: &Recording, unit: Unit) -> Option<f64> {
+    let channels = (0..recording.channels.len()).filter(|&c| recording.channels[c].unit == unit);
     let mut spreads: Vec<f64> = channels
         .filter_map(|c| spread(recording.channel(c), recording.rate_hz))
         .filter(|s| *s > 0.0)
@@ -119,6 +136,12 @@ fn odd_scale(spread: f64) -> Option<String> {
         Scale::Large => "too large for microvolts, perhaps counts of the amplifier",
     };
     Some(format!("{} uV: {what}", short(spread)))
+}
+
+/// Without a unit any size is possible, but one of volts is most likely volts.
+fn unstated_volts(spread: f64) -> Option<String> {
+    let volts = scale(spread) == Scale::Volts;
+    volts.then(|| format!("{}, and nobody states the unit: right for volts", short(spread)))
 }
 
 /// A number with two digits that matter.

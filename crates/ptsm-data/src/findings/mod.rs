@@ -3,12 +3,16 @@
 //! `ptsm data check` tells all of it, and loading tells it before anything is trained. Thresholds stand beside the measures.
 
 mod compare;
+mod duplicates;
 mod faults;
 mod measure;
 mod problem;
 pub(crate) mod scale;
+mod steps;
 mod windows;
 
-pub(crate) use compare::{Told, problems};
-pub(crate) use measure::{Measured, measure};
+pub(crate) use compare::{Parts, Told, add_cases, problems, same_samples};
+pub use duplicates::Duplicate;
+pub(crate) use duplicates::{Sketch, between, sketches, within};
+pub(crate) use measure::{Measured, measure, measure_with};
 pub use problem::{Case, Problem, ProblemKind};

@@ -1,10 +1,10 @@
 //! Kinds of problems, and where each was found.
 
 use ptsm_signal::SubjectId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Kinds of things that can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// Files are not there.
@@ -13,6 +13,8 @@ pub enum ProblemKind {
     Unreadable,
     /// Samples are not numbers.
     NotNumbers,
+    /// Channels hold triggers, whatever they are called.
+    Trigger,
     /// The same samples are there twice.
     Doubled,
     /// Samples are too large or too small.

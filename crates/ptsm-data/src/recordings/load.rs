@@ -13,6 +13,9 @@ use super::{LoadOptions, Recordings};
 use crate::arrays::Wanted;
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
+use crate::findings::{
+    Duplicate, Measured, Parts, Problem, ProblemKind, Sketch, Told, problems, same_samples, within,
+};
 use crate::fingerprint::Fingerprint;
 use crate::source::{Loaded, choose, people};
 use crate::subjects::SubjectList;
@@ -77,7 +80,15 @@ impl Recordings {
         let missing = missing(&found, subjects);
         let mut notes = notes(&found, &missing, &items, &prepared, self.set.names_people());
         notes.extend(lost);
+        let parts: Vec<(&Item, &Measured)> = items
+            .iter()
+            .zip(&prepared)
+            .flat_map(|(item, prepared)| prepared.measured.iter().map(|measured| (*item, measured)))
+            .collect();
+        let findings = findings(&found.classes, &parts, &about.id, self.set.names_people(), wanted)?;
+        let exact = same_samples(&parts);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
+        let sketches: Vec<Sketch> = prepared.iter().flat_map(|p| &p.sketches).copied().collect();
         let trials = join(&about.id, &items, prepared)?;
         let task = self.task(&trials.layout().classes);
         let trials =
@@ -92,7 +103,45 @@ impl Recordings {
             let number = subject.0.to_string();
             person.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
         }
-        Ok(Loaded { trials, pipeline, notes, name: about.id, fingerprint, people, truth: None })
+        let duplicates = Duplicate::together(within(&trials, &sketches), exact);
+        Ok(Loaded {
+            trials,
+            pipeline,
+            notes,
+            findings,
+            duplicates,
+            sketches,
+            name: about.id,
+            fingerprint,
+            people,
+            truth: None,
+        })
+    }
+}
+
+/// What is wrong with recordings, without what is told in notes. A channel of triggers is refused: nothing learnt with it is true.
+pub(crate) fn findings(
+    classes: &[String],
+    parts: &Parts<'_>,
+    id: &str,
+    named: bool,
+    wanted: Wanted<'_>,
+) -> Result<Vec<Problem>> {
+    let told = Told { files: false, paths: !named, remote: false };
+    let mut problems = problems(classes, &[], &[], parts, &told);
+    problems.retain(|problem| match problem.kind {
+        ProblemKind::Short | ProblemKind::Gaps => false,
+        ProblemKind::NoTrial => matches!(wanted, Wanted::Own),
+        _ => true,
+    });
+    match problems.iter().find(|problem| problem.kind == ProblemKind::Trigger) {
+        None => Ok(problems),
+        Some(Problem { what, advice, cases, .. }) => {
+            let cases: Vec<String> =
+                cases.iter().map(|case| format!("{} of {}", case.detail, case.place)).collect();
+            let message = format!("{what} ({})", cases.join(", "));
+            Err(Error::Source { id: id.to_string(), message, hint: Some(advice.clone()) })
+        }
     }
 }
 

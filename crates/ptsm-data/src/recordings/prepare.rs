@@ -6,15 +6,20 @@ use super::Recordings;
 use crate::arrays::Wanted;
 use crate::catalogue::{Item, Part, Signal, UNKNOWN};
 use crate::error::{Error, Result};
+use crate::findings::{Measured, Sketch, measure, sketches};
 use crate::source::places;
 
 /// What became of an item.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Prepared {
     /// None where the item has no trial.
     pub(super) trials: Option<Trials>,
     /// Where the largest value of each trial is: what people are known by.
     pub(super) places: Vec<u64>,
+    /// What tells epochs that are there twice.
+    pub(super) sketches: Vec<Sketch>,
+    /// What was measured in its recordings before anything was done to them.
+    pub(super) measured: Vec<Measured>,
     /// Windows that reach past the ends of a recording or over a gap.
     pub(super) short: usize,
     /// Trials whose class nobody tells.
@@ -69,8 +74,10 @@ impl Recordings {
         pipeline: &Pipeline,
     ) -> Result<Prepared> {
         let refuse = |error| Error::Signal { place: item.place(), error };
-        let mut all = Prepared { trials: None, places: vec![], short: 0, unknown: 0, bad: 0, notes: vec![] };
-        for Part { who, signal, notes } in self.set.read(item, &self.options, pipeline)? {
+        let mut all = Prepared::default();
+        for part in self.set.read(item, &self.options, pipeline)? {
+            all.measured.push(measure(&part, item, present, pipeline)?);
+            let Part { who, signal, notes } = part;
             all.notes.extend(notes);
             let cut = match signal {
                 Signal::Recording(mut recording) => {
@@ -104,6 +111,7 @@ impl Recordings {
             };
             all.short += cut.short;
             all.places.extend(places(&cut.trials));
+            all.sketches.extend(sketches(&cut.trials));
             match &mut all.trials {
                 None => all.trials = Some(cut.trials),
                 Some(trials) => trials.append(&cut.trials).map_err(refuse)?,

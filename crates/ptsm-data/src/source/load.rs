@@ -3,15 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Paradigm, Pipeline, SubjectId, Symmetry, TaskDeclaration, Trials};
+use ptsm_signal::{Paradigm, Pipeline, SubjectId, Symmetry, TaskDeclaration, Trials, Who};
 
 use super::Source;
 use super::people::{Person, people, places};
 use crate::arrays::{self, Arrays, Wanted};
+use crate::catalogue::{Item, Part, Signal};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
+use crate::findings::{
+    Duplicate, Measured, Problem, Sketch, between, measure_with, same_samples, sketches, within,
+};
 use crate::fingerprint::Fingerprint;
 use crate::recordings::LoadOptions;
+use crate::recordings::load::findings;
 use crate::simulate::{Cohort, Truth};
 use crate::subjects::SubjectList;
 
@@ -24,6 +29,12 @@ pub struct Loaded {
     pub pipeline: Pipeline,
     /// What was missing or left out, for the user.
     pub notes: Vec<String>,
+    /// What is wrong or odd in recordings or epochs, as `ptsm data check` tells it, but for what notes tell.
+    pub findings: Vec<Problem>,
+    /// Subjects with a recording in common: nobody may learn from one of them and be tested on the other.
+    pub duplicates: Vec<Duplicate>,
+    /// What tells epochs that are there twice.
+    pub(crate) sketches: Vec<Sketch>,
     /// A short name of the source.
     pub name: String,
     /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen people
@@ -50,6 +61,11 @@ impl Loaded {
         let place = self.name.clone();
         self.trials = self.trials.with_task(task).map_err(|error| Error::Signal { place, error })?;
         Ok(self)
+    }
+
+    /// Subjects of these data who have a recording in common with subjects of others, which have the same channels, samples and rate.
+    pub fn duplicates_in(&self, others: &Loaded) -> Vec<Duplicate> {
+        between((&self.trials, &self.sketches), (&others.trials, &others.sketches))
     }
 }
 
@@ -113,7 +129,7 @@ impl Source {
         if let Source::Folder(path) = self {
             arrays.notes.extend(unfinished(path));
         }
-        self.arrays(place, &files, arrays, pipeline, subjects)
+        self.arrays(place, &files, arrays, pipeline, subjects, wanted)
     }
 
     fn simulate(
@@ -143,7 +159,20 @@ impl Source {
             person.is_called(&subject.0.to_string(), &format!("simulated {}", cohort.seed));
         }
         let truth = Some(cohort.truth_in(trials.layout()));
-        Ok(Loaded { trials, pipeline, notes, name: self.name(), fingerprint, people, truth })
+        let sketches = sketches(&trials);
+        Ok(Loaded {
+            trials,
+            pipeline,
+            notes,
+            // Simulated people are who they are.
+            findings: vec![],
+            duplicates: vec![],
+            sketches,
+            name: self.name(),
+            fingerprint,
+            people,
+            truth,
+        })
     }
 
     fn arrays(
@@ -153,6 +182,7 @@ impl Source {
         arrays: Arrays,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
+        wanted: Wanted<'_>,
     ) -> Result<Loaded> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
         let Arrays { trials, mut notes, labels, made_from } = arrays;
@@ -168,7 +198,13 @@ impl Source {
             ));
         }
         let chosen = choose(trials.subjects(), subjects)?;
-        let trials = keep(trials, &chosen).and_then(|trials| given.finish(trials)).map_err(refuse)?;
+        let trials = keep(trials, &chosen).map_err(refuse)?;
+        let (findings, exact) =
+            self.measured(&trials, files, &given, wanted).map_err(|error| match error {
+                Error::Signal { error, .. } => refuse(error),
+                other => other,
+            })?;
+        let trials = given.finish(trials).map_err(refuse)?;
         // A window outside of the trials is not applied, so what is told is the one they have.
         let pipeline = Pipeline { window_s: window_s(&trials), ..given };
         let mut fingerprint = Fingerprint::default().text("arrays");
@@ -183,7 +219,57 @@ impl Source {
         for (subject, hashes) in made_from {
             people.entry(subject).and_modify(|person| person.hashes.extend(hashes));
         }
-        Ok(Loaded { trials, pipeline, notes, name, fingerprint, people, truth: None })
+        let sketches = sketches(&trials);
+        let duplicates = Duplicate::together(within(&trials, &sketches), exact);
+        Ok(Loaded {
+            trials,
+            pipeline,
+            notes,
+            findings,
+            duplicates,
+            sketches,
+            name,
+            fingerprint,
+            people,
+            truth: None,
+        })
+    }
+
+    /// What is wrong with epochs as they were given, and subjects whose epochs are the same to the bit.
+    fn measured(
+        &self,
+        trials: &Trials,
+        files: &[PathBuf],
+        pipeline: &Pipeline,
+        wanted: Wanted<'_>,
+    ) -> Result<(Vec<Problem>, Vec<Duplicate>)> {
+        let layout = trials.layout();
+        let mut runs: BTreeMap<(SubjectId, u32, u32), Vec<usize>> = BTreeMap::new();
+        for (row, trial) in trials.info().iter().enumerate() {
+            runs.entry((trial.subject, trial.session, trial.run)).or_default().push(row);
+        }
+        let mut measured: Vec<(Item, Measured)> = vec![];
+        for ((subject, session, run), rows) in runs {
+            let signal = Signal::Epochs {
+                channels: layout.channels.clone(),
+                rate_hz: layout.rate_hz,
+                start_s: layout.start_s,
+                samples: layout.samples,
+                x: rows.iter().flat_map(|&row| trials.signal(row)).copied().collect(),
+                codes: rows
+                    .iter()
+                    .map(|&row| layout.classes[trials.info()[row].label as usize].clone())
+                    .collect(),
+            };
+            let part = Part { who: Who { subject, session, run }, signal, notes: vec![] };
+            let item = Item { subject, session, run, files: files.to_vec(), part: String::new(), memory: 0 };
+            let of = measure_with(&part, &layout.classes, pipeline, None)
+                .map_err(|error| Error::Signal { place: item.place(), error })?;
+            measured.push((item, of));
+        }
+        let parts: Vec<(&Item, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
+        let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
+        Ok((findings, same_samples(&parts)))
     }
 }
 

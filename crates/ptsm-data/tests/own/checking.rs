@@ -111,6 +111,81 @@ fn the_same_samples_under_two_names_are_damage() {
 }
 
 #[test]
+fn issue_19_nearly_the_same_recording_is_damage_and_loading_tells_it() {
+    // Scaled, moved and smoothed: no sample is the same.
+    let place = people(
+        |x| {
+            let first = good(1);
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = 2.0 * (0.9 * first[i] + 0.1 * first[i.saturating_sub(1)]) + 7.0;
+            }
+        },
+        "",
+    );
+    let problem = only(&place, ProblemKind::Doubled);
+    assert!(problem.damage);
+    assert_eq!(problem.cases[0].detail, "8 epochs are those of S01, nearly to the sample");
+    let loaded = place.load("files:m.toml", &[]).unwrap();
+    let pairs: Vec<_> = loaded.duplicates.iter().map(|d| (d.first.0, d.second.0, d.epochs)).collect();
+    assert_eq!(pairs, [(1, 2, 8)]);
+    assert_eq!(people(|_| (), "").load("files:m.toml", &[]).unwrap().duplicates, []);
+    // The very same samples under other events are the same recording too.
+    let exact = people(|x| *x = good(1), "");
+    let marks = "Mk1=Stimulus,S  1,701,1,0\nMk2=Stimulus,S  2,1301,1,0\n";
+    exact.write(
+        "p2.vmrk",
+        format!("Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\n{marks}"),
+    );
+    let loaded = exact.load("files:m.toml", &[]).unwrap();
+    assert_eq!(loaded.duplicates.iter().map(|d| (d.first.0, d.second.0)).collect::<Vec<_>>(), [(1, 2)]);
+    assert_eq!(
+        loaded.findings.iter().map(|problem| problem.kind).collect::<Vec<_>>(),
+        [ProblemKind::Doubled]
+    );
+}
+
+#[test]
+fn issue_19_a_trigger_channel_with_the_name_of_an_electrode_is_refused() {
+    let place = Place::new();
+    let mut manifest = EVENTS.to_string();
+    for person in 1..=3 {
+        let mut samples = good(person);
+        let events: Vec<(usize, &str)> = (0..8).map(|i| (100 + 450 * i, ["S  1", "S  2"][i % 2])).collect();
+        // Two bits of a pulse, in microvolts as amplifiers save them.
+        samples[2 * LENGTH..].fill(0.0);
+        for (i, (at, _)) in events.iter().enumerate() {
+            samples[2 * LENGTH + at..][..4].fill(if i % 2 == 0 { 0.5 } else { 1.5 });
+        }
+        place.signal(&format!("p{person}"), &NAMES, &events, 100.0, &samples);
+        manifest += &format!("[[recording]]\nfile = \"p{person}.vhdr\"\nsubject = {person}\n");
+    }
+    place.write("m.toml", &manifest);
+    let (error, hint) = place.refused("files:m.toml", &[]);
+    assert!(error.contains("channels hold triggers") && error.contains("channel `C4` of S01"), "{error}");
+    assert!(hint.contains("pick"), "{hint}");
+    let report = checked(&place);
+    let trigger = report.problems.iter().find(|problem| problem.kind == ProblemKind::Trigger).unwrap();
+    assert!(trigger.damage && trigger.cases[0].detail == "channel `C4`", "{trigger:#?}");
+    let picked = EVENTS.replace("[pipeline]", "[pipeline]\npick = { names = [\"C3\", \"Cz\"] }");
+    place.write("m.toml", manifest.replace(EVENTS, &picked));
+    let loaded = place.source("files:m.toml", &[]).unwrap().load(None, None).unwrap();
+    assert_eq!(loaded.trials.len(), 24);
+}
+
+#[test]
+fn issue_19_loading_tells_what_check_finds_also_from_the_cache() {
+    let place = people(|x| x.iter_mut().for_each(|x| *x *= 1e-6), "");
+    let cache = ptsm_data::Cache::open(&place.at("cache")).unwrap();
+    let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
+    for _ in 0..2 {
+        let source = place.source("files:m.toml", &[]).unwrap();
+        let loaded = source.load_with(None, None, ptsm_data::arrays::Wanted::Own, &options).unwrap();
+        assert_eq!(loaded.findings, checked(&place).problems);
+        assert_eq!(loaded.findings[0].kind, ProblemKind::Scale);
+    }
+}
+
+#[test]
 fn odd_scales_are_told() {
     for (factor, says) in [
         (1e-6, "right for volts"),

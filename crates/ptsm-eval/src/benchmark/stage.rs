@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
+use ptsm_data::{Duplicate, Protocol, Sources, Split, Transfer, Units};
 use ptsm_decode::registry::find;
 use ptsm_decode::{Lesson, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
@@ -138,6 +138,17 @@ impl Stage {
                 "give one set of trials for people divided within it, two for one data set tested in another",
             )),
         }
+    }
+
+    /// Refuses folds in which a recording is on two sides under two subjects.
+    pub fn check_duplicates(&self, sets: Sets<'_>, duplicates: &[Duplicate]) -> Result<()> {
+        // Numbers of subjects of two sets have nothing to do with each other.
+        let nobody = BTreeSet::new();
+        for fold in self.folds(sets)? {
+            let test = if sets.tested.is_some() { &nobody } else { &fold.test };
+            fold.sources.check_duplicates(duplicates, test)?;
+        }
+        Ok(())
     }
 
     /// What is tested of each part that is learnt from, in the order they were named.

@@ -14,7 +14,9 @@ mod status;
 mod train;
 mod tune;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use clap::CommandFactory;
 use ptsm_decode::Fitted;
@@ -36,6 +38,10 @@ pub(crate) struct Session {
     /// What operands of large products are rounded to, here or on the machines that work.
     pub(crate) precision: Precision,
     pub(crate) stop: Stop,
+    /// Whether data in which something is wrong or odd are refused.
+    pub(crate) strict: bool,
+    /// What was told about data, which is told once.
+    pub(crate) told: Mutex<BTreeSet<String>>,
     /// What was said about threads and the cache.
     pub(crate) threads: Option<usize>,
     pub(crate) cache: Option<PathBuf>,
@@ -47,6 +53,14 @@ pub(crate) use benchmark::Compared;
 pub(crate) use train::seeds;
 
 impl Session {
+    /// A line about data, on standard error, once however often they are read.
+    pub(crate) fn tell_once(&self, text: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(text.clone()) {
+            self.output.note(text);
+        }
+    }
+
     /// The device as `--device` names it.
     pub(crate) fn device_name(&self) -> &'static str {
         match self.device {
@@ -77,6 +91,12 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Work(args) => args.precision,
         _ => Precision::F32,
     };
+    let strict = match &line.command {
+        Command::Train(args) => args.settings.strict,
+        Command::Benchmark(args) => args.settings.strict,
+        Command::Tune(args) => args.settings.strict,
+        _ => false,
+    };
     let cpu = Cpu::with(threads, Isa::best())?;
     let device = match &line.command {
         // The machines of the cluster have GPUs; the one that submits need not.
@@ -102,6 +122,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             | Command::Completions { .. } => Stop::never(),
             _ => Stop::listen()?,
         },
+        strict,
+        told: Mutex::default(),
         threads: general.threads,
         cache: general.cache,
         wanted_device: clap::ValueEnum::to_possible_value(&general.device)

@@ -36,6 +36,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let target = target(args, method, &*decoder, &input)?;
     let learners = learners(&subjects, &target, &input)?;
     let sources = Split::for_training(&learners, seeds[0])?;
+    sources.check_duplicates(&input.duplicates, &target)?;
     let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
         lesson = lesson.with_target(input.trials.of(&target).unlabelled());
@@ -75,7 +76,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         && let Some(fits) = finished(&folder, &seeds, session)
     {
         session.output.note("this run is finished; nothing is left to do");
-        return report(args, session, method.name, &settings, &lesson, &fits);
+        return report(args, session, method.name, &settings, &input, &lesson, &fits);
     }
     let log = folder.join(LOG);
     let fits = {
@@ -114,7 +115,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
         }
     }
-    report(args, session, method.name, &settings, &lesson, &fits)
+    report(args, session, method.name, &settings, &input, &lesson, &fits)
 }
 
 /// Those learnt from and the target, where both are named; without names it is everybody.
@@ -241,6 +242,7 @@ fn report(
     session: &Session,
     model: &str,
     settings: &serde_json::Value,
+    input: &Input,
     lesson: &Lesson<'_>,
     fits: &[Fit],
 ) -> anyhow::Result<()> {
@@ -295,6 +297,7 @@ fn report(
             "validation_subjects": lesson.validation().subjects(),
             "paradigm": layout.task.paradigm,
             "mirroring": mirroring_json(settings, layout),
+            "findings": input.findings,
             "target_trials": lesson.target().map_or(0, |target| target.len()),
             "fits": documents,
         }),

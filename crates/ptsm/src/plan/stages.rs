@@ -124,8 +124,10 @@ impl StagePlan<'_> {
             features: self.plan.features,
         };
         let people = named.people.clone();
+        let duplicates = learnt.duplicates.clone();
         let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
         self.untuned(&ready, &people)?;
+        ready.stage.check_duplicates(ready.sets(), &duplicates)?;
         Ok(ready)
     }
 
@@ -212,6 +214,16 @@ impl StagePlan<'_> {
             return Err(told(
                 format!("{subject} of {} is also among the people learnt from", other.id),
                 "leave that person out with `subjects`",
+            ));
+        }
+        if let Some(duplicate) = first.duplicates_in(&second).first() {
+            let (learnt, tested) = (duplicate.first, duplicate.second);
+            return Err(told(
+                format!(
+                    "{tested} of {} is {learnt} of {}: they have {} epochs in common",
+                    other.id, self.data.id, duplicate.epochs
+                ),
+                "leave one of them out with `subjects`",
             ));
         }
         Ok((first, second))

@@ -10,6 +10,7 @@ mod benchmarking;
 mod clusters;
 mod common;
 mod converting;
+mod data_quality;
 mod disk_full;
 mod downloading;
 mod honest;

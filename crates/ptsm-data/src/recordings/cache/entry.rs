@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::prepare::Prepared;
 use crate::error::Result;
+use crate::findings::{Measured, Sketch};
 
-const MAGIC: &[u8; 8] = b"ptsmtri\x01";
+const MAGIC: &[u8; 8] = b"ptsmtri\x02";
 /// Where the mark of when it was written is.
 const MARK: usize = 8;
 /// Where the header begins.
@@ -43,9 +44,10 @@ struct Header {
     trials: Vec<Info>,
     /// Where the largest value of each trial is.
     places: Vec<u64>,
+    sketches: Vec<Sketch>,
+    measured: Vec<Measured>,
     short: usize,
     unknown: usize,
-    #[serde(default)]
     bad: usize,
     notes: Vec<String>,
     /// BLAKE3 of the samples, in hexadecimal.
@@ -71,6 +73,8 @@ pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> 
         layout: prepared.trials.as_ref().map(|trials| trials.layout().clone()),
         trials: prepared.trials.iter().flat_map(|trials| trials.info().iter().map(info)).collect(),
         places: prepared.places.clone(),
+        sketches: prepared.sketches.clone(),
+        measured: prepared.measured.clone(),
         short: prepared.short,
         unknown: prepared.unknown,
         bad: prepared.bad,
@@ -101,7 +105,7 @@ pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> 
 pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
     let bytes = Bytes::open(path).ok()?;
     let (header, at) = header(&bytes, key)?;
-    let Header { layout, trials, places, short, unknown, bad, notes, samples } = header;
+    let Header { layout, trials, places, sketches, measured, short, unknown, bad, notes, samples } = header;
     let mark: [u8; 16] = *bytes[MARK..].first_chunk()?;
     let lasting = mark == LASTING;
     if verify || !(lasting || *START == Some(mark)) {
@@ -114,7 +118,7 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
             make_lasting(path).ok();
         }
     }
-    if places.len() != trials.len() {
+    if [places.len(), sketches.len()] != [trials.len(); 2] {
         return None;
     }
     let trial = |(label, subject, session, run, cue_s)| Trial { label, subject, session, run, cue_s };
@@ -127,7 +131,7 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
             Some(Trials::lent(layout, Arc::new(samples), trials.into_iter().map(trial).collect()).ok()?)
         }
     };
-    Some(Prepared { trials, places, short, unknown, bad, notes })
+    Some(Prepared { trials, places, sketches, measured, short, unknown, bad, notes })
 }
 
 /// The header and where samples begin, if everything fits.

@@ -23,8 +23,8 @@ use super::prepare::{Labels, Prepared};
 use crate::catalogue::Item;
 use crate::error::{Error, Result};
 
-/// To be raised when the same recordings give other trials than before: readers, filters, cutting.
-const MEANING: u32 = 2;
+/// To be raised when the same recordings give other trials or findings than before: readers, filters, cutting, measures.
+const MEANING: u32 = 3;
 /// Bytes that entries may take together, where nobody says otherwise.
 const USUAL_LIMIT: u64 = 20 << 30;
 
@@ -115,11 +115,9 @@ impl Cache {
 pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
     let prepared = Prepared {
         places: vec![0; trials.len()],
+        sketches: vec![[0; 2]; trials.len()],
         trials: Some(trials.clone()),
-        short: 0,
-        unknown: 0,
-        bad: 0,
-        notes: vec![],
+        ..Prepared::default()
     };
     entry::write(path, &blake3::hash(name.as_bytes()), &prepared)
 }

@@ -54,19 +54,36 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
     Err(told(format!("{}: {}", report.name, what.join(", ")), advice))
 }
 
-/// Trials are whole when they can be loaded.
+/// Epochs that are cut already: what is wrong is told while they are loaded.
 fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
     let loaded = load(source, None, args.subjects.as_ref(), Wanted::Own, session)?;
     let subjects = loaded.trials.subjects().len();
+    let verdict = match loaded.findings.is_empty() && loaded.duplicates.is_empty() {
+        true => "they load, nothing is wrong, and epochs have no recording to check",
+        false => "they load; the warnings say what is wrong",
+    };
     session.output.result(
         format!(
-            "{}: {} of {}; they load, and trials have no recording to check\n",
+            "{}: {} of {}; {verdict}\n",
             loaded.name,
             count(loaded.trials.len(), "trial"),
             people(subjects)
         ),
-        &json!({ "name": loaded.name, "trials": loaded.trials.len(), "subjects": subjects, "notes": loaded.notes }),
-    )
+        &json!({
+            "name": loaded.name,
+            "trials": loaded.trials.len(),
+            "subjects": subjects,
+            "problems": loaded.findings,
+            "duplicates": loaded.duplicates,
+            "notes": loaded.notes,
+        }),
+    )?;
+    match loaded.duplicates.first() {
+        None => Ok(()),
+        Some(duplicate) => {
+            Err(told(format!("{}: {duplicate}", loaded.name), "leave one of them out with `--subjects`"))
+        }
+    }
 }
 
 fn text(report: &Report) -> String {

@@ -198,8 +198,10 @@ impl<'a> Workshop<'a> {
                     continue;
                 }
                 let input = self.input(kind)?;
+                let stage = self.stage(&input, people.clone(), vec![]);
+                stage.check_duplicates(Sets::one(&input.trials), &input.duplicates)?;
                 let ground = Ground {
-                    stage: &self.stage(&input, people.clone(), vec![]),
+                    stage: &stage,
                     sets: Sets::one(&input.trials),
                     device: &self.session.device,
                     folder: &self.args.out,
@@ -227,6 +229,7 @@ impl<'a> Workshop<'a> {
         let input = self.input(kind)?;
         let stage = self.stage(&input, Division::Within(protocol), vec![entry]);
         let sets = Sets::one(&input.trials);
+        stage.check_duplicates(sets, &input.duplicates)?;
         let (device, folder) = (&self.session.device, &self.args.out);
         let benchmark = Benchmark { stage: &stage, sets, device, folder, ask: None };
         benchmark.run(&|item| item.fold == fold, &mut self.watch())?;

@@ -1,0 +1,338 @@
+//! Recordings that are there twice, under two subjects: exactly, or filtered, scaled or saved anew.
+//!
+//! Whoever is trained on and tested is recognised, and scores become too good. Epochs of the same recording are alike however it
+//! was saved, and epochs of two people never are. Comparing all with all takes too long, so each epoch has a sketch of 128 bits
+//! in which like epochs are like, and only those whose sketches agree are compared sample by sample.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+
+use ptsm_signal::{SubjectId, Trials};
+use serde::Serialize;
+
+/// Bits of a sketch.
+const BITS: usize = 128;
+/// Parts of a sketch: epochs that agree in one of them are compared. At a correlation of 0.98 one of eight agrees in 94 of 100 epochs.
+const PARTS: usize = 8;
+/// Sketches that differ in more bits than this are not compared: some 8 of 128 differ at a correlation of 0.98, and 64 by chance.
+const MOST_BITS: u32 = 24;
+/// Epochs that correlate so much are the same.
+const SAME: f64 = 0.98;
+/// This share of a recording's epochs must be those of another.
+const SHARE: f64 = 0.5;
+/// And so many of them.
+const LEAST: usize = 3;
+/// Epochs of others that one is compared with in a part of the sketch.
+const MOST_CANDIDATES: usize = 64;
+/// Values are compared with those so long before, in seconds: offsets and drifts, which are alike in everybody, are gone, and what a
+/// filter above 20 Hz took away is not missed.
+const LAG_S: f64 = 0.05;
+
+/// The sketch of an epoch: 128 bits. All zero where there is nothing to compare.
+pub(crate) type Sketch = [u64; 2];
+
+/// Two subjects with a recording of the same epochs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Duplicate {
+    /// One of them.
+    pub first: SubjectId,
+    /// The other.
+    pub second: SubjectId,
+    /// How many epochs of one are also the other's.
+    pub epochs: usize,
+}
+
+impl Duplicate {
+    /// Those of two searches, each pair of subjects once.
+    pub(crate) fn together(near: Vec<Duplicate>, exact: Vec<Duplicate>) -> Vec<Duplicate> {
+        let mut pairs: BTreeMap<(SubjectId, SubjectId), usize> = BTreeMap::new();
+        for Duplicate { first, second, epochs } in near.into_iter().chain(exact) {
+            let most = pairs.entry((first, second)).or_default();
+            *most = epochs.max(*most);
+        }
+        pairs.into_iter().map(|((first, second), epochs)| Duplicate { first, second, epochs }).collect()
+    }
+}
+
+impl fmt::Display for Duplicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Duplicate { first, second, epochs } = self;
+        write!(
+            f,
+            "{first} and {second} have {epochs} epochs in common: the same recording under two subjects"
+        )
+    }
+}
+
+/// Sketches of all epochs of a set.
+pub(crate) fn sketches(trials: &Trials) -> Vec<Sketch> {
+    let layout = trials.layout();
+    let table = Table::new(layout.channels.len() * layout.samples);
+    let lag = lag(trials);
+    (0..trials.len()).map(|row| table.sketch(&lagged(trials.signal(row), layout.samples, lag))).collect()
+}
+
+/// Subjects of one set who share a recording.
+pub(crate) fn within(trials: &Trials, sketches: &[Sketch]) -> Vec<Duplicate> {
+    let rows: Vec<Row<'_>> = rows(trials, sketches).collect();
+    common(&rows, |a, b| a.subject() < b.subject())
+}
+
+/// Subjects of two sets, with the same channels, samples and rate, who share a recording: the first of the one set, the second of the other.
+pub(crate) fn between(one: (&Trials, &[Sketch]), other: (&Trials, &[Sketch])) -> Vec<Duplicate> {
+    let rows: Vec<Row<'_>> = rows(one.0, one.1).chain(rows(other.0, other.1)).collect();
+    let of_one = |row: &Row<'_>| std::ptr::eq(row.trials, one.0);
+    common(&rows, |a, b| of_one(a) && !of_one(b))
+}
+
+/// An epoch that is compared.
+struct Row<'a> {
+    trials: &'a Trials,
+    row: usize,
+    sketch: Sketch,
+}
+
+impl Row<'_> {
+    fn subject(&self) -> SubjectId {
+        self.trials.info()[self.row].subject
+    }
+
+    /// Which recording it is of.
+    fn recording(&self) -> (SubjectId, u32, u32) {
+        let info = &self.trials.info()[self.row];
+        (info.subject, info.session, info.run)
+    }
+}
+
+fn rows<'a>(trials: &'a Trials, sketches: &'a [Sketch]) -> impl Iterator<Item = Row<'a>> {
+    let row = move |(row, &sketch): (usize, &Sketch)| Row { trials, row, sketch };
+    sketches.iter().enumerate().map(row).filter(|row| row.sketch != [0; 2])
+}
+
+/// Pairs of subjects with a recording in common. `compare` says of which epochs pairs are made, and which comes first.
+fn common(rows: &[Row<'_>], compare: impl Fn(&Row<'_>, &Row<'_>) -> bool) -> Vec<Duplicate> {
+    type Recording = (SubjectId, u32, u32);
+    let mut sizes: BTreeMap<(usize, Recording), usize> = BTreeMap::new();
+    let set = |row: &Row<'_>| std::ptr::from_ref(row.trials) as usize;
+    rows.iter().for_each(|row| *sizes.entry((set(row), row.recording())).or_default() += 1);
+    // Epochs of one recording that are those of another.
+    let mut same: BTreeMap<(Recording, Recording), (BTreeSet<usize>, usize)> = BTreeMap::new();
+    for (i, j) in candidates(rows, &compare) {
+        let (a, b) = (&rows[i], &rows[j]);
+        if correlation(a, b) >= SAME {
+            let smaller = sizes[&(set(a), a.recording())].min(sizes[&(set(b), b.recording())]);
+            let (epochs, size) = same.entry((a.recording(), b.recording())).or_default();
+            (*size) = smaller;
+            epochs.insert(i);
+        }
+    }
+    let mut subjects: BTreeMap<(SubjectId, SubjectId), usize> = BTreeMap::new();
+    for ((first, second), (epochs, smaller)) in same {
+        if epochs.len() >= LEAST && epochs.len() as f64 >= SHARE * smaller as f64 {
+            *subjects.entry((first.0, second.0)).or_default() += epochs.len();
+        }
+    }
+    subjects.into_iter().map(|((first, second), epochs)| Duplicate { first, second, epochs }).collect()
+}
+
+/// Pairs of epochs whose sketches are alike, in order.
+fn candidates(rows: &[Row<'_>], compare: &impl Fn(&Row<'_>, &Row<'_>) -> bool) -> BTreeSet<(usize, usize)> {
+    let mut pairs = BTreeSet::new();
+    for part in 0..PARTS {
+        let mut alike: HashMap<u16, Vec<usize>> = HashMap::new();
+        for (i, row) in rows.iter().enumerate() {
+            let shift = part * BITS / PARTS;
+            let bits = (row.sketch[shift / 64] >> (shift % 64)) as u16;
+            alike.entry(bits).or_default().push(i);
+        }
+        for group in alike.values() {
+            for (at, &j) in group.iter().enumerate() {
+                let ordered = |&i: &usize| match (compare(&rows[i], &rows[j]), compare(&rows[j], &rows[i])) {
+                    (true, _) => Some((i, j)),
+                    (false, true) => Some((j, i)),
+                    (false, false) => None,
+                };
+                let others = group[..at].iter().filter_map(ordered).take(MOST_CANDIDATES);
+                pairs.extend(others.filter(|&(i, j)| differ(&rows[i], &rows[j]) <= MOST_BITS));
+            }
+        }
+    }
+    pairs
+}
+
+fn differ(a: &Row<'_>, b: &Row<'_>) -> u32 {
+    a.sketch.iter().zip(&b.sketch).map(|(a, b)| (a ^ b).count_ones()).sum()
+}
+
+fn correlation(a: &Row<'_>, b: &Row<'_>) -> f64 {
+    let values =
+        |row: &Row<'_>| lagged(row.trials.signal(row.row), row.trials.layout().samples, lag(row.trials));
+    let (a, b) = (values(a), values(b));
+    let product =
+        |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum() };
+    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
+}
+
+/// How many samples lie between the two that are compared.
+fn lag(trials: &Trials) -> usize {
+    let layout = trials.layout();
+    ((LAG_S * layout.rate_hz).round() as usize).clamp(1, (layout.samples / 2).max(1))
+}
+
+/// Differences between samples and those before, `[C, T]`, without their mean in each channel; zero where there is none before.
+fn lagged(signal: &[f32], samples: usize, lag: usize) -> Vec<f32> {
+    let mut differences = vec![0.0; signal.len()];
+    for (channel, differences) in
+        signal.chunks_exact(samples.max(1)).zip(differences.chunks_exact_mut(samples.max(1)))
+    {
+        let Some(after) = differences.get_mut(lag..) else { continue };
+        after
+            .iter_mut()
+            .zip(channel.iter().skip(lag).zip(channel))
+            .for_each(|(d, (now, then))| *d = now - then);
+        let mean = after.iter().sum::<f32>() / after.len().max(1) as f32;
+        after.iter_mut().for_each(|d| *d -= mean);
+    }
+    differences
+}
+
+/// For every value the bit it counts towards, and its sign: the same on every machine and in every run.
+struct Table(Vec<(u8, f32)>);
+
+impl Table {
+    fn new(values: usize) -> Table {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let draw = |_| {
+            // xorshift64*
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            let bits = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56;
+            let sign = if state & (1 << 40) == 0 { 1.0 } else { -1.0 };
+            ((bits as usize % BITS) as u8, sign)
+        };
+        Table((0..values).map(draw).collect())
+    }
+
+    /// Signs of 128 random sums of the values.
+    fn sketch(&self, values: &[f32]) -> Sketch {
+        let mut sums = [0.0f32; BITS];
+        for (&(bit, sign), value) in self.0.iter().zip(values) {
+            sums[usize::from(bit)] += sign * value;
+        }
+        // Nothing moves, or something is no number.
+        if sums.iter().all(|sum| *sum == 0.0) || sums.iter().any(|sum| !sum.is_finite()) {
+            return [0; 2];
+        }
+        let mut sketch = [0; 2];
+        for (bit, sum) in sums.iter().enumerate() {
+            sketch[bit / 64] |= u64::from(*sum > 0.0) << (bit % 64);
+        }
+        sketch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use ptsm_signal::{Channel, Layout, Trial};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const CHANNELS: usize = 4;
+    const SAMPLES: usize = 200;
+
+    /// Smooth noise with a large drift and an offset, both of which are alike in everybody.
+    fn signal(seed: u64) -> Vec<f32> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut all = vec![];
+        for c in 0..CHANNELS {
+            let mut last = 0.0;
+            all.extend((0..SAMPLES).map(|t| {
+                last = 0.8 * last + random.random_range(-1.0..1.0f32);
+                last + 500.0 + 100.0 * c as f32 + 0.5 * t as f32
+            }));
+        }
+        all
+    }
+
+    /// Ten epochs of each subject, made by the subject and the number of the epoch.
+    fn trials(subjects: &[u32], of: impl Fn(u32, u64) -> Vec<f32>) -> Trials {
+        let layout = Layout {
+            channels: ["C3", "Cz", "C4", "Pz"].map(Channel::named).to_vec(),
+            samples: SAMPLES,
+            rate_hz: 100.0,
+            start_s: 0.0,
+            classes: vec!["left".into(), "right".into()],
+            task: Default::default(),
+        };
+        let (mut x, mut info) = (vec![], vec![]);
+        for &subject in subjects {
+            for epoch in 0..10 {
+                x.extend(of(subject, epoch));
+                let label = (epoch % 2) as u32;
+                info.push(Trial {
+                    label,
+                    subject: SubjectId(subject),
+                    session: 1,
+                    run: 1,
+                    cue_s: epoch as f64,
+                });
+            }
+        }
+        Trials::new(layout, x, info).unwrap()
+    }
+
+    fn found(trials: &Trials) -> Vec<(u32, u32, usize)> {
+        within(trials, &sketches(trials)).iter().map(|d| (d.first.0, d.second.0, d.epochs)).collect()
+    }
+
+    fn own(subject: u32, epoch: u64) -> Vec<f32> {
+        signal(1000 * u64::from(subject) + epoch)
+    }
+
+    #[test]
+    fn different_people_have_nothing_in_common() {
+        assert_eq!(found(&trials(&(1..=30).collect::<Vec<_>>(), own)), []);
+    }
+
+    #[test]
+    fn a_recording_under_two_subjects_is_found() {
+        let twice = |subject, epoch| own(if subject == 3 { 1 } else { subject }, epoch);
+        assert_eq!(found(&trials(&[1, 2, 3], twice)), [(1, 3, 10)]);
+    }
+
+    #[test]
+    fn also_scaled_shifted_and_smoothed() {
+        let twice = |subject, epoch| {
+            if subject != 3 {
+                return own(subject, epoch);
+            }
+            let copy = own(1, epoch);
+            let smooth = |i: usize| match i % SAMPLES {
+                0 => copy[i],
+                _ => 0.9 * copy[i] + 0.1 * copy[i - 1],
+            };
+            (0..copy.len()).map(|i| 1e-6 * (smooth(i) - 300.0)).collect()
+        };
+        let found = found(&trials(&[1, 2, 3], twice));
+        assert!(matches!(found[..], [(1, 3, 8..=10)]), "{found:?}");
+    }
+
+    #[test]
+    fn a_few_epochs_or_none_that_move_are_no_recording() {
+        let few = |subject, epoch| own(if epoch < 3 { 1 } else { subject }, epoch);
+        assert_eq!(found(&trials(&[1, 2], few)), []);
+        assert_eq!(found(&trials(&[1, 2], |_, _| vec![5.0; CHANNELS * SAMPLES])), []);
+    }
+
+    #[test]
+    fn two_sets_are_compared() {
+        let (one, other) = (trials(&[1, 2], own), trials(&[7, 8], |s, e| own(if s == 8 { 2 } else { s }, e)));
+        let (a, b) = (sketches(&one), sketches(&other));
+        let found = between((&one, &a), (&other, &b));
+        assert_eq!(found, [Duplicate { first: SubjectId(2), second: SubjectId(8), epochs: 10 }]);
+    }
+}
