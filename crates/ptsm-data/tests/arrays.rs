@@ -180,6 +180,19 @@ fn names_of_people_become_numbers() {
 }
 
 #[test]
+fn issue_19_voltages_are_kept_in_microvolts() {
+    for (unit, factor) in [("V", 1e6), ("mV", 1e3), ("uV", 1.0), ("nV", 1e-3)] {
+        let trials =
+            read_trials(&Builder::new().with("unit", texts(&[unit])).save("mine.npz")).unwrap().trials;
+        assert_eq!(trials.layout().channels[0].unit, Unit::Microvolts);
+        assert_eq!(trials.signal(0)[1], factor as f32, "{unit}");
+    }
+    let large = Array::new(vec![4, 2, 3], vec![1e35_f32; 24]).unwrap();
+    let (error, _) = Builder::new().with("X", large).with("unit", texts(&["V"])).refused();
+    assert!(error.contains("too large for single precision when counted in microvolts"), "{error}");
+}
+
+#[test]
 fn mistakes_are_named_with_a_remedy() {
     let float = || Array::vector(vec![0.0_f64; 4]);
     let three = || Array::vector(vec![1_i64; 3]);
@@ -236,7 +249,8 @@ fn mistakes_are_named_with_a_remedy() {
             "`y` of trial 1 is `1`; the classes are [\"left\"]",
             "from 0",
         ),
-        (Builder::new().with("unit", texts(&["V"])), "`unit` is", "uV"),
+        (Builder::new().with("unit", texts(&["tesla"])), "`unit` is", "uV"),
+        (Builder::new().with("unit", texts(&["V", "V"])), "`unit` is", "uV"),
         (Builder::new().with("positions", float()), "`positions` is float64 of shape [4]", "x, y, z"),
     ] {
         let (error, remedy) = builder.refused();

@@ -17,6 +17,8 @@ use crate::words::count;
 
 /// The line appears when reading takes longer.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Characters of a list of channels in a warning.
+const LIST: usize = 80;
 /// Bytes that recordings in work may take together: `8G`, `500M`.
 const MEMORY: &str = "PTSM_MEMORY";
 
@@ -90,10 +92,20 @@ fn tell_findings(loaded: &Loaded, session: &Session) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A list that fits on a line: as many of its parts as there is room for.
+fn shortened(list: &str) -> String {
+    let room = list.char_indices().nth(LIST).map(|(at, _)| at);
+    match room.and_then(|room| list[..room].rfind(", ")) {
+        Some(end) => format!("{}, ..", &list[..end]),
+        None => list.to_string(),
+    }
+}
+
 /// A problem with its first place.
 fn in_short(problem: &Problem) -> String {
     let Some(case) = problem.cases.first() else { return problem.what.clone() };
-    let detail = if case.detail.is_empty() { String::new() } else { format!(": {}", case.detail) };
+    let detail =
+        if case.detail.is_empty() { String::new() } else { format!(": {}", shortened(&case.detail)) };
     let more = match problem.cases.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more (`ptsm data check` tells all)"),
@@ -143,6 +155,14 @@ fn bytes(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lists_are_shortened() {
+        assert_eq!(shortened("C3 (1 %), C4 (2 %)"), "C3 (1 %), C4 (2 %)");
+        let long = vec!["C3 (1 %)"; 20].join(", ");
+        assert_eq!(shortened(&long), format!("{}, ..", vec!["C3 (1 %)"; 8].join(", ")));
+        assert_eq!(shortened(&"\u{e4}".repeat(200)), "\u{e4}".repeat(200));
+    }
 
     #[test]
     fn amounts_of_memory() {

@@ -155,10 +155,11 @@ fn doubled(parts: &Parts<'_>) -> Vec<(usize, usize)> {
     let mut seen: BTreeMap<[u8; 32], usize> = BTreeMap::new();
     let mut doubled = vec![];
     for (at, (_, part)) in parts.iter().enumerate() {
-        match seen.get(&part.hash) {
+        let Some(hash) = part.hash else { continue };
+        match seen.get(&hash) {
             Some(&first) => doubled.push((at, first)),
             None => {
-                seen.insert(part.hash, at);
+                seen.insert(hash, at);
             }
         }
     }

@@ -35,8 +35,8 @@ pub(crate) struct Measured {
     pub(crate) others: BTreeMap<String, usize>,
     /// The size of a typical electrode, in microvolts; none where nobody knows the unit.
     pub(crate) spread: Option<f64>,
-    /// Of all samples.
-    pub(crate) hash: [u8; 32],
+    /// Of all samples; none where no channel moves, for all such recordings are the same.
+    pub(crate) hash: Option<[u8; 32]>,
     pub(crate) problems: Vec<(ProblemKind, String)>,
     /// Channels that stand still but for steps.
     pub(crate) steps: Vec<StepChannel>,
@@ -69,7 +69,10 @@ pub(crate) fn measure_with(
     let mut tell = |kind, text: Option<String>| problems.extend(text.map(|text| (kind, text)));
     tell(ProblemKind::NotNumbers, not_numbers(recording));
     tell(ProblemKind::Flat, flat(recording, &windows.time));
-    tell(ProblemKind::Clipped, clipped(recording, opened));
+    // Values that were computed are rounded as their writer likes: an extreme may come three times in a row.
+    if trials.is_none() {
+        tell(ProblemKind::Clipped, clipped(recording, opened));
+    }
     tell(ProblemKind::Zeros, zeros(recording));
     if trials.is_none() && !recording.breaks.is_empty() {
         let count = recording.breaks.len();
@@ -94,7 +97,7 @@ pub(crate) fn measure_with(
         unknown: windows.unknown,
         others: windows.others,
         spread,
-        hash: hash(&recording.samples),
+        hash: moves(recording).then(|| hash(&recording.samples)),
         problems,
         steps: step_channels(recording, classes, pipeline.window_s, trials),
     })
@@ -147,6 +150,11 @@ fn unstated_volts(spread: f64) -> Option<String> {
 /// A number with two digits that matter.
 pub(crate) fn short(x: f64) -> String {
     if (0.1..1e4).contains(&x) { format!("{x:.1}") } else { format!("{x:.1e}") }
+}
+
+fn moves(recording: &Recording) -> bool {
+    let still = |c: usize| recording.channel(c).windows(2).all(|pair| pair[0] == pair[1]);
+    !(0..recording.channels.len()).all(still)
 }
 
 fn hash(samples: &[f32]) -> [u8; 32] {

@@ -130,7 +130,8 @@ pub(crate) fn findings(
     let told = Told { files: false, paths: !named, remote: false };
     let mut problems = problems(classes, &[], &[], parts, &told);
     problems.retain(|problem| match problem.kind {
-        ProblemKind::Short | ProblemKind::Gaps => false,
+        // Told in a note, or of no consequence: an epoch in which channels are zero has channels that stand still.
+        ProblemKind::Short | ProblemKind::Gaps | ProblemKind::Zeros => false,
         ProblemKind::NoTrial => matches!(wanted, Wanted::Own),
         _ => true,
     });

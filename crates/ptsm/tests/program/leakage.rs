@@ -101,10 +101,14 @@ fn leaks_3_4_and_7_signals_of_test_people_change_nothing_for_others() {
     let place = Place::new();
     people(8, 16, 0.6).write(&place.path("a.npz"));
     disturbed(people(8, 16, 0.6), &[8]).write(&place.path("b.npz"));
-    for (i, more) in
-        ["", "--align euclidean", "--align riemannian", "--set augment.mirror=0.5 --set augment.noise=0.1"]
-            .iter()
-            .enumerate()
+    for (i, more) in [
+        "",
+        "--align euclidean",
+        "--align riemannian",
+        "--symmetry 0=1 --set augment.mirror=0.5 --set augment.noise=0.1",
+    ]
+    .iter()
+    .enumerate()
     {
         let of_data = |name: &str| {
             records(&place, &format!("--data {name}.npz --models {BLIND} --out {name}{i} {more}"))

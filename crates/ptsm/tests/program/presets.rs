@@ -65,7 +65,7 @@ fn run(preset: &str, place: &Place, groups: usize) -> Value {
     let about: Vec<&str> = result["about"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
     let lines = file["about"].as_array().unwrap();
     assert!(lines.iter().all(|line| about.contains(&line.as_str().unwrap())), "{preset}");
-    assert!(about.last().unwrap().contains("cannot be compared"), "{about:?}");
+    assert!(about.iter().any(|line| line.contains("cannot be compared")), "{about:?}");
     let csv = String::from_utf8(place.read("bench/published.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + result["published"].as_array().unwrap().len());
     result

@@ -48,8 +48,9 @@ fn faults(place: &Place, case: &Case, before: &[String]) -> Vec<String> {
     demand(outcome.code == Some(case.code), format!("exit code {:?}, not {}", outcome.code, case.code));
     demand(outcome.stdout.is_empty(), format!("standard output: {}", outcome.stdout));
     let (error, hint) = outcome.stderr.split_once("\nhint: ").unwrap_or((&outcome.stderr, ""));
-    // Notes about the data may come first.
-    let first = error.lines().find(|line| !line.starts_with("note: "));
+    // Notes about the data and warnings may come first.
+    let aside = ["note: ", "warning: ", "  to do: "];
+    let first = error.lines().find(|line| !aside.iter().any(|start| line.starts_with(start)));
     demand(first.is_some_and(|l| l.starts_with("error: ")), "does not begin with `error: `".into());
     for words in case.error {
         demand(error.contains(words), format!("the error lacks `{words}`"));
