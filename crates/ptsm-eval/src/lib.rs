@@ -31,9 +31,9 @@ mod tune;
 
 pub use benchmark::{
     Ask, Benchmark, Came, Collected, Division, Entry, Failure, FoldReading, Item, Observer, Outcome, Reading,
-    Sets, Stage, Standing, WorkList, Working,
+    Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
 };
-pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
+pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
 pub use fisher::fisher_quantile;
 pub use folds::fold_p;

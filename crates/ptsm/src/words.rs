@@ -1,11 +1,12 @@
 //! Numbers as people read them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ptsm_decode::augment::mirror::Mirror;
-use ptsm_eval::{Metric, Paired, Summary, above_chance, chance_threshold};
+use ptsm_eval::{Metric, Paired, Summary, TrainingSubjects, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
-use ptsm_signal::{Layout, Symmetry, TargetAccess};
+use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess};
 use serde_json::{Value, json};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
@@ -55,6 +56,31 @@ pub(crate) fn count(n: usize, what: &str) -> String {
 /// `1 person`, `2 people`
 pub(crate) fn people(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
+/// `S03, S07`
+pub(crate) fn ids(subjects: &BTreeSet<SubjectId>) -> String {
+    subjects.iter().map(SubjectId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// How many subjects decoders train on in each fold, and how many are held back for validation; decoders alike stand together.
+pub(crate) fn held_back(decoders: &[TrainingSubjects]) -> String {
+    let range = |[least, most]: [usize; 2], what: &str| match least == most {
+        true => count(most, what),
+        false => format!("{least} to {}", count(most, what)),
+    };
+    let mut told: Vec<(String, Vec<&str>)> = vec![];
+    for decoder in decoders {
+        let mut said = format!("trained on {} in each fold", range(decoder.train, "subject"));
+        if decoder.validation[1] > 0 {
+            said += &format!(", {} held back", range(decoder.validation, "validation subject"));
+        }
+        match told.iter_mut().find(|(other, _)| *other == said) {
+            Some((_, names)) => names.push(&decoder.entry),
+            None => told.push((said, vec![&decoder.entry])),
+        }
+    }
+    told.iter().map(|(said, names)| format!("{} {said}", names.join("; "))).collect::<Vec<_>>().join(". ")
 }
 
 /// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
@@ -253,3 +279,24 @@ fn differences(pairs: &[Paired], from: impl Fn(&Paired) -> String) -> Table {
 
 /// How sure the claim that strangers are decoded must be.
 const STRICT: f64 = 0.001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders_that_hold_the_same_back_stand_together() {
+        let of = |entry: &str, train, validation| TrainingSubjects { entry: entry.into(), train, validation };
+        let all = [
+            of("ptsm", [13, 14], [2, 2]),
+            of("csp-lda", [15, 16], [0, 0]),
+            of("eegnet, small", [13, 14], [2, 2]),
+            of("mdm", [1, 1], [0, 0]),
+        ];
+        assert_eq!(
+            held_back(&all),
+            "ptsm; eegnet, small trained on 13 to 14 subjects in each fold, 2 validation subjects held back. \
+             csp-lda trained on 15 to 16 subjects in each fold. mdm trained on 1 subject in each fold"
+        );
+    }
+}

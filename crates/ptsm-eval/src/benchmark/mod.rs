@@ -22,7 +22,8 @@ use crate::score::{Context, learning_curve, score, unadapted};
 
 pub use item::{Came, Item, Outcome};
 pub use reading::{Ask, FoldReading, Reading};
-pub use stage::{Division, Entry, Sets, Stage};
+use stage::Fold;
+pub use stage::{Division, Entry, Sets, Stage, TrainingSubjects};
 pub use work::{Collected, Failure, Standing, WorkList, Working};
 
 /// A stage, its trials, and where it is worked at.
@@ -82,6 +83,7 @@ impl Benchmark<'_> {
         for (i, entry) in self.stage.entries.iter().enumerate() {
             let method = find(&entry.model)?;
             let decoder = method.build(entry.settings.clone())?;
+            let folds: Vec<Fold> = folds.iter().map(|fold| fold.given_to(&*decoder)).collect();
             for (learnt, tested) in self.stage.tested_by() {
                 let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
                 let left: Vec<&Item> =

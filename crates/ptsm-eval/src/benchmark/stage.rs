@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::{Protocol, Sources, Split, Transfer, Units};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Lesson, calibration};
+use ptsm_decode::{Decoder, Lesson, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,10 +90,30 @@ impl Division {
     }
 }
 
+/// Numbers of subjects that a decoder learns from, the least and the most over folds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrainingSubjects {
+    /// What the decoder is called among others.
+    pub entry: String,
+    /// Trained on.
+    pub train: [usize; 2],
+    /// Held back for validation.
+    pub validation: [usize; 2],
+}
+
 /// People to learn from and people to test.
 pub(super) struct Fold {
     pub(super) sources: Sources,
     pub(super) test: BTreeSet<SubjectId>,
+}
+
+impl Fold {
+    /// The fold as a decoder gets it: one that does not look at validation subjects trains on them too.
+    pub(super) fn given_to(&self, decoder: &dyn Decoder) -> Fold {
+        let sources =
+            if decoder.uses_validation() { self.sources.clone() } else { self.sources.without_validation() };
+        Fold { sources, test: self.test.clone() }
+    }
 }
 
 /// The trials of a stage: those learnt from, and those of the people tested, where they are of another set.
@@ -140,6 +160,25 @@ impl Stage {
         }
     }
 
+    /// How many subjects each decoder trains on and how many of them are held back for validation: for every entry, the least and the most
+    /// over folds.
+    pub fn training_subjects(&self, sets: Sets<'_>) -> Result<Vec<TrainingSubjects>> {
+        let folds = self.folds(sets)?;
+        let of = |entry: &Entry| -> Result<TrainingSubjects> {
+            let decoder = find(&entry.model)?.build(entry.settings.clone())?;
+            let count = |of: fn(&Sources) -> usize| {
+                let all = folds.iter().map(|fold| of(&fold.given_to(&*decoder).sources));
+                all.fold([usize::MAX, 0], |[least, most], n| [least.min(n), most.max(n)])
+            };
+            Ok(TrainingSubjects {
+                entry: entry.called(),
+                train: count(|sources| sources.train_subjects().len()),
+                validation: count(|sources| sources.validation_subjects().len()),
+            })
+        };
+        self.entries.iter().map(of).collect()
+    }
+
     /// What is tested of each part that is learnt from, in the order they were named.
     pub(super) fn tested_by(&self) -> Vec<(Units, Vec<Units>)> {
         let mut parts: Vec<(Units, Vec<Units>)> = vec![];
@@ -159,9 +198,8 @@ impl Stage {
     pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
-        for (learnt, tested) in &parts {
-            self.lessons(&folds, sets, learnt, tested, false)?;
-            tested.iter().try_for_each(|units| self.check_tested(&folds, sets, units))?;
+        for units in parts.iter().flat_map(|(_, tested)| tested) {
+            self.check_tested(&folds, sets, units)?;
         }
         let mut items = vec![];
         for (entry, Entry { model, settings, .. }) in self.entries.iter().enumerate() {
@@ -171,7 +209,9 @@ impl Stage {
                 let tested = sets.tested().all().only(|t| units.contains(t));
                 decoder.check_people(&tested, method.target_access)?;
             }
+            let folds: Vec<Fold> = folds.iter().map(|fold| fold.given_to(&*decoder)).collect();
             for (learnt, tested) in &parts {
+                self.lessons(&folds, sets, learnt, tested, false)?;
                 for (fold, people) in folds.iter().enumerate() {
                     for &seed in &self.seeds {
                         items.push(Item::new(self, entry, (fold, people), (learnt, tested), seed)?);

@@ -46,10 +46,9 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let known = trials.subjects().difference(&strangers).copied().collect();
     let sources = Split::for_training(&known, args.seed)?;
     let split = Split::of(sources, strangers)?;
-    let lesson = Lesson::new(split.train(trials), split.validation(trials))?;
     say(format!(
-        "{} of {}; {} to stop by; {} nobody is trained on",
-        count(lesson.train().len(), "trial"),
+        "{} of {}; {} held back as validation subjects, whom `csp-lda` learns from too; {} nobody is trained on",
+        count(split.train(trials).len(), "trial"),
         words::people(split.train_subjects().len()),
         split.validation_subjects().len(),
         split.test_subjects().len()
@@ -57,7 +56,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
 
     let mut shown = vec![];
     for name in ["ptsm", "eegnet", "csp-lda"] {
-        shown.push(fit(name, args.seed, trials, &split, &lesson, &loaded.fingerprint, session)?);
+        shown.push(fit(name, args.seed, trials, &split, &loaded.fingerprint, session)?);
     }
     let records: Vec<Record> = shown.iter().flat_map(|s| s.records.clone()).collect();
     let mut summaries = Summary::of(&records)?;
@@ -141,7 +140,6 @@ fn fit(
     seed: u64,
     trials: &Trials,
     split: &Split,
-    lesson: &Lesson<'_>,
     identity: &str,
     session: &Session,
 ) -> anyhow::Result<Shown> {
@@ -153,7 +151,10 @@ fn fit(
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
     let run = Run { device: &session.device, identity };
     let mut live = Live::new(session.output, &session.stop, name);
-    let fits = decoder.fit_seeds(lesson, &seeds, &run, &mut live)?;
+    let all = split.sources().without_validation();
+    let sources = if decoder.uses_validation() { split.sources() } else { &all };
+    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut live)?;
     drop(live);
     let mut records = vec![];
     for fit in &fits {

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhow::Context;
-use ptsm_data::{Split, SubjectList};
+use ptsm_data::{Sources, Split, SubjectList};
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{Decoder, EpochRecord, Fit, Job, Lesson, Run};
@@ -20,7 +20,7 @@ use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_nam
 use crate::input::{Input, to_learn};
 use crate::output;
 use crate::progress::Live;
-use crate::words::{count, mirroring, mirroring_json, people, percent};
+use crate::words::{self, count, mirroring, mirroring_json, people, percent};
 
 /// Every seed is a network of its own in memory.
 const MOST_SEEDS: usize = 1000;
@@ -35,7 +35,11 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
     let learners = learners(&subjects, &target, &input)?;
-    let sources = Split::for_training(&learners, seeds[0])?;
+    // A decoder that does not look at validation subjects learns from everybody.
+    let sources = match decoder.uses_validation() {
+        true => Split::for_training(&learners, seeds[0])?,
+        false => Sources::all(learners.clone())?,
+    };
     let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
         lesson = lesson.with_target(input.trials.of(&target).unlabelled());
@@ -250,10 +254,10 @@ fn report(
         count(lesson.train().len(), "trial"),
         people(lesson.train().subjects().len()),
     );
-    // A decoder without epochs has not looked at them.
-    if fits[0].best_epoch.is_some() {
-        text += &format!("; {} to stop by", people(lesson.validation().subjects().len()));
-    }
+    text += &match &lesson.validation().subjects() {
+        none if none.is_empty() => "; no validation subjects held back".to_string(),
+        held => format!("; {} held back ({})", count(held.len(), "validation subject"), words::ids(held)),
+    };
     if let Some(target) = lesson.target() {
         text += &format!("; {} of those to be decoded, unlabelled", count(target.len(), "trial"));
     }

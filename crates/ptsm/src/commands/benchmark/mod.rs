@@ -22,6 +22,7 @@ use crate::exit::told;
 use crate::folder::{Folder, WRITTEN};
 use crate::plan::{Plan, Ready, StagePlan};
 use crate::progress::{Live, LiveBenchmark};
+use crate::words;
 
 pub(super) use collect::run as collect;
 pub(crate) use results::Compared;
@@ -80,6 +81,8 @@ impl<'a> Work<'a> {
                 continue;
             }
             work.list.stages.push((ready.stage.clone(), ready.items()?));
+            let held_back = words::held_back(&ready.stage.training_subjects(ready.sets())?);
+            session.output.note(format!("{}: {held_back}", ready.stage.data));
             work.stages.push(stage);
             work.kept = only.then_some(ready);
         }
