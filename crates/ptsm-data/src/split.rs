@@ -252,10 +252,7 @@ mod tests {
         let drawn = Split::for_training(&set(1..=6), 1).unwrap();
         assert_eq!((drawn.train.len(), drawn.validation.len()), (4, 2));
         assert_eq!(drawn.without_validation(), Sources::all(set(1..=6)).unwrap());
-        assert_eq!(
-            Sources::all(set([])).unwrap_err().to_string(),
-            "the training set has no subject"
-        );
+        assert_eq!(Sources::all(set([])).unwrap_err().to_string(), "the training set has no subject");
     }
 
     #[test]

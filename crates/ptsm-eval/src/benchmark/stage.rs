@@ -107,15 +107,6 @@ pub(super) struct Fold {
     pub(super) test: BTreeSet<SubjectId>,
 }
 
-impl Fold {
-    /// The fold as a decoder gets it: one that does not look at validation subjects trains on them too.
-    pub(super) fn given_to(&self, decoder: &dyn Decoder) -> Fold {
-        let sources =
-            if decoder.uses_validation() { self.sources.clone() } else { self.sources.without_validation() };
-        Fold { sources, test: self.test.clone() }
-    }
-}
-
 /// The trials of a stage: those learnt from, and those of the people tested, where they are of another set.
 #[derive(Clone, Copy)]
 pub struct Sets<'a> {
@@ -160,14 +151,33 @@ impl Stage {
         }
     }
 
+    /// Folds as a decoder gets them: one that does not look at validation subjects trains on them too. Where the protocol names who is
+    /// trained on, nobody else is.
+    pub(super) fn given_to(&self, decoder: &dyn Decoder, folds: &[Fold]) -> Vec<Fold> {
+        let named = matches!(
+            &self.people,
+            Division::Within(Protocol::Fixed { .. })
+                | Division::Among { protocol: Protocol::Fixed { .. }, .. }
+        );
+        let given = |fold: &Fold| Fold {
+            sources: match named || decoder.uses_validation() {
+                true => fold.sources.clone(),
+                false => fold.sources.without_validation(),
+            },
+            test: fold.test.clone(),
+        };
+        folds.iter().map(given).collect()
+    }
+
     /// How many subjects each decoder trains on and how many of them are held back for validation: for every entry, the least and the most
     /// over folds.
     pub fn training_subjects(&self, sets: Sets<'_>) -> Result<Vec<TrainingSubjects>> {
         let folds = self.folds(sets)?;
         let of = |entry: &Entry| -> Result<TrainingSubjects> {
             let decoder = find(&entry.model)?.build(entry.settings.clone())?;
+            let folds = self.given_to(&*decoder, &folds);
             let count = |of: fn(&Sources) -> usize| {
-                let all = folds.iter().map(|fold| of(&fold.given_to(&*decoder).sources));
+                let all = folds.iter().map(|fold| of(&fold.sources));
                 all.fold([usize::MAX, 0], |[least, most], n| [least.min(n), most.max(n)])
             };
             Ok(TrainingSubjects {
@@ -209,7 +219,7 @@ impl Stage {
                 let tested = sets.tested().all().only(|t| units.contains(t));
                 decoder.check_people(&tested, method.target_access)?;
             }
-            let folds: Vec<Fold> = folds.iter().map(|fold| fold.given_to(&*decoder)).collect();
+            let folds = self.given_to(&*decoder, &folds);
             for (learnt, tested) in &parts {
                 self.lessons(&folds, sets, learnt, tested, false)?;
                 for (fold, people) in folds.iter().enumerate() {

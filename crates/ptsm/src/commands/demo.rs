@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::Session;
 use crate::args::DemoArgs;
+use crate::at_chance;
 use crate::output;
 use crate::progress::Live;
 use crate::report::{self, Looked, Material};
@@ -121,9 +122,12 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
             "results": results,
             "summary": summaries,
             "few_shot": few,
+            "at_chance": at_chance::of_decoders(&summaries),
             "seconds": start.elapsed().as_secs_f64(),
         }),
-    )
+    )?;
+    at_chance::warn_of_decoders(&summaries, session.output);
+    Ok(())
 }
 
 /// Settings for a minute's work: fewer epochs. Both networks learn from mirrored trials too, so that they are compared and not what they

@@ -54,3 +54,14 @@ fn a_benchmark_says_what_each_decoder_learns_from() {
     let expected = [("csp-lda", 96), ("eegnet", 64), ("mdm", 96)].map(|(name, n)| (name.to_string(), n));
     assert_eq!(trials, expected);
 }
+
+/// Whoever names the validation subjects decides that they are not trained on.
+#[test]
+fn a_split_that_is_named_stays_as_it_is() {
+    let place = Place::with_data();
+    let line =
+        "benchmark --data a.npz --models csp-lda --set band_hz=none --protocol fixed:1-4/5-6/7-8 --out bench";
+    let said = place.ptsm(line).succeed().stderr;
+    let part = "csp-lda trained on 4 subjects in each fold, 2 validation subjects held back";
+    assert!(said.contains(part), "{said}");
+}

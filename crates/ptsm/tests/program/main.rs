@@ -6,6 +6,7 @@ mod bad_data;
 mod bad_places;
 mod bad_runs;
 mod benchmarking;
+mod chance;
 #[cfg(unix)]
 mod clusters;
 mod common;

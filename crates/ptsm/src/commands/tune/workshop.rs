@@ -1,6 +1,6 @@
 //! Candidates, the trials each of them needs, and trying them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::{Person, Protocol};
 use ptsm_decode::registry::Method;
@@ -144,6 +144,20 @@ impl<'a> Workshop<'a> {
             (Some(epochs), _) => (epochs, "epoch"),
             (None, fits) => (fits.unwrap_or(0), "fit"),
         }
+    }
+
+    /// Trials of each class of some people, as the pipeline of a candidate makes them.
+    pub(super) fn trials_by_class(
+        &mut self,
+        candidate: usize,
+        people: &BTreeSet<SubjectId>,
+    ) -> anyhow::Result<Vec<Vec<usize>>> {
+        let kind = self.all[candidate].kind;
+        let input = self.input(kind)?;
+        let of = |subject: &SubjectId| input.trials.of(&[*subject].into()).class_counts();
+        let counts = people.iter().map(of).collect();
+        self.kept = Some((kind, input));
+        Ok(counts)
     }
 
     /// The trials of a pipeline.
