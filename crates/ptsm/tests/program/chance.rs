@@ -128,6 +128,7 @@ fn what_is_at_chance_says_so() {
     // Tuned.
     let line = "--model csp-lda --set band_hz=none --try filters=2,4 --develop 1-8";
     let told = place.ptsm(&format!("tune --json --data noise.npz {line} --out tuned")).succeed();
+    assert!(told.stderr.contains("csp-lda trained on 5 to 6 subjects in each fold"), "{}", told.stderr);
     assert!(told.stderr.contains("warning: the best candidate is not above chance"), "{}", told.stderr);
     assert_eq!(told.json()["at_chance"], true);
     let told = place.ptsm(&format!("tune --json --data good.npz {line} --out better")).succeed();

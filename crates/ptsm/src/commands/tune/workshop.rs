@@ -17,7 +17,7 @@ use crate::config::Changes;
 use crate::exit::told;
 use crate::input::{Input, declared, prepared, source};
 use crate::progress::{Live, LiveBenchmark};
-use crate::words::count;
+use crate::words::{self, count};
 
 /// One way to set the decoder and to prepare trials.
 pub(super) struct Candidate {
@@ -190,6 +190,16 @@ impl<'a> Workshop<'a> {
         LiveBenchmark { live: Live::new(output, &self.session.stop, "tuning"), output }
     }
 
+    /// Says what candidates train on and hold back. They are one method, so that the first one speaks for all.
+    fn say_held_back(&self, input: &Input, people: &Division) -> anyhow::Result<()> {
+        let Some(first) = self.all.first() else { return Ok(()) };
+        let entry = Entry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
+        let stage = self.stage(input, people.clone(), vec![entry]);
+        let held_back = words::held_back(&stage.training_subjects(Sets::one(&input.trials))?);
+        self.session.output.note(held_back);
+        Ok(())
+    }
+
     /// Goes through all rounds among some people.
     pub(super) fn search(
         &mut self,
@@ -212,6 +222,9 @@ impl<'a> Workshop<'a> {
                     continue;
                 }
                 let input = self.input(kind)?;
+                if rung.place.0 == 1 && kind == 0 {
+                    self.say_held_back(&input, people)?;
+                }
                 let ground = Ground {
                     stage: &self.stage(&input, people.clone(), vec![]),
                     sets: Sets::one(&input.trials),
