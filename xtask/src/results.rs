@@ -304,7 +304,11 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let guessing = if balanced {
         format!("Guessing: {level:.1} %; {threshold:.1} % on all trials together at p < {}.", chance["alpha"])
     } else {
-        format!("Guessing: 50 %. Accuracy says little here: {level:.1} % by always naming the larger class.")
+        let metric = chance["metric"].as_str().unwrap_or("accuracy").replace('_', " ");
+        format!(
+            "Chance level of {metric}: {level:.1} %; {threshold:.1} % at p < {}. Accuracy says little here: one class is far more frequent.",
+            chance["alpha"]
+        )
     };
     let (trials, seeds) = (&chance["pooled_n"], &summary["seeds"]);
     Ok(format!("`{name}`, {people} people, {trials} trials, {seeds} seeds. {guessing}"))

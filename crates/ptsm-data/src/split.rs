@@ -49,6 +49,16 @@ impl Sources {
         Ok(Sources { train, validation })
     }
 
+    /// Everybody is trained on: for decoders that do not look at validation subjects.
+    pub fn all(subjects: BTreeSet<SubjectId>) -> Result<Sources> {
+        Sources::new(subjects, BTreeSet::new())
+    }
+
+    /// The same with the validation subjects trained on.
+    pub fn without_validation(&self) -> Sources {
+        Sources { train: &self.train | &self.validation, validation: BTreeSet::new() }
+    }
+
     /// Draws the validation subjects: one in eight, but at least 2 of 5 or more people and 1 of fewer.
     ///
     /// `stream` keeps the draws of one seed apart: fold 3 draws the same people whatever happened in fold 2. Fewer than two
@@ -269,6 +279,14 @@ mod tests {
             assert_eq!(sources.validation.len(), drawn, "{people}");
             assert_eq!(sources.train.len() + drawn, people as usize);
         }
+    }
+
+    #[test]
+    fn without_validation_everybody_is_trained_on() {
+        let drawn = Split::for_training(&set(1..=6), 1).unwrap();
+        assert_eq!((drawn.train.len(), drawn.validation.len()), (4, 2));
+        assert_eq!(drawn.without_validation(), Sources::all(set(1..=6)).unwrap());
+        assert_eq!(Sources::all(set([])).unwrap_err().to_string(), "the training set has no subject");
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub trait Decoder: Send + Sync {
         false
     }
 
+    /// Whether it looks at validation subjects while it learns: to choose an epoch, to be scored after each, to calibrate probabilities. Where
+    /// it does not, holding some back would only leave less to learn from, and its lessons have none.
+    fn uses_validation(&self) -> bool {
+        true
+    }
+
     /// Refuses people that it could not meet once it has learnt ([`Fitted::meet`]), so that this is known before.
     fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
         let _ = people;

@@ -1,8 +1,8 @@
 //! A decoder tuned to one person by a few labelled trials: only the personal mask generators move.
 //!
 //! The trials are the first of each class in time. Whether tuning helps is asked of them alone: each is decoded by a network
-//! tuned on all others (leave-one-out, the copies being replicas of one program), and where that is not better than the
-//! network as it was, the network stays as it was.
+//! tuned on all others (leave-one-out, the copies being replicas of one program), and where that does not decode more of them
+//! right than the network as it was, the network stays as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +45,18 @@ pub struct Guard {
     pub before_loss: f64,
     /// The same of trials decoded by a network tuned on the others.
     pub tuned_loss: f64,
-    /// Whether the tuned decoder was kept: better by accuracy, or as good and better by cross-entropy.
+    /// Whether the tuned decoder was kept: it decodes more trials right.
     pub kept: bool,
+}
+
+impl Guard {
+    /// Weighs accuracy and cross-entropy as it was against those of tuned networks. Only more trials decoded right are a gain: networks
+    /// grow more certain with nearly every tuning, so that cross-entropy falls also where nothing is decoded better.
+    fn weigh(before: (f64, f64), tuned: (f64, f64)) -> Guard {
+        let ((before_accuracy, before_loss), (tuned_accuracy, tuned_loss)) = (before, tuned);
+        let kept = tuned_accuracy > before_accuracy;
+        Guard { before_accuracy, tuned_accuracy, before_loss, tuned_loss, kept }
+    }
 }
 
 /// A decoder after tuning, or as it was.
@@ -147,10 +157,7 @@ fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Resu
         let loss = each.map(|(p, label)| -f64::from(p[*label as usize].max(f32::MIN_POSITIVE)).ln());
         (right as f64 / n as f64, loss.sum::<f64>() / n as f64)
     };
-    let ((before_accuracy, before_loss), (tuned_accuracy, tuned_loss)) = (score(&before), score(&tuned));
-    let kept =
-        tuned_accuracy > before_accuracy || (tuned_accuracy == before_accuracy && tuned_loss < before_loss);
-    Ok(Guard { before_accuracy, tuned_accuracy, before_loss, tuned_loss, kept })
+    Ok(Guard::weigh(score(&before), score(&tuned)))
 }
 
 /// One tuned copy of the network per group of calibration trials; groups are of one size.
@@ -207,6 +214,14 @@ mod tests {
 
     fn later(of: &[(u32, u32, f64)]) -> Vec<usize> {
         calibration(&trials(of).all(), 1).unwrap().1.rows().to_vec()
+    }
+
+    #[test]
+    fn a_tie_is_no_gain() {
+        assert!(!Guard::weigh((0.6, 0.7), (0.6, 0.4)).kept, "only more certain");
+        assert!(!Guard::weigh((0.6, 0.7), (0.6, 0.7)).kept);
+        assert!(!Guard::weigh((0.6, 0.7), (0.5, 0.4)).kept);
+        assert!(Guard::weigh((0.6, 0.7), (0.7, 0.9)).kept);
     }
 
     #[test]

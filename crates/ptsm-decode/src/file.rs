@@ -55,7 +55,7 @@ pub struct Provenance {
     pub fingerprint: String,
     /// How many people it learnt from.
     pub subjects: usize,
-    /// How many people it was stopped by.
+    /// How many validation subjects were held back; 0 for a decoder that does not look at any.
     pub validation_subjects: usize,
     /// From how many trials it learnt.
     pub trials: usize,

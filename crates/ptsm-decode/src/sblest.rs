@@ -181,6 +181,9 @@ fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
 impl Classic for Sblest {
     type Learnt = Learnt;
 
+    // They decide the slope of its probabilities, which training trials would make too steep.
+    const USES_VALIDATION: bool = true;
+
     fn defaults(_: &Layout) -> Sblest {
         Sblest::default()
     }

@@ -2,6 +2,8 @@
 
 /// The usual error rate of a test against chance.
 pub const ALPHA: f64 = 0.05;
+/// The error rate of the claim that unseen subjects are decoded.
+pub const STRICT_ALPHA: f64 = 0.001;
 
 /// The accuracy that guessing, right with probability `level`, exceeds in `n` independent trials with probability `alpha` or less
 /// (Combrisson & Jerbi 2015, doi:10.1016/j.jneumeth.2015.01.010): `binom.isf(alpha, n, level) / n`. NaN for no trials or a level that is no

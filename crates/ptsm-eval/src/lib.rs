@@ -3,7 +3,7 @@
 //! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
 //! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
 //! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
-//! spread over people and over seeds, interval, and how many people are above chance. A [`Matrix`] says which model beats which.
+//! spread over people and over seeds, interval, and how many people are above chance in the metric that is reported. A [`Matrix`] says which model beats which.
 //!
 //! Tuning tries candidates for some settings ([`candidates`], [`search`]) on people who are tested in nothing else ([`Ground`]).
 //!
@@ -15,11 +15,13 @@
 mod benchmark;
 mod chance;
 mod error;
+mod evidence;
 mod fisher;
 mod folds;
 mod matrix;
 mod metrics;
 mod normal;
+mod null;
 mod paired;
 mod record;
 mod score;
@@ -31,21 +33,23 @@ mod tune;
 
 pub use benchmark::{
     Ask, Benchmark, Came, Collected, Division, Entry, Failure, FoldReading, Item, Observer, Outcome, Reading,
-    Sets, Stage, Standing, WorkList, Working,
+    Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
 };
-pub use chance::{ALPHA, above_chance, chance_level, chance_threshold};
+pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 pub use error::{Error, Result};
+pub use evidence::mean_threshold;
 pub use fisher::fisher_quantile;
 pub use folds::fold_p;
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};
+pub use null::{auc_threshold, balanced_accuracy_threshold};
 pub use paired::Paired;
 pub use record::{FewShot, Record, read_records, write_records};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
-pub use summary::{Chance, Spread, SubjectSummary, Summary};
+pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
 pub use tune::{
     Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,
 };

@@ -209,8 +209,8 @@ mod tests {
             subject: SubjectId(id),
             n: 100,
             scores: BTreeMap::from([("accuracy".into(), value), ("log_loss".into(), 1.0 - value)]),
-            chance_threshold: 0.58,
-            above_chance: value > 0.58,
+            chance_threshold: Some(0.58),
+            above_chance: Some(value > 0.58),
         };
         Summary {
             data: data.into(),
@@ -222,20 +222,12 @@ mod tests {
             target_access: TargetAccess::Nothing,
             adapt: None,
             classes: 2,
+            positive_class: None,
             seeds: 1,
             records: people.len(),
             subjects: people.iter().map(subject).collect(),
             metrics: vec![],
-            chance: Chance {
-                level: 0.5,
-                alpha: 0.05,
-                above: 0,
-                share: 0.0,
-                pooled_n: 0,
-                pooled_accuracy: 0.5,
-                pooled_threshold: 0.5,
-                pooled_above: false,
-            },
+            chance: Chance::default(),
         }
     }
 

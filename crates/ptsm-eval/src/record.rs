@@ -43,6 +43,9 @@ pub struct Record {
     /// Few-shot tuning; none where some was never a part of the protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapt: Option<FewShot>,
+    /// The class that F1, sensitivity and specificity call positive; none with more than two classes, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positive_class: Option<String>,
     /// The number of trials `n` and the scores, beside the other fields in JSON.
     #[serde(flatten)]
     pub scores: Scores,
@@ -103,6 +106,7 @@ mod tests {
             seed: u64::MAX,
             precision: None,
             adapt: Some(FewShot { shots: 0, set_aside: 20 }),
+            positive_class: Some("left".into()),
             scores: Scores::of(&[0, 1, 1], &[0.9, 0.1, 0.4, 0.6, 0.7, 0.3], 2, 0).unwrap(),
         }
     }

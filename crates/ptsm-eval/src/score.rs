@@ -58,7 +58,8 @@ fn of_one(
     })?;
     let classes = &trials.layout().classes;
     let probabilities = fitted.probabilities(trials)?;
-    let scores = Scores::of(&trials.labels(), &probabilities, classes.len(), positive_class(classes))?;
+    let positive = positive_class(classes);
+    let scores = Scores::of(&trials.labels(), &probabilities, classes.len(), positive)?;
     Ok(Record {
         data: context.data.clone(),
         model: context.model.clone(),
@@ -73,6 +74,7 @@ fn of_one(
         seed: context.seed,
         precision: context.precision.clone(),
         adapt,
+        positive_class: (classes.len() == 2).then(|| classes[positive].clone()),
         scores,
     })
 }

@@ -7,9 +7,10 @@ use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::benchmark::called;
-use crate::chance::{ALPHA, above_chance, chance_level, chance_threshold};
+use crate::chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 use crate::error::{Error, Result};
-use crate::metrics::METRICS;
+use crate::evidence::{BySeed, Evidence};
+use crate::metrics::{METRICS, Metric, metric};
 use crate::record::{FewShot, Record};
 use crate::statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 
@@ -43,6 +44,9 @@ pub struct Summary {
     pub adapt: Option<FewShot>,
     /// Number of classes, K.
     pub classes: usize,
+    /// The class that F1, sensitivity and specificity call positive; none with more than two classes, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positive_class: Option<String>,
     /// Number of seeds.
     pub seeds: usize,
     /// Number of records.
@@ -51,7 +55,7 @@ pub struct Summary {
     pub subjects: Vec<SubjectSummary>,
     /// Each metric over all people, in the order of [`METRICS`].
     pub metrics: Vec<Spread>,
-    /// How the accuracy compares with guessing.
+    /// How the leading metric compares with chance.
     pub chance: Chance,
 }
 
@@ -65,10 +69,11 @@ pub struct SubjectSummary {
     pub n: usize,
     /// Value of each metric by name; NaN (`null`) where it is undefined with all seeds.
     pub scores: BTreeMap<String, f64>,
-    /// The accuracy that guessing exceeds with probability [`ALPHA`].
-    pub chance_threshold: f64,
-    /// Whether the share of trials decoded right is above it.
-    pub above_chance: bool,
+    /// What chance exceeds in the leading metric with probability [`ALPHA`]; none where there is no test for it, or where this person has
+    /// no trials of some class.
+    pub chance_threshold: Option<f64>,
+    /// Whether the value on all of the person's trials is above it.
+    pub above_chance: Option<bool>,
 }
 
 /// One metric over all people.
@@ -90,31 +95,83 @@ pub struct Spread {
     pub undefined: usize,
 }
 
-/// How the accuracy compares with guessing, at an error rate of [`ALPHA`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How the leading metric compares with chance, at an error rate of [`ALPHA`].
+///
+/// There are tests for accuracy, balanced accuracy and the AUC of two classes (the crate's module `null` says which). For another metric
+/// everything that a test says is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chance {
-    /// What guessing reaches: see [`chance_level`].
-    pub level: f64,
+    /// The metric; none in older files, where it is accuracy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// What chance reaches: of accuracy see [`chance_level`], of balanced accuracy 1/K, of AUC a half.
+    pub level: Option<f64>,
     /// The error rate.
     pub alpha: f64,
     /// People above their own threshold.
-    pub above: usize,
+    pub above: Option<usize>,
     /// Their share of all people.
-    pub share: f64,
+    pub share: Option<f64>,
     /// Trials of all people together.
     pub pooled_n: usize,
     /// Share of all trials decoded right, averaged over seeds.
     pub pooled_accuracy: f64,
-    /// What guessing exceeds on all trials.
-    pub pooled_threshold: f64,
-    /// Whether the pooled accuracy is above it.
-    pub pooled_above: bool,
+    /// The metric of all trials together, of AUC the mean over people; none in older files, and where there is no test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooled_value: Option<f64>,
+    /// What chance exceeds there.
+    pub pooled_threshold: Option<f64>,
+    /// Whether the pooled value is above it.
+    pub pooled_above: Option<bool>,
+    /// The same at an error rate of [`STRICT_ALPHA`]; none in older files, and where there is no test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<StrictTest>,
+}
+
+/// The pooled value against chance at an error rate of [`STRICT_ALPHA`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrictTest {
+    /// What chance exceeds.
+    pub threshold: f64,
+    /// Whether the pooled value is above it.
+    pub above: bool,
+}
+
+impl Chance {
+    /// The metric that is tested.
+    pub fn metric(&self) -> &'static Metric {
+        self.metric.as_deref().and_then(metric).unwrap_or(&METRICS[0])
+    }
+
+    /// The test of the pooled value at an error rate of [`STRICT_ALPHA`]; none where there is no test for the metric.
+    pub fn strict(&self) -> Option<StrictTest> {
+        self.strict.or_else(|| {
+            // A file of before: everything was about accuracy.
+            let level = self.level.filter(|_| self.metric.is_none())?;
+            Some(StrictTest {
+                threshold: chance_threshold(self.pooled_n, level, STRICT_ALPHA),
+                above: above_chance(self.pooled_n, self.pooled_accuracy, level, STRICT_ALPHA),
+            })
+        })
+    }
+
+    /// Whether nothing says that the decoder knows anything: at [`ALPHA`], all people together. None where there is no test.
+    pub fn at_chance(&self) -> Option<bool> {
+        self.pooled_above.map(|above| !above)
+    }
 }
 
 impl Summary {
-    /// Sums up records: one summary for each data set, model, protocol, access and tuning, in order of first appearance.
+    /// Sums up records: one summary for each data set, model, protocol, access and tuning, in order of first appearance. Chance is that
+    /// of accuracy, or, where trials of one class are clearly more, of balanced accuracy.
     pub fn of(records: &[Record]) -> Result<Vec<Summary>> {
+        Summary::led_by(records, None)
+    }
+
+    /// The same with the metric that is reported first, which chance is then of.
+    pub fn led_by(records: &[Record], leading: Option<&Metric>) -> Result<Vec<Summary>> {
         let mut groups: Vec<Vec<&Record>> = Vec::new();
         for record in records {
             match groups.iter_mut().find(|group| alike(group[0], record)) {
@@ -122,7 +179,7 @@ impl Summary {
                 None => groups.push(vec![record]),
             }
         }
-        groups.iter().map(|group| Summary::of_group(group)).collect()
+        groups.iter().map(|group| Summary::of_group(group, leading)).collect()
     }
 
     /// What it is called among others: its model, its variant, and the parts of recordings it is about.
@@ -140,35 +197,37 @@ impl Summary {
         self.metrics.iter().find(|m| m.metric == name)
     }
 
-    fn of_group(group: &[&Record]) -> Result<Summary> {
+    fn of_group(group: &[&Record], leading: Option<&Metric>) -> Result<Summary> {
         check(group)?;
         let first = group[0];
         let classes = first.scores.classes();
         let seeds: BTreeSet<u64> = group.iter().map(|r| r.seed).collect();
-        let mut cells: BTreeMap<SubjectId, BTreeMap<u64, Vec<&Record>>> = BTreeMap::new();
+        let mut cells: BTreeMap<SubjectId, BySeed<'_>> = BTreeMap::new();
         for record in group {
             cells.entry(record.subject).or_default().entry(record.seed).or_default().push(record);
         }
         let by_class =
             (0..classes).map(|k| group.iter().map(|r| r.scores.confusion[k].iter().sum::<usize>()).sum());
         let level = chance_level(&by_class.collect::<Vec<usize>>());
+        let leading = match leading {
+            Some(leading) => leading,
+            // Where one class is more frequent, accuracy says how often that one is named.
+            None if level > 1.0 / classes as f64 => &METRICS[1],
+            None => &METRICS[0],
+        };
         let mut subjects: Vec<SubjectSummary> = Vec::new();
-        let (mut pooled_n, mut pooled_right) = (0, 0.0);
+        let (mut evidence, mut accuracies) = (vec![], vec![]);
         for (&subject, by_seed) in &cells {
-            // A run cut short may lack a session with some seed; the smaller number is on the safe side.
-            let n = by_seed.values().map(|cell| trials(cell)).min().unwrap_or(0);
-            let accuracies: Vec<f64> =
-                by_seed.values().map(|cell| right(cell) as f64 / trials(cell) as f64).collect();
-            let accuracy = mean(&accuracies);
+            let own = Evidence::of(leading, by_seed, level);
             subjects.push(SubjectSummary {
                 subject,
-                n,
+                n: by_seed.values().map(|cell| trials(cell)).min().unwrap_or(0),
                 scores: BTreeMap::new(),
-                chance_threshold: chance_threshold(n, level, ALPHA),
-                above_chance: above_chance(n, accuracy, level, ALPHA),
+                chance_threshold: own.as_ref().map(|own| own.threshold(ALPHA)),
+                above_chance: own.as_ref().map(|own| own.is_above(ALPHA)),
             });
-            pooled_n += n;
-            pooled_right += n as f64 * accuracy;
+            evidence.extend(own);
+            accuracies.extend(Evidence::of(&METRICS[0], by_seed, level));
         }
         let mut metrics = Vec::new();
         for metric in METRICS {
@@ -198,17 +257,24 @@ impl Summary {
                 undefined: group.iter().filter(|r| (metric.get)(&r.scores).is_nan()).count(),
             });
         }
-        let above = subjects.iter().filter(|s| s.above_chance).count();
-        let pooled_accuracy = pooled_right / pooled_n as f64;
+        let testable = Evidence::level(leading, classes, level);
+        let above = testable.map(|_| subjects.iter().filter(|s| s.above_chance == Some(true)).count());
+        let pooled = Evidence::pooled(&evidence);
         let chance = Chance {
-            level,
+            metric: Some(leading.name.into()),
+            level: testable,
             alpha: ALPHA,
             above,
-            share: above as f64 / subjects.len() as f64,
-            pooled_n,
-            pooled_accuracy,
-            pooled_threshold: chance_threshold(pooled_n, level, ALPHA),
-            pooled_above: above_chance(pooled_n, pooled_accuracy, level, ALPHA),
+            share: above.map(|above| above as f64 / subjects.len() as f64),
+            pooled_n: subjects.iter().map(|s| s.n).sum(),
+            pooled_accuracy: Evidence::pooled(&accuracies).map_or(f64::NAN, |all| all.value()),
+            pooled_value: pooled.as_ref().map(Evidence::value),
+            pooled_threshold: pooled.as_ref().map(|all| all.threshold(ALPHA)),
+            pooled_above: pooled.as_ref().map(|all| all.is_above(ALPHA)),
+            strict: pooled.as_ref().map(|all| StrictTest {
+                threshold: all.threshold(STRICT_ALPHA),
+                above: all.is_above(STRICT_ALPHA),
+            }),
         };
         Ok(Summary {
             data: first.data.clone(),
@@ -220,6 +286,7 @@ impl Summary {
             target_access: first.target_access,
             adapt: first.adapt,
             classes,
+            positive_class: group.iter().find_map(|r| r.positive_class.clone()),
             seeds: seeds.len(),
             records: group.len(),
             subjects,
@@ -269,10 +336,6 @@ fn trials(cell: &[&Record]) -> usize {
     cell.iter().map(|r| r.scores.n).sum()
 }
 
-fn right(cell: &[&Record]) -> usize {
-    cell.iter().map(|r| r.scores.right()).sum()
-}
-
 fn defined_mean(values: impl Iterator<Item = f64>) -> f64 {
     mean(&values.filter(|v| !v.is_nan()).collect::<Vec<_>>())
 }
@@ -314,6 +377,7 @@ mod tests {
             seed,
             precision: None,
             adapt: None,
+            positive_class: None,
             scores: Scores::of(&labels, &probabilities, 2, 0).unwrap(),
         }
     }
@@ -334,9 +398,105 @@ mod tests {
         let interval = accuracy.interval.unwrap();
         assert!((interval.low - 0.55).abs() < 1e-9 && (interval.high - 0.85).abs() < 1e-9, "{interval:?}");
         // binom.isf(0.05, 20, 0.5) = 14, binom.isf(0.05, 60, 0.5) = 36
-        assert_eq!(summary.subjects[0].chance_threshold, 0.7);
-        assert_eq!((summary.chance.above, summary.chance.pooled_n), (2, 60));
-        assert!((summary.chance.pooled_threshold - 0.6).abs() < 1e-12 && summary.chance.pooled_above);
+        assert_eq!(summary.subjects[0].chance_threshold, Some(0.7));
+        assert_eq!((summary.chance.above, summary.chance.pooled_n), (Some(2), 60));
+        let threshold = summary.chance.pooled_threshold.unwrap();
+        assert!((threshold - 0.6).abs() < 1e-12 && summary.chance.pooled_above == Some(true));
+        // An accuracy that is asked for is the same.
+        let asked = Summary::led_by(&records, metric("accuracy")).unwrap();
+        assert_eq!(asked, summaries);
+    }
+
+    /// A speller, one trial in six of the target: AUC 75.6 and balanced accuracy 69 per cent, and fewer trials right than by always
+    /// answering "not the target".
+    fn speller(subject: u32) -> Record {
+        let mut labels = vec![];
+        let mut probabilities: Vec<f32> = vec![];
+        // Of both classes some are taken for the target; on either side of the border targets lie a little higher.
+        for (label, n, taken, higher) in [(1, 40, 23, 0.19), (0, 200, 40, 0.0)] {
+            for i in 0..n {
+                let (base, place) = match i < taken {
+                    true => (0.52, i as f32 / taken as f32),
+                    false => (0.02, (i - taken) as f32 / (n - taken) as f32),
+                };
+                let p = base + 0.45 * (place + higher) / 1.2;
+                labels.push(label);
+                probabilities.extend([1.0 - p, p]);
+            }
+        }
+        let scores = Scores::of(&labels, &probabilities, 2, 1).unwrap();
+        Record { scores, positive_class: Some("target".into()), ..record(subject, 0, 20) }
+    }
+
+    #[test]
+    fn chance_is_of_the_metric_that_is_reported() {
+        let records: Vec<Record> = (1..=5).map(speller).collect();
+        let scores = &records[0].scores;
+        assert!((scores.auc - 0.756).abs() < 0.005, "{}", scores.auc);
+        assert!((scores.balanced_accuracy - 0.69).abs() < 0.005, "{}", scores.balanced_accuracy);
+        assert!(scores.accuracy < 200.0 / 240.0, "{}", scores.accuracy);
+        let of = |name: &str| Summary::led_by(&records, metric(name)).unwrap().remove(0);
+
+        let auc = of("auc");
+        assert_eq!(
+            (auc.chance.level, auc.chance.above, auc.chance.pooled_above),
+            (Some(0.5), Some(5), Some(true))
+        );
+        // 0.5 + norm.isf(alpha) * sqrt(241 / (12 * 40 * 200)) of a person (exact: within a pair), by sqrt(5) of the mean.
+        let threshold = auc.subjects[0].chance_threshold.unwrap();
+        assert!((threshold - 0.582_412).abs() < 2e-4, "{threshold}");
+        assert!((auc.chance.pooled_threshold.unwrap() - 0.536_856).abs() < 1e-6, "{:?}", auc.chance);
+        assert!(auc.chance.strict().unwrap().above);
+
+        let balanced = of("balanced_accuracy");
+        assert_eq!((balanced.chance.level, balanced.chance.above), (Some(0.5), Some(5)));
+        // What nobody asks for is the same: accuracy would be that of the larger class.
+        assert_eq!(Summary::of(&records).unwrap()[0], balanced);
+        assert_eq!(balanced.positive_class.as_deref(), Some("target"));
+
+        let accuracy = of("accuracy");
+        assert_eq!((accuracy.chance.level, accuracy.chance.above), (Some(200.0 / 240.0), Some(0)));
+        assert_eq!(accuracy.chance.pooled_above, Some(false));
+
+        // No test is better than a wrong one.
+        let kappa = of("kappa");
+        assert_eq!((kappa.chance.level, kappa.chance.above, kappa.chance.strict()), (None, None, None));
+        assert_eq!(kappa.subjects[0].above_chance, None);
+    }
+
+    #[test]
+    fn guessing_is_not_above_chance_in_any_metric() {
+        // Somebody who always names one class, with probabilities that say nothing.
+        let of = |p: f32| {
+            let labels: Vec<u32> = (0..60).map(|i| u32::from(i % 6 == 0)).collect();
+            let probabilities: Vec<f32> =
+                labels.iter().enumerate().flat_map(|(i, _)| [p - 0.01 * (i % 5) as f32, 0.0]).collect();
+            let probabilities: Vec<f32> =
+                probabilities.chunks(2).flat_map(|pair| [pair[0], 1.0 - pair[0]]).collect();
+            Record { scores: Scores::of(&labels, &probabilities, 2, 1).unwrap(), ..record(1, 0, 20) }
+        };
+        for name in ["accuracy", "balanced_accuracy", "auc"] {
+            for p in [0.9, 0.2] {
+                let summary = Summary::led_by(&[of(p)], metric(name)).unwrap().remove(0);
+                assert_eq!(
+                    (summary.chance.above, summary.chance.at_chance()),
+                    (Some(0), Some(true)),
+                    "{name} {p}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn summaries_of_before_are_about_accuracy() {
+        let old = r#"{"level":0.5,"alpha":0.05,"above":2,"share":0.66,"pooled_n":288,"pooled_accuracy":0.7621528,"pooled_threshold":0.5486111,"pooled_above":true}"#;
+        let chance: Chance = serde_json::from_str(old).unwrap();
+        assert_eq!(chance.metric().name, "accuracy");
+        assert_eq!(
+            chance.strict(),
+            Some(StrictTest { threshold: chance_threshold(288, 0.5, 0.001), above: true })
+        );
+        assert_eq!(serde_json::to_string(&chance).unwrap(), old);
     }
 
     #[test]

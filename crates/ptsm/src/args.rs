@@ -182,6 +182,10 @@ const BENCHMARK: &str = "Examples:
   ptsm benchmark mine.toml --launcher slurm --jobs 40 --sbatch \"--partition=gpu --gres=gpu:1 --time=2:00:00\" --out /shared/bench
 
 `loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
+Validation subjects are drawn from those learnt from, for decoders that look at them; the classic ones (all but `sblest`) learn from everybody, unless the split names validation
+subjects itself. What is held back is printed.
+Chance is tested in the first of `metrics`: accuracy, balanced accuracy or the AUC of two classes; others have no test. Where none is named it is accuracy, or balanced accuracy where
+one class is clearly more frequent.
 `--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
 session 1. A decoder that learns from unlabelled trials of the people tested gets all the units that are tested.
 

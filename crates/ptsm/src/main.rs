@@ -2,6 +2,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod args;
+mod at_chance;
 mod commands;
 mod config;
 mod device;

@@ -1,11 +1,12 @@
 //! Numbers as people read them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ptsm_decode::augment::mirror::Mirror;
-use ptsm_eval::{Metric, Paired, Summary, above_chance, chance_threshold};
+use ptsm_eval::{Metric, Paired, STRICT_ALPHA, Summary, TrainingSubjects};
 use ptsm_report::{Column, Table};
-use ptsm_signal::{Layout, Symmetry, TargetAccess};
+use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess};
 use serde_json::{Value, json};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
@@ -55,6 +56,31 @@ pub(crate) fn count(n: usize, what: &str) -> String {
 /// `1 person`, `2 people`
 pub(crate) fn people(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
+/// `S03, S07`
+pub(crate) fn ids(subjects: &BTreeSet<SubjectId>) -> String {
+    subjects.iter().map(SubjectId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// How many subjects decoders train on in each fold, and how many are held back for validation; decoders alike stand together.
+pub(crate) fn held_back(decoders: &[TrainingSubjects]) -> String {
+    let range = |[least, most]: [usize; 2], what: &str| match least == most {
+        true => count(most, what),
+        false => format!("{least} to {}", count(most, what)),
+    };
+    let mut told: Vec<(String, Vec<&str>)> = vec![];
+    for decoder in decoders {
+        let mut said = format!("trained on {} in each fold", range(decoder.train, "subject"));
+        if decoder.validation[1] > 0 {
+            said += &format!(", {} held back", range(decoder.validation, "validation subject"));
+        }
+        match told.iter_mut().find(|(other, _)| *other == said) {
+            Some((_, names)) => names.push(&decoder.entry),
+            None => told.push((said, vec![&decoder.entry])),
+        }
+    }
+    told.iter().map(|(said, names)| format!("{} {said}", names.join("; "))).collect::<Vec<_>>().join(". ")
 }
 
 /// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
@@ -127,10 +153,22 @@ pub(crate) fn name(summary: &Summary, among: &[Summary]) -> String {
 /// The metrics of a table, where nobody asks for others.
 pub(crate) const USUAL: [&str; 3] = ["accuracy", "balanced_accuracy", "auc"];
 
+/// The same, the one first that chance is tested by.
+pub(crate) fn usual(summaries: &[Summary]) -> Vec<&'static Metric> {
+    let mut metrics: Vec<_> = USUAL.iter().filter_map(|name| ptsm_eval::metric(name)).collect();
+    if let [first, others @ ..] = summaries {
+        let leading = first.chance.metric();
+        if others.iter().all(|s| s.chance.metric().name == leading.name) {
+            metrics.retain(|metric| metric.name != leading.name);
+            metrics.insert(0, leading);
+        }
+    }
+    metrics
+}
+
 /// Models in rows, with the usual metrics.
 pub(crate) fn summaries(summaries: &[Summary]) -> Table {
-    let metrics: Vec<_> = USUAL.iter().filter_map(|name| ptsm_eval::metric(name)).collect();
-    summaries_by(summaries, &metrics)
+    summaries_by(summaries, &usual(summaries))
 }
 
 /// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and what was seen of the people.
@@ -155,30 +193,16 @@ pub(crate) fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -
             value(metric.name, s.metric(metric.name).map_or(f64::NAN, |spread| spread.mean))
         };
         row.extend(metrics.iter().skip(1).map(mean));
-        row.extend([format!("{} of {}", s.chance.above, s.subjects.len()), s.target_access.to_string()]);
+        let above = s.chance.above.map_or("-".into(), |above| format!("{above} of {}", s.subjects.len()));
+        row.extend([above, s.target_access.to_string()]);
         row
     });
-    let note = summaries.first().map_or_else(String::new, |s| {
-        let (n, level) = (s.chance.pooled_n, s.chance.level);
-        let (above, below): (Vec<&Summary>, Vec<&Summary>) = summaries
-            .iter()
-            .partition(|s| above_chance(s.chance.pooled_n, s.chance.pooled_accuracy, s.chance.level, STRICT));
-        let list = |all: &[&Summary]| all.iter().map(|s| name(s)).collect::<Vec<_>>().join("; ");
-        let verdict = match (above.len(), below.len()) {
-            (_, 0) => "all are above".to_string(),
-            (0, _) => "none is above".to_string(),
-            _ => format!("above: {}; not above: {}", list(&above), list(&below)),
-        };
-        let unbalanced = level > 1.0 / s.classes as f64;
-        let guessing = if unbalanced { "Always answering the most frequent class" } else { "Guessing" };
-        format!(
-            "{}, {} scored. {guessing}: {} % accuracy; {} % on all {n} trials together at p < 0.001, {verdict}. Above chance: people, by their accuracy at p < 0.05 each.",
-            s.protocol,
-            people(s.subjects.len()),
-            percent(level),
-            percent(chance_threshold(n, level, STRICT)),
-        )
+    let mut note = summaries.first().map_or_else(String::new, |s| {
+        format!("{}, {} scored. {}", s.protocol, people(s.subjects.len()), chance_note(s, summaries))
     });
+    if let Some(positive) = positive_note(summaries, metrics) {
+        note += &format!(" {positive}");
+    }
     let mut columns = vec![
         Column::text("model"),
         Column::number(metrics.first().map_or_else(String::new, |metric| head(metric))),
@@ -190,6 +214,60 @@ pub(crate) fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -
     columns.extend(metrics.iter().skip(1).map(|metric| Column::number(head(metric))));
     columns.extend([Column::text("above chance"), Column::text("seen of the person")]);
     Table { columns, rows: rows.collect(), note }
+}
+
+/// What chance reaches in the metric that is tested, what is needed to be above it, and who is.
+fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
+    let chance = &first.chance;
+    let metric = chance.metric();
+    let called = spoken(metric);
+    let (Some(level), Some(needed)) = (chance.level, chance.strict()) else {
+        return format!(
+            "There is no test of {called} against chance; there are tests of accuracy, of balanced accuracy and, with two classes, of AUC."
+        );
+    };
+    let is_above = |s: &&Summary| s.chance.strict().is_some_and(|strict| strict.above);
+    let (above, below): (Vec<&Summary>, Vec<&Summary>) = summaries.iter().partition(is_above);
+    let list = |all: &[&Summary]| all.iter().map(|s| name(s, summaries)).collect::<Vec<_>>().join("; ");
+    let verdict = match (above.len(), below.len()) {
+        (_, 0) => "all are above".to_string(),
+        (0, _) => "none is above".to_string(),
+        _ => format!("above: {}; not above: {}", list(&above), list(&below)),
+    };
+    let (level, needed) = (value(metric.name, level), value(metric.name, needed.threshold));
+    let together = match metric.name {
+        "auc" => format!("for the mean over {}", people(first.subjects.len())),
+        _ => format!("on all {} trials together", chance.pooled_n),
+    };
+    let reached = match metric.name {
+        "accuracy" if chance.level > Some(1.0 / first.classes as f64) => {
+            format!("Always answering the most frequent class: {level} % accuracy")
+        }
+        "accuracy" => format!("Guessing: {level} % accuracy"),
+        _ => format!("Chance level of {called}: {level} %"),
+    };
+    format!(
+        "{reached}; {needed} % {together} at p < {STRICT_ALPHA}, {verdict}. Above chance: people, by their {called} at p < 0.05 each."
+    )
+}
+
+/// A metric's name in a sentence.
+pub(crate) fn spoken(metric: &Metric) -> String {
+    match metric.name {
+        "auc" => "AUC".into(),
+        name => name.replace('_', " "),
+    }
+}
+
+/// Which class is positive, where one of the metrics depends on that.
+pub(crate) fn positive_note(summaries: &[Summary], metrics: &[&Metric]) -> Option<String> {
+    let sided: Vec<&str> = metrics
+        .iter()
+        .filter(|metric| matches!(metric.name, "f1" | "sensitivity" | "specificity"))
+        .map(|metric| metric.short)
+        .collect();
+    let positive = summaries.first()?.positive_class.as_ref()?;
+    (!sided.is_empty()).then(|| format!("Positive class of {}: {positive}.", sided.join(", ")))
 }
 
 /// A chance with four digits.
@@ -251,5 +329,23 @@ fn differences(pairs: &[Paired], from: impl Fn(&Paired) -> String) -> Table {
     }
 }
 
-/// How sure the claim that strangers are decoded must be.
-const STRICT: f64 = 0.001;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders_that_hold_the_same_back_stand_together() {
+        let of = |entry: &str, train, validation| TrainingSubjects { entry: entry.into(), train, validation };
+        let all = [
+            of("ptsm", [13, 14], [2, 2]),
+            of("csp-lda", [15, 16], [0, 0]),
+            of("eegnet, small", [13, 14], [2, 2]),
+            of("mdm", [1, 1], [0, 0]),
+        ];
+        assert_eq!(
+            held_back(&all),
+            "ptsm; eegnet, small trained on 13 to 14 subjects in each fold, 2 validation subjects held back. \
+             csp-lda trained on 15 to 16 subjects in each fold. mdm trained on 1 subject in each fold"
+        );
+    }
+}

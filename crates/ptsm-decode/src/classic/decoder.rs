@@ -19,6 +19,9 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
     /// What it learns, with whatever decoding derives from that once.
     type Learnt: Clone + Send + Sync + 'static;
 
+    /// Whether it looks at validation subjects.
+    const USES_VALIDATION: bool = false;
+
     /// The settings for trials when nobody changes them.
     fn defaults(layout: &Layout) -> Self;
 
@@ -104,6 +107,10 @@ impl<C: Classic> Decoder for C {
             done(i, Fit { fitted: own, seed: job.seed, history: vec![], best_epoch: None })?;
         }
         Ok(())
+    }
+
+    fn uses_validation(&self) -> bool {
+        C::USES_VALIDATION
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ptsm_data::Units;
+use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +16,8 @@ use crate::record::Record;
 
 /// To be raised when the same fit gives other records than before.
 const MEANING: u32 = 1;
+/// To be raised when the same tuning with shots gives other records than before. 1: a tie of accuracies leaves the decoder as it was.
+const TUNING_MEANING: u32 = 1;
 /// The folder of outcomes.
 const ITEMS: &str = "items";
 
@@ -58,6 +61,9 @@ struct Identity<'a> {
     // Not among what fits without it are known by.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     features: bool,
+    // Nor is this: only of fits that are tuned with shots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<u32>,
 }
 
 impl Item {
@@ -87,6 +93,7 @@ impl Item {
             seed,
             precision: stage.precision.as_deref(),
             features: stage.features,
+            tuning: (find(&model.model)?.adapts && !stage.shots.is_empty()).then_some(TUNING_MEANING),
         };
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;

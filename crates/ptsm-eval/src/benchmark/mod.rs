@@ -22,7 +22,7 @@ use crate::score::{Context, learning_curve, score, unadapted};
 
 pub use item::{Came, Item, Outcome};
 pub use reading::{Ask, FoldReading, Reading};
-pub use stage::{Division, Entry, Sets, Stage};
+pub use stage::{Division, Entry, Sets, Stage, TrainingSubjects};
 pub use work::{Collected, Failure, Standing, WorkList, Working};
 
 /// A stage, its trials, and where it is worked at.
@@ -82,6 +82,7 @@ impl Benchmark<'_> {
         for (i, entry) in self.stage.entries.iter().enumerate() {
             let method = find(&entry.model)?;
             let decoder = method.build(entry.settings.clone())?;
+            let folds = self.stage.given_to(&*decoder, &folds);
             for (learnt, tested) in self.stage.tested_by() {
                 let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
                 let left: Vec<&Item> =

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::{Duplicate, Protocol, Sources, Split, Transfer, Units};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Lesson, calibration};
+use ptsm_decode::{Decoder, Lesson, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,6 +90,17 @@ impl Division {
     }
 }
 
+/// Numbers of subjects that a decoder learns from, the least and the most over folds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrainingSubjects {
+    /// What the decoder is called among others.
+    pub entry: String,
+    /// Trained on.
+    pub train: [usize; 2],
+    /// Held back for validation.
+    pub validation: [usize; 2],
+}
+
 /// People to learn from and people to test.
 pub(super) struct Fold {
     pub(super) sources: Sources,
@@ -144,11 +155,57 @@ impl Stage {
     pub fn check_duplicates(&self, sets: Sets<'_>, duplicates: &[Duplicate]) -> Result<()> {
         // Numbers of subjects of two sets have nothing to do with each other.
         let nobody = BTreeSet::new();
-        for fold in self.folds(sets)? {
+        let folds = self.folds(sets)?;
+        let decoders = self.entries.iter().map(|entry| find(&entry.model)?.build(entry.settings.clone()));
+        let decoders = decoders.collect::<Result<Vec<_>, _>>()?;
+        let mut given: Vec<Fold> =
+            decoders.iter().flat_map(|decoder| self.given_to(&**decoder, &folds)).collect();
+        if decoders.is_empty() {
+            given = folds;
+        }
+        for fold in given {
             let test = if sets.tested.is_some() { &nobody } else { &fold.test };
             fold.sources.check_duplicates(duplicates, test)?;
         }
         Ok(())
+    }
+
+    /// Folds as a decoder gets them: one that does not look at validation subjects trains on them too. Where the protocol names who is
+    /// trained on, nobody else is.
+    pub(super) fn given_to(&self, decoder: &dyn Decoder, folds: &[Fold]) -> Vec<Fold> {
+        let named = matches!(
+            &self.people,
+            Division::Within(Protocol::Fixed { .. })
+                | Division::Among { protocol: Protocol::Fixed { .. }, .. }
+        );
+        let given = |fold: &Fold| Fold {
+            sources: match named || decoder.uses_validation() {
+                true => fold.sources.clone(),
+                false => fold.sources.without_validation(),
+            },
+            test: fold.test.clone(),
+        };
+        folds.iter().map(given).collect()
+    }
+
+    /// How many subjects each decoder trains on and how many of them are held back for validation: for every entry, the least and the most
+    /// over folds.
+    pub fn training_subjects(&self, sets: Sets<'_>) -> Result<Vec<TrainingSubjects>> {
+        let folds = self.folds(sets)?;
+        let of = |entry: &Entry| -> Result<TrainingSubjects> {
+            let decoder = find(&entry.model)?.build(entry.settings.clone())?;
+            let folds = self.given_to(&*decoder, &folds);
+            let count = |of: fn(&Sources) -> usize| {
+                let all = folds.iter().map(|fold| of(&fold.sources));
+                all.fold([usize::MAX, 0], |[least, most], n| [least.min(n), most.max(n)])
+            };
+            Ok(TrainingSubjects {
+                entry: entry.called(),
+                train: count(|sources| sources.train_subjects().len()),
+                validation: count(|sources| sources.validation_subjects().len()),
+            })
+        };
+        self.entries.iter().map(of).collect()
     }
 
     /// What is tested of each part that is learnt from, in the order they were named.
@@ -170,9 +227,8 @@ impl Stage {
     pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
-        for (learnt, tested) in &parts {
-            self.lessons(&folds, sets, learnt, tested, false)?;
-            tested.iter().try_for_each(|units| self.check_tested(&folds, sets, units))?;
+        for units in parts.iter().flat_map(|(_, tested)| tested) {
+            self.check_tested(&folds, sets, units)?;
         }
         let mut items = vec![];
         for (entry, Entry { model, settings, .. }) in self.entries.iter().enumerate() {
@@ -182,7 +238,9 @@ impl Stage {
                 let tested = sets.tested().all().only(|t| units.contains(t));
                 decoder.check_people(&tested, method.target_access)?;
             }
+            let folds = self.given_to(&*decoder, &folds);
             for (learnt, tested) in &parts {
+                self.lessons(&folds, sets, learnt, tested, false)?;
                 for (fold, people) in folds.iter().enumerate() {
                     for &seed in &self.seeds {
                         items.push(Item::new(self, entry, (fold, people), (learnt, tested), seed)?);

@@ -91,7 +91,7 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
                 adapted.trials,
                 percent(g.before_accuracy),
                 percent(g.tuned_accuracy),
-                if g.kept { "the tuned decoder is kept" } else { "the decoder stays as it was" }
+                if g.kept { "the tuned decoder is kept" } else { "no gain, the decoder stays as it was" }
             ),
         };
         text += &format!(

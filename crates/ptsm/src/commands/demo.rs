@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::Session;
 use crate::args::DemoArgs;
+use crate::at_chance;
 use crate::output;
 use crate::progress::Live;
 use crate::report::{self, Looked, Material};
@@ -46,10 +47,9 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let known = trials.subjects().difference(&strangers).copied().collect();
     let sources = Split::for_training(&known, args.seed)?;
     let split = Split::of(sources, strangers)?;
-    let lesson = Lesson::new(split.train(trials), split.validation(trials))?;
     say(format!(
-        "{} of {}; {} to stop by; {} nobody is trained on",
-        count(lesson.train().len(), "trial"),
+        "{} of {}; {} held back as validation subjects, whom `csp-lda` learns from too; {} nobody is trained on",
+        count(split.train(trials).len(), "trial"),
         words::people(split.train_subjects().len()),
         split.validation_subjects().len(),
         split.test_subjects().len()
@@ -57,7 +57,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
 
     let mut shown = vec![];
     for name in ["ptsm", "eegnet", "csp-lda"] {
-        shown.push(fit(name, args.seed, trials, &split, &lesson, &loaded.fingerprint, session)?);
+        shown.push(fit(name, args.seed, trials, &split, &loaded.fingerprint, session)?);
     }
     let records: Vec<Record> = shown.iter().flat_map(|s| s.records.clone()).collect();
     let mut summaries = Summary::of(&records)?;
@@ -122,9 +122,12 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
             "results": results,
             "summary": summaries,
             "few_shot": few,
+            "at_chance": at_chance::of_decoders(&summaries),
             "seconds": start.elapsed().as_secs_f64(),
         }),
-    )
+    )?;
+    at_chance::warn_of_decoders(&summaries, session.output);
+    Ok(())
 }
 
 /// Settings for a minute's work: fewer epochs. Both networks learn from mirrored trials too, so that they are compared and not what they
@@ -141,7 +144,6 @@ fn fit(
     seed: u64,
     trials: &Trials,
     split: &Split,
-    lesson: &Lesson<'_>,
     identity: &str,
     session: &Session,
 ) -> anyhow::Result<Shown> {
@@ -153,7 +155,10 @@ fn fit(
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
     let run = Run { device: &session.device, identity };
     let mut live = Live::new(session.output, &session.stop, name);
-    let fits = decoder.fit_seeds(lesson, &seeds, &run, &mut live)?;
+    let all = split.sources().without_validation();
+    let sources = if decoder.uses_validation() { split.sources() } else { &all };
+    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut live)?;
     drop(live);
     let mut records = vec![];
     for fit in &fits {

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::{Session, Trained};
 use crate::args::{DataArgs, EvaluateArgs};
+use crate::at_chance;
 use crate::exit::told;
 use crate::folder::{self, AdaptedFile, RunFile};
 use crate::input::{Input, for_model};
@@ -45,8 +46,13 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
     }
     session.output.result(
         text,
-        &json!({ "records": records, "summary": summaries, "few_shot": { "records": curve, "summary": few } }),
-    )
+        &json!({
+            "records": records, "summary": summaries, "few_shot": { "records": curve, "summary": few },
+            "at_chance": at_chance::of_decoders(&summaries),
+        }),
+    )?;
+    at_chance::warn_of_decoders(&summaries, session.output);
+    Ok(())
 }
 
 fn page(
@@ -304,5 +310,7 @@ fn by_subject(summary: &Summary) -> Table {
             .chain(METRICS.iter().map(cell))
             .collect()
     });
-    Table { columns, rows: rows.collect(), note: String::new() }
+    let all: Vec<&Metric> = METRICS.iter().collect();
+    let note = words::positive_note(std::slice::from_ref(summary), &all).unwrap_or_default();
+    Table { columns, rows: rows.collect(), note }
 }

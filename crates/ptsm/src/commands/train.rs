@@ -5,22 +5,24 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhow::Context;
-use ptsm_data::{Split, SubjectList};
+use ptsm_data::{Sources, Split, SubjectList};
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{Decoder, EpochRecord, Fit, Job, Lesson, Run};
-use ptsm_signal::SubjectId;
-use serde_json::json;
+use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};
+use ptsm_eval::{ALPHA, Scores, balanced_accuracy_threshold};
+use ptsm_signal::{SubjectId, Subset};
+use serde_json::{Value, json};
 
 use super::Session;
 use crate::args::{DataArgs, SettingsArgs, TrainArgs};
+use crate::at_chance;
 use crate::config::{Changes, TUNED_ON, without_null};
 use crate::exit::told;
 use crate::folder::{DataFile, Folder, LOG, MODELS, ModelFile, RunFile, model_name};
 use crate::input::{Input, to_learn};
 use crate::output;
 use crate::progress::Live;
-use crate::words::{count, mirroring, mirroring_json, people, percent};
+use crate::words::{self, count, mirroring, mirroring_json, people, percent};
 
 /// Every seed is a network of its own in memory.
 const MOST_SEEDS: usize = 1000;
@@ -35,7 +37,11 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
     let learners = learners(&subjects, &target, &input)?;
-    let sources = Split::for_training(&learners, seeds[0])?;
+    // A decoder that does not look at validation subjects learns from everybody.
+    let sources = match decoder.uses_validation() {
+        true => Split::for_training(&learners, seeds[0])?,
+        false => Sources::all(learners.clone())?,
+    };
     sources.check_duplicates(&input.duplicates, &target)?;
     let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
@@ -76,7 +82,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         && let Some(fits) = finished(&folder, &seeds, session)
     {
         session.output.note("this run is finished; nothing is left to do");
-        return report(args, session, method.name, &settings, &input, &lesson, &fits);
+        return report(args, session, method, &settings, &input, &lesson, &fits);
     }
     let log = folder.join(LOG);
     let fits = {
@@ -115,7 +121,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             session.output.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
         }
     }
-    report(args, session, method.name, &settings, &input, &lesson, &fits)
+    report(args, session, method, &settings, &input, &lesson, &fits)
 }
 
 /// Those learnt from and the target, where both are named; without names it is everybody.
@@ -240,22 +246,23 @@ pub(super) fn card(
 fn report(
     args: &TrainArgs,
     session: &Session,
-    model: &str,
+    method: &Method,
     settings: &serde_json::Value,
     input: &Input,
     lesson: &Lesson<'_>,
     fits: &[Fit],
 ) -> anyhow::Result<()> {
+    let model = method.name;
     let mut text = format!(
         "{model}, {} parameters, learnt from {} of {}",
         fits[0].fitted.parameters(),
         count(lesson.train().len(), "trial"),
         people(lesson.train().subjects().len()),
     );
-    // A decoder without epochs has not looked at them.
-    if fits[0].best_epoch.is_some() {
-        text += &format!("; {} to stop by", people(lesson.validation().subjects().len()));
-    }
+    text += &match &lesson.validation().subjects() {
+        none if none.is_empty() => "; no validation subjects held back".to_string(),
+        held => format!("; {} held back ({})", count(held.len(), "validation subject"), words::ids(held)),
+    };
     if let Some(target) = lesson.target() {
         text += &format!("; {} of those to be decoded, unlabelled", count(target.len(), "trial"));
     }
@@ -265,17 +272,30 @@ fn report(
         text += &format!("left-right mirroring: {mirroring}\n");
     }
     let mut documents = vec![];
+    // What chance exceeds once in twenty times on the validation subjects.
+    let needed = balanced_accuracy_threshold(&lesson.validation().class_counts(), ALPHA);
+    let by_itself = settings.pointer("/training/select").and_then(Value::as_str) == Some("last");
+    let mut lost = vec![];
     for fit in fits {
         let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
-        let accuracy = best.and_then(|e| e.validation_accuracy);
+        let accuracy = match best.and_then(|e| e.validation_accuracy) {
+            // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
+            Some(_) if method.converts() => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
+            of_epoch => of_epoch,
+        };
+        let at_chance = accuracy.filter(|_| needed.is_finite()).map(|accuracy| accuracy <= needed + 1e-12);
         if let (Some(best), Some(accuracy)) = (best, accuracy) {
             text += &format!(
-                "seed {}: epoch {} of {} kept, validation {} % (chosen on it: not a result)\n",
+                "seed {}: epoch {} of {} kept, validation {} % ({})\n",
                 fit.seed,
                 best.epoch,
                 fit.history.len(),
-                percent(accuracy)
+                percent(accuracy),
+                if by_itself { "the last epoch is kept" } else { "chosen on it: not a result" }
             );
+            if at_chance == Some(true) {
+                lost.push(format!("seed {}: {} %", fit.seed, percent(accuracy)));
+            }
         }
         documents.push(json!({
             "seed": fit.seed,
@@ -283,8 +303,11 @@ fn report(
             "best_epoch": fit.best_epoch,
             "epochs": fit.history.len(),
             "validation_accuracy": accuracy,
+            "at_chance": at_chance,
         }));
     }
+    let at_chance = documents.iter().map(|fit| fit["at_chance"].as_bool()).collect::<Option<Vec<bool>>>();
+    let at_chance = at_chance.map(|all| all.iter().all(|at_chance| *at_chance));
     text += &format!("next: ptsm evaluate {} --data ...\n", args.out.display());
     session.output.result(
         text,
@@ -299,7 +322,27 @@ fn report(
             "mirroring": mirroring_json(settings, layout),
             "findings": input.findings,
             "target_trials": lesson.target().map_or(0, |target| target.len()),
+            "at_chance": at_chance,
             "fits": documents,
         }),
-    )
+    )?;
+    if !lost.is_empty() {
+        let what = if method.converts() { "the converter" } else { "the decoder" };
+        at_chance::warn(
+            &format!(
+                "{what} is not above chance on the validation subjects ({}; {} % balanced accuracy would be needed at p < {ALPHA}){}",
+                lost.join(", "),
+                percent(needed),
+                if by_itself { "" } else { ", although the epoch was chosen by it" }
+            ),
+            session.output,
+        );
+    }
+    Ok(())
+}
+
+/// The balanced accuracy of a decoder on some people's trials; NaN where a class has none.
+fn balanced_accuracy(fitted: &dyn Fitted, trials: &Subset<'_>) -> anyhow::Result<f64> {
+    let classes = trials.layout().classes.len();
+    Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)
 }

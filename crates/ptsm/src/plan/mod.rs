@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ptsm_data::{Protocol, SubjectList, Transfer};
-use ptsm_eval::Metric;
+use ptsm_eval::{Metric, Summary};
 use ptsm_signal::{Alignment, Paradigm, Symmetry};
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -317,6 +317,16 @@ impl Plan {
         let usual = words::USUAL.map(String::from);
         let names = if self.metrics.is_empty() { &usual[..] } else { &self.metrics };
         names.iter().filter_map(|name| ptsm_eval::metric(name)).collect()
+    }
+
+    /// The metrics of a table of some summaries: those named, else the usual ones, the one first that chance is tested by.
+    pub(crate) fn shown(&self, summaries: &[Summary]) -> Vec<&'static Metric> {
+        if self.metrics.is_empty() { words::usual(summaries) } else { self.metrics() }
+    }
+
+    /// The metric that was named first, which chance is of; none where none was named.
+    pub(crate) fn leading(&self) -> Option<&'static Metric> {
+        self.metrics.first().and_then(|name| ptsm_eval::metric(name))
     }
 
     /// The metrics of the comparisons, the one that is shown first.

@@ -42,7 +42,7 @@ pub(super) fn build(m: &Material) -> Built {
                 }
             )
         }
-        None => "The validation people are not among these data, so that no temperature was fitted.".into(),
+        None => "No temperature was fitted: the validation subjects are not among these data, or the decoder held none back.".into(),
     };
     let curve = Curve {
         title: "Are probabilities true?".into(),

@@ -62,7 +62,13 @@ fn facts(made: &Made) -> Vec<[String; 2]> {
             "learnt from".into(),
             format!("{}, {}", words::people(from.subjects), words::count(from.trials, "trial")),
         ],
-        ["stopped by".into(), words::people(from.validation_subjects)],
+        [
+            "validation subjects held back".into(),
+            match from.validation_subjects {
+                0 => "none".into(),
+                n => n.to_string(),
+            },
+        ],
         [
             "trials".into(),
             format!(

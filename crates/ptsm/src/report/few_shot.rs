@@ -5,6 +5,7 @@ use ptsm_report::scale::Axis;
 use ptsm_report::{Curve, Figure, Part, Point, Reference, Series};
 
 use super::{Built, Material, NO_RUN};
+use crate::words;
 
 pub(super) fn build(m: &Material) -> Built {
     let mut points: Vec<(usize, &Summary)> = m.few.iter().filter_map(|s| Some((s.adapt?.shots, s))).collect();
@@ -21,23 +22,28 @@ pub(super) fn build(m: &Material) -> Built {
     }
     points.sort_by_key(|(shots, _)| *shots);
     let aside = points[0].1.adapt.map_or(0, |a| a.set_aside);
-    let level = points[0].1.chance.level;
+    // What chance is of.
+    let chance = &points[0].1.chance;
+    let metric = chance.metric();
+    let said = words::spoken(metric);
+    let mut title = said.clone();
+    title[..1].make_ascii_uppercase();
     let series = Series {
         name: points[0].1.model.clone(),
         points: points
             .iter()
             .filter_map(|(shots, s)| {
-                let a = s.metric("accuracy")?;
+                let a = s.metric(metric.name)?;
                 Some(Point { x: *shots as f64, y: a.mean, band: a.interval.map(|i| [i.low, i.high]) })
             })
             .collect(),
     };
     let curve = Curve {
-        title: "Accuracy after a few labelled trials".into(),
+        title: format!("{title} after a few labelled trials"),
         x: Axis::new("labelled trials of each class"),
-        y: Axis::percent("accuracy"),
+        y: Axis::percent(said),
         series: vec![series],
-        levels: vec![Reference { at: level, label: "chance".into() }],
+        levels: chance.level.into_iter().map(|at| Reference { at, label: "chance".into() }).collect(),
         ..Curve::default()
     };
     let mut parts = vec![Part::Figure(Figure::new(curve))];

@@ -10,30 +10,37 @@ use crate::words;
 
 pub(super) fn build(m: &Material) -> Built {
     let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    // What chance is of.
+    let metric = first.chance.metric();
     // Several models with an interval each would hide one another.
     let alone = m.summaries.len() == 1;
     let models = m.summaries.iter().map(|s| {
         let subjects = s
             .subjects
             .iter()
-            .map(|p| (p.subject.to_string(), p.scores.get("accuracy").copied().unwrap_or(f64::NAN)));
+            .map(|p| (p.subject.to_string(), p.scores.get(metric.name).copied().unwrap_or(f64::NAN)));
         let mean = s
-            .metric("accuracy")
+            .metric(metric.name)
             .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
         Scores {
             name: words::called(s, &m.summaries),
             subjects: subjects.collect(),
             mean,
-            intervals: if alone { intervals(s) } else { vec![] },
+            // Wilson's interval is of a share of trials.
+            intervals: if alone && metric.name == "accuracy" { intervals(s) } else { vec![] },
         }
     });
     // One line for everybody; people with fewer trials need more.
-    let threshold = first.subjects.iter().map(|p| p.chance_threshold).fold(f64::NAN, f64::max);
+    let thresholds = first.subjects.iter().filter_map(|p| p.chance_threshold);
+    let threshold = thresholds.fold(f64::NAN, f64::max);
+    let said = words::spoken(metric);
+    let mut title = said.clone();
+    title[..1].make_ascii_uppercase();
     let dots = Dots {
-        title: "Accuracy of each person".into(),
-        axis: Axis::percent("accuracy"),
+        title: format!("{title} of each person"),
+        axis: Axis::percent(said),
         models: models.collect(),
-        chance: Some(Chance { level: first.chance.level, threshold: Some(threshold) }),
+        chance: first.chance.level.map(|level| Chance { level, threshold: Some(threshold) }),
     };
     Built::new(
         "People differ far more than decoders do: look at the rows before the means.",

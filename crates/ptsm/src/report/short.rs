@@ -1,6 +1,6 @@
 //! The numbers to read first.
 
-use ptsm_eval::chance_threshold;
+use ptsm_eval::STRICT_ALPHA;
 use ptsm_report::{Fact, Part};
 
 use super::{Built, Material, NO_RUN};
@@ -10,8 +10,10 @@ pub(super) fn build(m: &Material) -> Built {
     let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
     let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
     let mut facts = vec![];
+    // What chance is of.
+    let leading = first.chance.metric();
     for s in &m.summaries {
-        let Some(accuracy) = s.metric("accuracy") else { continue };
+        let Some(accuracy) = s.metric(leading.name) else { continue };
         let interval = accuracy.interval.map_or_else(String::new, |i| {
             format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
         });
@@ -20,23 +22,24 @@ pub(super) fn build(m: &Material) -> Built {
     // People seen and people not seen may have other numbers of trials.
     let mut told: Vec<(f64, usize)> = vec![];
     for s in &m.summaries {
-        let chance = &s.chance;
-        if told.contains(&(chance.level, chance.pooled_n)) {
+        let (Some(level), Some(needed)) = (s.chance.level, s.chance.strict()) else { continue };
+        let n = s.chance.pooled_n;
+        if told.contains(&(level, n)) {
             continue;
         }
-        told.push((chance.level, chance.pooled_n));
+        told.push((level, n));
+        let together = match leading.name {
+            "auc" => format!("for the mean over {}", words::people(s.subjects.len())),
+            _ => format!("for all {n} trials together"),
+        };
         facts.push(fact(
             &if told.len() > 1 {
                 format!("Chance, {}", words::called(s, &m.summaries))
             } else {
                 "Chance".into()
             },
-            format!("{} %", percent(chance.level)),
-            format!(
-                "{} % is needed at p < 0.001 for all {} trials together",
-                percent(chance_threshold(chance.pooled_n, chance.level, 0.001)),
-                chance.pooled_n
-            ),
+            format!("{} %", percent(level)),
+            format!("{} % is needed at p < {STRICT_ALPHA} {together}", percent(needed.threshold)),
         ));
     }
     let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
@@ -46,8 +49,12 @@ pub(super) fn build(m: &Material) -> Built {
         seen.join("; "),
         format!("{}, {}", first.protocol, words::count(first.seeds, "seed")),
     ));
+    let mut said = words::spoken(leading);
+    said[..1].make_ascii_uppercase();
     Built::new(
-        "Accuracy in people the decoders were not trained on, the mean over people of the mean over seeds.",
+        format!(
+            "{said} in people the decoders were not trained on, the mean over people of the mean over seeds."
+        ),
         vec![Part::Facts(facts), Part::Table("All scores".into(), words::summaries(&m.summaries))],
     )
 }

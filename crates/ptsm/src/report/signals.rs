@@ -9,6 +9,9 @@ use crate::words::{self, percent};
 
 pub(super) fn build(m: &Material) -> Built {
     let Some(summary) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    // What chance is of.
+    let metric = summary.chance.metric();
+    let said = words::spoken(metric);
     // Everybody with a score, the worst first.
     let mut people: Vec<(&Signals, f64, bool)> = m
         .signals
@@ -17,7 +20,7 @@ pub(super) fn build(m: &Material) -> Built {
             // People it has seen and people it has not are summed up apart.
             let all = m.summaries.iter().filter(|s| s.model == summary.model);
             let own = all.flat_map(|s| &s.subjects).find(|person| person.subject == signals.subject)?;
-            Some((signals, own.scores.get("accuracy").copied()?, own.above_chance))
+            Some((signals, own.scores.get(metric.name).copied()?, own.above_chance == Some(true)))
         })
         .collect();
     people.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -41,7 +44,7 @@ pub(super) fn build(m: &Material) -> Built {
         unit: "share of power".into(),
         ramp: Ramp::Sequential,
         reading: format!(
-            "A row is a person with their accuracy under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
+            "A row is a person with their {said} under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
             summary.called(),
             names.join(", ")
         ),
@@ -54,16 +57,16 @@ pub(super) fn build(m: &Material) -> Built {
         ),
         vec![
             Part::Figure(Figure::new(map)),
-            Part::Table("Signals of each person".into(), table(&people, &names)),
-            Part::Table("Does it go with accuracy?".into(), correlations(&people, &names)),
+            Part::Table("Signals of each person".into(), table(&people, &names, &said)),
+            Part::Table(format!("Does it go with {said}?"), correlations(&people, &names, &said)),
         ],
     )
 }
 
-fn table(people: &[(&Signals, f64, bool)], names: &[String]) -> Table {
+fn table(people: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
     let mut columns = vec![
         Column::text("person"),
-        Column::number("accuracy %"),
+        Column::number(format!("{metric} %")),
         Column::text("above chance"),
         Column::number("trials"),
     ];
@@ -83,7 +86,7 @@ fn table(people: &[(&Signals, f64, bool)], names: &[String]) -> Table {
     Table { columns, rows: people.iter().map(row).collect(), note: String::new() }
 }
 
-fn correlations(people: &[(&Signals, f64, bool)], names: &[String]) -> Table {
+fn correlations(people: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
     let accuracy: Vec<f64> = people.iter().map(|(_, accuracy, _)| *accuracy).collect();
     let with = |values: Vec<f64>| {
         let r = rank_correlation(&values, &accuracy);
@@ -97,7 +100,10 @@ fn correlations(people: &[(&Signals, f64, bool)], names: &[String]) -> Table {
     // Where a correlation of unrelated ranks lies in 19 of 20 cohorts.
     let luck = if n > 3.0 { format!("{:.2}", 1.96 / (n - 1.0).sqrt()) } else { "1.00".into() };
     Table {
-        columns: vec![Column::text("of the signals"), Column::number("rank correlation with accuracy")],
+        columns: vec![
+            Column::text("of the signals"),
+            Column::number(format!("rank correlation with {metric}")),
+        ],
         rows,
         note: format!(
             "Spearman's rank correlation over {}. Without any relation it lies within {luck} of 0 in 19 of 20 cohorts, and one of six rows may well lie outside.",

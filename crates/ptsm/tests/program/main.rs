@@ -6,6 +6,7 @@ mod bad_data;
 mod bad_places;
 mod bad_runs;
 mod benchmarking;
+mod chance;
 #[cfg(unix)]
 mod clusters;
 mod common;
@@ -13,6 +14,7 @@ mod converting;
 mod data_quality;
 mod disk_full;
 mod downloading;
+mod held_back;
 mod honest;
 mod keeping;
 mod killing;

@@ -94,8 +94,8 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
         subject: SubjectId(id),
         n: 0,
         scores: BTreeMap::from([(METRIC.into(), value)]),
-        chance_threshold: f64::NAN,
-        above_chance: false,
+        chance_threshold: None,
+        above_chance: None,
     };
     let subjects: Vec<_> = (1..).zip(values).filter(|(_, v)| v.is_finite()).map(subject).collect();
     Summary {
@@ -108,20 +108,12 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
         target_access: TargetAccess::Nothing,
         adapt: None,
         classes: 2,
+        positive_class: None,
         seeds: 1,
         records: subjects.len(),
         subjects,
         metrics: vec![],
-        chance: Chance {
-            level: 0.5,
-            alpha: 0.05,
-            above: 0,
-            share: 0.0,
-            pooled_n: 0,
-            pooled_accuracy: 0.5,
-            pooled_threshold: 0.5,
-            pooled_above: false,
-        },
+        chance: Chance::default(),
     }
 }
 

@@ -49,6 +49,7 @@ fn scores(records: &[Record]) -> Table {
         "seed",
         "shots",
         "n",
+        "positive_class",
     ];
     let text = |value: Option<String>| value.unwrap_or_default();
     let row = |r: &Record| {
@@ -67,6 +68,7 @@ fn scores(records: &[Record]) -> Table {
             r.seed.to_string(),
             text(r.adapt.map(|few| few.shots.to_string())),
             r.scores.n.to_string(),
+            text(r.positive_class.clone()),
         ];
         cells.into_iter().chain(METRICS.iter().map(|metric| exact((metric.get)(&r.scores)))).collect()
     };

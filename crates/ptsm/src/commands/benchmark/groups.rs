@@ -121,7 +121,7 @@ impl Group {
 
     /// Everything about the group, by name: the models, whether they differ from the first one, what their variants are worth, and what a paper says.
     pub(super) fn tables(&self, plan: &Plan) -> Vec<(&'static str, Table)> {
-        let mut tables = vec![("Scores", words::summaries_by(&self.summaries, &plan.metrics()))];
+        let mut tables = vec![("Scores", words::summaries_by(&self.summaries, &plan.shown(&self.summaries)))];
         for (name, pairs, words) in [
             ("Against the first", &self.comparisons, words::comparisons as fn(&[Paired]) -> Table),
             ("Variants against the same decoder", &self.variants, words::variants),

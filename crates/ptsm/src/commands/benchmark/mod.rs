@@ -22,6 +22,7 @@ use crate::exit::told;
 use crate::folder::{Folder, WRITTEN};
 use crate::plan::{Plan, Ready, StagePlan};
 use crate::progress::{Live, LiveBenchmark};
+use crate::words;
 
 pub(super) use collect::run as collect;
 pub(crate) use results::Compared;
@@ -33,6 +34,8 @@ struct Work<'a> {
     stages: Vec<StagePlan<'a>>,
     /// The trials of the only stage. Where there are several, they are read one after the other and never held together.
     kept: Option<Ready>,
+    /// What each stage's decoders train on and hold back, in words.
+    held_back: Vec<String>,
 }
 
 pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
@@ -45,11 +48,13 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     let plan = Plan::of(args)?;
     let mut work = Work::of(&plan, session)?;
     if args.dry_run {
+        work.say_held_back(session);
         return estimate::show(&mut work, args, session);
     }
     let text = format!("{WRITTEN}{}", toml::to_string(&without_null(&serde_json::to_value(&plan)?))?);
     let folder = Folder::open_benchmark(&args.out, &text)?;
     work.list.write(&args.out)?;
+    work.say_held_back(session);
     let done = match (args.launcher, args.jobs.unwrap_or(1)) {
         (Launcher::Slurm, _) if !work.is_done(&args.out) => return slurm::run(&mut work, args, session),
         (Launcher::Slurm, _) => Ok(()),
@@ -73,13 +78,15 @@ impl<'a> Work<'a> {
     fn of(plan: &'a Plan, session: &Session) -> anyhow::Result<Work<'a>> {
         let stages = plan.stages()?;
         let only = stages.len() == 1;
-        let mut work = Work { list: WorkList::default(), stages: vec![], kept: None };
+        let mut work = Work { list: WorkList::default(), stages: vec![], kept: None, held_back: vec![] };
         for stage in stages {
             let ready = stage.ready(session)?;
             if ready.stage.entries.is_empty() {
                 continue;
             }
             work.list.stages.push((ready.stage.clone(), ready.items()?));
+            let held_back = words::held_back(&ready.stage.training_subjects(ready.sets())?);
+            work.held_back.push(format!("{}: {held_back}", ready.stage.data));
             work.stages.push(stage);
             work.kept = only.then_some(ready);
         }
@@ -88,6 +95,13 @@ impl<'a> Work<'a> {
             return Err(told("no decoder is left to take part", "the notes above say why"));
         }
         Ok(work)
+    }
+
+    /// Says what decoders train on and hold back, once where stages are alike.
+    fn say_held_back(&self, session: &Session) {
+        let mut said: Vec<&String> = self.held_back.iter().collect();
+        said.dedup();
+        said.iter().for_each(|line| session.output.note(line));
     }
 
     /// Refuses results that could not be told apart in the end.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::groups::{self, Group};
 use super::matrix::{self, Beats};
 use super::{collect, exports};
+use crate::at_chance;
 use crate::commands::Session;
 use crate::exit::told;
 use crate::output;
@@ -28,7 +29,7 @@ pub(super) fn write(
     folder: &Path,
 ) -> anyhow::Result<()> {
     write_records(&folder.join("results.jsonl"), &collected.records)?;
-    let groups = Group::of(&summaries(collected, list)?, &plan.compared());
+    let groups = Group::of(&summaries(collected, list, plan)?, &plan.compared());
     output::write(&folder.join("summary.csv"), table(&groups, plan).to_csv().as_bytes())?;
     let beats = matrix::of(&groups, plan)?;
     output::write(&folder.join("matrix.json"), &serde_json::to_vec_pretty(&beats)?)?;
@@ -95,15 +96,18 @@ fn latex(groups: &[Group], beats: &[Beats], features: &[FoldReading], plan: &Pla
 
 /// All groups in one table. Where there are several, each row says which it is of.
 fn table(groups: &[Group], plan: &Plan) -> Table {
-    let [first, others @ ..] = groups else { return words::summaries_by(&[], &plan.metrics()) };
-    let mut table = words::summaries_by(&first.summaries, &plan.metrics());
+    // One order of metrics for all of them.
+    let all: Vec<Summary> = groups.iter().flat_map(|group| group.summaries.clone()).collect();
+    let metrics = plan.shown(&all);
+    let [first, others @ ..] = groups else { return words::summaries_by(&[], &metrics) };
+    let mut table = words::summaries_by(&first.summaries, &metrics);
     if others.is_empty() {
         return table;
     }
     table.columns.insert(0, Column::text("of"));
     table.rows.clear();
     for group in groups {
-        for mut row in words::summaries_by(&group.summaries, &plan.metrics()).rows {
+        for mut row in words::summaries_by(&group.summaries, &metrics).rows {
             row.insert(0, group.title());
             table.rows.push(row);
         }
@@ -119,7 +123,7 @@ pub(super) fn show(
     folder: &Path,
     session: &Session,
 ) -> anyhow::Result<()> {
-    let summaries = summaries(collected, list)?;
+    let summaries = summaries(collected, list, plan)?;
     let mut text = String::new();
     if let Some(title) = &plan.title {
         text += &format!("{title}\n\n");
@@ -159,8 +163,12 @@ pub(super) fn show(
         "mirroring": mirroring(list),
         "matrices": beats, "features": collected.readings,
         "failures": collected.failures, "missing": collected.missing,
+        "at_chance": at_chance::of_decoders(&summaries),
     });
     session.output.result(text, &document)?;
+    for group in &groups {
+        at_chance::warn_of_decoders(&group.summaries, session.output);
+    }
     let all = list.items().count();
     if let Some(first) = collected.failures.first() {
         return Err(told(
@@ -229,7 +237,7 @@ impl Compared {
         if open > 0 {
             about.push(format!("{open} of {} fits failed or are missing.", list.items().count()));
         }
-        let groups = Group::of(&summaries(&collected, &list)?, &plan.compared());
+        let groups = Group::of(&summaries(&collected, &list, &plan)?, &plan.compared());
         let matrices = matrix::of(&groups, &plan)?.into_iter().map(|one| (one.of, one.matrix)).collect();
         Ok(Compared {
             title: title(&plan).to_string(),
@@ -293,8 +301,8 @@ fn mirroring(list: &WorkList) -> Vec<Value> {
 }
 
 /// Summaries in the order in which decoders were asked for.
-fn summaries(collected: &Collected, list: &WorkList) -> anyhow::Result<Vec<Summary>> {
-    let mut summaries = Summary::of(&collected.records)?;
+fn summaries(collected: &Collected, list: &WorkList, plan: &Plan) -> anyhow::Result<Vec<Summary>> {
+    let mut summaries = Summary::led_by(&collected.records, plan.leading())?;
     let order: Vec<(&str, Option<&str>)> = list
         .stages
         .iter()

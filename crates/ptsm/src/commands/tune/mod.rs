@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptsm_data::{Protocol, Split};
-use ptsm_eval::{Budget, Division, Metric, Rung, candidates};
+use ptsm_eval::{ALPHA, Budget, Division, Metric, Rung, candidates, mean_threshold};
 use ptsm_signal::{Alignment, SubjectId};
 use serde_json::json;
 
@@ -88,7 +88,10 @@ pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
                 Some(Tested { fold: *number, people: split.test_subjects().clone(), records })
             }
         };
+        let trials_by_class = workshop.trials_by_class(best.candidate, &fold.people)?;
         found.push(Found {
+            // The best of many is above what one alone exceeds by chance (Bonferroni).
+            needed: mean_threshold(metric, &trials_by_class, ALPHA / workshop.candidates() as f64),
             people: fold.people,
             protocol: fold.division.name(),
             rungs,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptsm_data::SubjectList;
-use ptsm_eval::{Choice, Metric, Record, Rung, Summary, Trial, ranked, write_records};
+use ptsm_eval::{ALPHA, Choice, Metric, Record, Rung, Summary, Trial, ranked, write_records};
 use ptsm_report::{Column, Table};
 use ptsm_signal::SubjectId;
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::figures;
 use super::workshop::Workshop;
 use crate::args::TuneArgs;
+use crate::at_chance;
 use crate::commands::Session;
 use crate::config::{Changes, TUNED_ON};
 use crate::exit::told;
@@ -30,6 +31,9 @@ pub(super) struct Found {
     pub(super) rungs: Vec<Rung>,
     pub(super) trials: Vec<Trial>,
     pub(super) best: Trial,
+    /// What the best of as many candidates exceeds by chance, in the mean over people, at most once in twenty times; none where the metric
+    /// has no test.
+    pub(super) needed: Option<f64>,
     /// Who was tested afterwards, in nested searches.
     pub(super) tested: Option<Tested>,
 }
@@ -79,6 +83,13 @@ pub(super) fn nothing(trials: &[Trial]) -> anyhow::Error {
         format!("every candidate failed; the first: {error}"),
         hint.unwrap_or_else(|| "try other values; `ptsm models --json` shows the defaults".into()),
     )
+}
+
+impl Found {
+    /// Whether the best candidate is not above chance; none where the metric has no test.
+    fn at_chance(&self) -> Option<bool> {
+        Some(self.best.mean()? <= self.needed?)
+    }
 }
 
 impl Results<'_> {
@@ -246,7 +257,7 @@ impl Results<'_> {
     /// Says it.
     pub(super) fn show(&self, session: &Session) -> anyhow::Result<()> {
         let records = self.records();
-        let summaries = Summary::of(&records)?;
+        let summaries = Summary::led_by(&records, Some(self.metric))?;
         let text = match (&self.args.nested, self.found.first()) {
             (None, Some(found)) => format!(
                 "{}next: ptsm benchmark --data ... --models {} --config {} --subjects (all others)\n",
@@ -260,9 +271,37 @@ impl Results<'_> {
         let document = json!({
             "folder": self.args.out, "model": self.workshop.model(), "data": self.workshop.data_name(),
             "metric": self.metric.name, "seeds": self.seeds, "searches": searches,
-            "records": records, "summary": summaries,
+            "records": records, "summary": summaries, "at_chance": self.at_chance(),
         });
-        session.output.result(text, &document)
+        session.output.result(text, &document)?;
+        self.warn(session);
+        Ok(())
+    }
+
+    /// Whether no search found anything above chance; none where the metric has no test.
+    fn at_chance(&self) -> Option<bool> {
+        let all: Option<Vec<bool>> = self.found.iter().map(Found::at_chance).collect();
+        all.map(|all| all.iter().all(|at_chance| *at_chance))
+    }
+
+    /// Warns where the best candidate knows nothing.
+    fn warn(&self, session: &Session) {
+        let lost: Vec<&Found> = self.found.iter().filter(|found| found.at_chance() == Some(true)).collect();
+        let Some(first) = lost.first() else { return };
+        let which = match self.found.len() {
+            1 => "the best candidate".to_string(),
+            all => format!("the best candidate of {} of {all} folds", lost.len()),
+        };
+        at_chance::warn(
+            &format!(
+                "{which} is not above chance: {} {}, and {} would be needed of the best of {} at p < {ALPHA}",
+                words::spoken(self.metric),
+                self.score(first.best.mean()),
+                self.score(first.needed),
+                self.workshop.candidates(),
+            ),
+            session.output,
+        );
     }
 
     fn document(&self, found: &Found) -> Value {
@@ -279,6 +318,7 @@ impl Results<'_> {
         };
         json!({
             "people": found.people, "protocol": found.protocol, "best": told(&found.best),
+            "at_chance": found.at_chance(),
             "trials": found.trials.iter().map(told).collect::<Vec<_>>(),
             "fold": found.tested.as_ref().map(|t| t.fold),
             "tested": found.tested.as_ref().map(|t| &t.people),

@@ -1,6 +1,6 @@
 //! Candidates, the trials each of them needs, and trying them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::{Person, Protocol};
 use ptsm_decode::registry::Method;
@@ -17,7 +17,7 @@ use crate::config::Changes;
 use crate::exit::told;
 use crate::input::{Input, declared, prepared, source};
 use crate::progress::{Live, LiveBenchmark};
-use crate::words::count;
+use crate::words::{self, count};
 
 /// One way to set the decoder and to prepare trials.
 pub(super) struct Candidate {
@@ -146,6 +146,20 @@ impl<'a> Workshop<'a> {
         }
     }
 
+    /// Trials of each class of some people, as the pipeline of a candidate makes them.
+    pub(super) fn trials_by_class(
+        &mut self,
+        candidate: usize,
+        people: &BTreeSet<SubjectId>,
+    ) -> anyhow::Result<Vec<Vec<usize>>> {
+        let kind = self.all[candidate].kind;
+        let input = self.input(kind)?;
+        let of = |subject: &SubjectId| input.trials.of(&[*subject].into()).class_counts();
+        let counts = people.iter().map(of).collect();
+        self.kept = Some((kind, input));
+        Ok(counts)
+    }
+
     /// The trials of a pipeline.
     fn input(&mut self, kind: usize) -> anyhow::Result<Input> {
         match self.kept.take() {
@@ -176,6 +190,16 @@ impl<'a> Workshop<'a> {
         LiveBenchmark { live: Live::new(output, &self.session.stop, "tuning"), output }
     }
 
+    /// Says what candidates train on and hold back. They are one method, so that the first one speaks for all.
+    fn say_held_back(&self, input: &Input, people: &Division) -> anyhow::Result<()> {
+        let Some(first) = self.all.first() else { return Ok(()) };
+        let entry = Entry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
+        let stage = self.stage(input, people.clone(), vec![entry]);
+        let held_back = words::held_back(&stage.training_subjects(Sets::one(&input.trials))?);
+        self.session.output.note(held_back);
+        Ok(())
+    }
+
     /// Goes through all rounds among some people.
     pub(super) fn search(
         &mut self,
@@ -200,6 +224,9 @@ impl<'a> Workshop<'a> {
                 let input = self.input(kind)?;
                 let stage = self.stage(&input, people.clone(), vec![]);
                 stage.check_duplicates(Sets::one(&input.trials), &input.duplicates)?;
+                if rung.place.0 == 1 && kind == 0 {
+                    self.say_held_back(&input, people)?;
+                }
                 let ground = Ground {
                     stage: &stage,
                     sets: Sets::one(&input.trials),

@@ -162,14 +162,14 @@ impl<'a> Explaining<'a> {
             return Ok(found);
         }
         let [learnt, validation] = self.known();
-        if learnt.is_empty() || validation.is_empty() {
+        let card = &self.asked.trained.card;
+        let decoder = find(&card.decoder)?.build(card.settings.clone())?;
+        if learnt.is_empty() || (validation.is_empty() && decoder.uses_validation()) {
             return Err(told(
                 "the people this decoder learnt from are not among these data, so that it cannot be trained on their shuffled labels",
                 "give the data it was trained with, or leave `--nulls` out",
             ));
         }
-        let card = &self.asked.trained.card;
-        let decoder = find(&card.decoder)?.build(card.settings.clone())?;
         let trials = &self.asked.input.trials;
         for i in 0..self.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
