@@ -9,3 +9,4 @@ mod foreign;
 mod formats;
 mod keeping;
 mod manifest;
+mod matlab;

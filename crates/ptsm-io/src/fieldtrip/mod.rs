@@ -33,7 +33,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
 
 /// Opens a recording where a MATLAB file holds one of FieldTrip; none where it holds other things.
 pub fn find(path: &Path) -> Result<Option<Opened>> {
-    read(Bytes::open(path)?, &path.into())
+    read(Bytes::open_filled(path)?, &path.into())
 }
 
 fn read(bytes: Bytes, place: &Place) -> Result<Option<Opened>> {

@@ -3,6 +3,7 @@
 mod codes;
 mod guess;
 mod look;
+mod matlab;
 mod write;
 
 use std::collections::BTreeSet;
@@ -87,7 +88,7 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         Ok((path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked))
     };
     let needs: Vec<u64> = walked.files.iter().map(|path| look::memory(path)).collect();
-    let mut looked: Vec<(String, Option<Result<Look>>)> = vec![];
+    let mut looked: Vec<(String, Option<Result<Vec<Look>>>)> = vec![];
     for part in memory::parts(&needs, options.bound()) {
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
@@ -96,13 +97,16 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
     let read_with: BTreeSet<PathBuf> = looked
         .iter()
         .filter_map(|(_, look)| look.as_ref()?.as_ref().ok())
-        .flat_map(|l| l.others.clone())
+        .flatten()
+        .flat_map(|look| look.others.clone())
         .collect();
     let (mut read, mut unreadable, mut advice) = (vec![], vec![], None);
     for (inner, looked) in looked {
         match looked {
             _ if read_with.contains(&whole.join(&inner)) => {}
-            Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
+            Some(Ok(looks)) if !inner.is_empty() => {
+                read.extend(looks.into_iter().map(|look| (inner.clone(), look)));
+            }
             Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
             Some(Err(error)) => {
                 advice = advice.or_else(|| error.hint().map(String::from));

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use super::super::matrix::{Rows, Variables};
+use super::super::matrix::{Rows, Variables, written};
+use super::super::survey::suited;
 use super::super::words::Words;
 use super::codes::EventCode;
 use super::guess::{How, Whose};
 use super::look::Look;
+use super::matlab::remark;
 
 /// All that goes into a manifest.
 pub(super) struct Plan<'a> {
@@ -100,19 +102,29 @@ impl Plan<'_> {
     }
 
     fn pipeline(&self) -> String {
-        if self.recordings.iter().all(|(_, _, look)| look.epochs) {
-            return "# The files hold trials that are cut already: they are only scaled.\n\n".into();
-        }
+        let looks = || self.recordings.iter().map(|(_, _, look)| look);
+        let epochs = looks().all(|look| look.epochs);
+        let slowest_hz = looks().filter_map(|look| look.rate_hz).min_by(f64::total_cmp);
+        let window_s = looks().next().and_then(|look| look.window_s).filter(|_| epochs);
         let apart = self.apart_s.map_or_else(String::new, |s| format!(": events are {} s apart", rounded(s)));
         let end = match self.apart_s {
             Some(s) if s < 1.5 => 0.8,
             Some(s) if s < 4.0 => (2.0 * s).floor() / 2.0,
             _ => 4.0,
         };
-        format!(
-            "# Filters, rate and window; the keys are those of a configuration file.\n[pipeline]\n\
-             window_s = [0.0, {end:?}]  # seconds after the event{apart}\n\n"
-        )
+        let mut text = match epochs {
+            true => "# The files hold trials that are cut already: they are only scaled. Filters and another rate are refused.\n".to_string(),
+            false => "# From recordings to epochs, with the values that apply without a word. Take the `#` before a key away to set it.\n".into(),
+        };
+        text += "[pipeline]\n";
+        if !epochs {
+            text += &format!("window_s = [0.0, {end:?}]  # seconds after the event{apart}\n");
+        }
+        let usual = suited(slowest_hz, window_s).written();
+        let others =
+            usual.iter().filter(|(key, _)| (key.on_epochs || !epochs) && (epochs || key.name != "window_s"));
+        others.for_each(|(key, value)| text += &key.entry(value, false));
+        text + "\n"
     }
 
     /// Where recordings have no channel that counts as EEG: how to name electrodes.
@@ -128,11 +140,17 @@ impl Plan<'_> {
         )
     }
 
-    /// What most MATLAB files have in common.
+    /// What MATLAB files have in common: what most of them are like, unless another one lacks something of it.
     fn common(&self) -> Option<Variables> {
         let all: Vec<&Variables> =
             self.recordings.iter().filter_map(|(_, _, look)| look.mat.as_ref()).collect();
-        all.iter().max_by_key(|mat| all.iter().filter(|other| other == mat).count()).map(|mat| (*mat).clone())
+        let most = all.iter().max_by_key(|mat| all.iter().filter(|other| other == mat).count())?;
+        // Each of several structs is named by its own recording.
+        let inside = most.inside.clone().filter(|_| all.iter().all(|mat| mat.inside == most.inside));
+        let common = Variables { inside, ..(*most).clone() };
+        let keys = |mat: &Variables| settings(mat).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        let has_all = |mat: &&Variables| keys(&common).iter().all(|key| keys(mat).contains(key));
+        all.iter().all(has_all).then_some(common)
     }
 
     fn mat(&self, mat: &Variables) -> String {
@@ -143,7 +161,11 @@ impl Plan<'_> {
         if mat.rate.is_none() {
             text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
         }
-        if mat.triggers.is_none() {
+        if let Some(axes) = &mat.axes {
+            text.insert_str(text.find("axes = ").unwrap_or(text.len()), &remark(axes));
+            text += "# start_s = 0.0  # the first sample of an epoch, in seconds after the cue\n";
+        }
+        if mat.triggers.is_none() && mat.onsets.is_none() && mat.labels.is_none() {
             text += "# triggers = \"NAME\"  # a variable with one number per sample, not zero where an event begins\n";
         }
         if let Some(Words::Many(_)) = &mat.channels {
@@ -172,10 +194,8 @@ fn entry(file: &str, whose: Whose, look: &Look, common: Option<&Variables>) -> S
         look.channels.len(),
         quoted(file)
     );
-    if let (Some(own), Some(common)) = (&look.mat, common)
-        && own != common
-    {
-        let all = settings(common);
+    if let Some(own) = look.mat.as_ref().filter(|own| Some(*own) != common) {
+        let all = common.map(settings).unwrap_or_default();
         let other = settings(own).into_iter().filter(|setting| !all.contains(setting));
         let other: Vec<String> = other.map(|(key, value)| format!("{key} = {value}")).collect();
         let _ = writeln!(text, "mat = {{ {} }}", other.join(", "));
@@ -193,9 +213,13 @@ fn settings(mat: &Variables) -> Vec<(&'static str, String)> {
     };
     let rows = mat.rows.map(|rows| if rows == Rows::Samples { "\"samples\"" } else { "\"channels\"" });
     let all = [
+        ("inside", mat.inside.as_deref().map(quoted)),
         ("samples", mat.samples.as_deref().map(quoted)),
+        ("axes", mat.axes.as_deref().map(written)),
         ("rows", rows.map(str::to_string)),
         ("triggers", mat.triggers.as_deref().map(quoted)),
+        ("onsets", mat.onsets.as_deref().map(quoted)),
+        ("labels", mat.labels.as_ref().map(words)),
         ("rate", mat.rate.as_ref().map(words)),
         ("channels", mat.channels.as_ref().map(words)),
         ("unit", mat.unit.as_deref().map(quoted)),

@@ -127,8 +127,8 @@ impl Files {
 
 /// A recording of FieldTrip, which says itself what its variables are; none where the manifest names a variable that is there.
 fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<Opened>> {
-    if let Some(samples) = &variables.samples {
-        let variable = samples.split('.').next().unwrap_or_default();
+    if let Some(source) = variables.source() {
+        let variable = source.split(['.', '{', '(']).next().unwrap_or_default();
         if MatFile::open(path)?.names().iter().any(|known| known == variable) {
             return Ok(None);
         }

@@ -153,7 +153,7 @@ fn entries(
     mat: &Variables,
 ) -> Result<Vec<Entry>, (usize, String, String)> {
     let mut entries: Vec<Entry> = vec![];
-    let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut files: BTreeMap<(PathBuf, Option<String>), (usize, u32)> = BTreeMap::new();
     let mut runs: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
     // Runs that are said go before runs that are counted.
     let (said, counted): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, lines)| lines.run.is_some());
@@ -183,13 +183,22 @@ fn entries(
             );
         }
         let path = folder.join(file);
-        if let Some(other) = files.insert(path.clone(), at) {
+        let matlab = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"));
+        // A MATLAB file may hold several recordings of somebody.
+        let source = (path.clone(), mat.source().filter(|_| matlab));
+        if let Some((other, _)) = files.insert(source, (at, subject)) {
             return wrong(
                 format!("`{file}` is in line {other} already"),
                 "list each file once: nobody can be two people",
             );
         }
-        let matlab = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"));
+        let others = files.iter().filter(|((known, _), _)| *known == path);
+        if let Some((_, (other, whose))) = others.into_iter().find(|(_, (_, whose))| *whose != subject) {
+            return wrong(
+                format!("`{file}` is in line {other} already, as a recording of subject {whose}"),
+                "one file is of one person; save what others are in as files of their own",
+            );
+        }
         if !matlab && ptsm_io::format_of(&path).is_none() {
             let known: Vec<&str> =
                 ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
@@ -234,7 +243,7 @@ fn plain(message: &str) -> (String, String) {
 }
 
 /// The key that was most likely meant, and all there are.
-pub(super) fn meant(wrong: &str, known: &[String]) -> String {
+fn meant(wrong: &str, known: &[String]) -> String {
     let meant = nearest::meant(wrong, known.iter().map(|name| (name.as_str(), name.as_str())));
     format!("{meant}known here are {}", known.join(", "))
 }
