@@ -173,6 +173,11 @@ impl Survey {
         Pipeline { pick, ..suited(self.slowest_hz, self.epochs_s) }
     }
 
+    /// Whether all recordings hold epochs of one window.
+    pub(super) fn holds_epochs(&self) -> bool {
+        self.epochs_s.is_some()
+    }
+
     /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
     pub(super) fn part(
         &self,

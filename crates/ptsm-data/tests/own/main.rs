@@ -10,3 +10,4 @@ mod formats;
 mod keeping;
 mod manifest;
 mod matlab;
+mod windows;

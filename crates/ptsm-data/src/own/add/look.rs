@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ptsm_io::Opened;
+use ptsm_io::fif::is_event_list;
 use ptsm_signal::Event;
 
+use super::super::files::events::{self, Columns};
 use super::super::matrix::Variables;
 use super::super::sheet::Sheet;
 use super::matlab;
@@ -48,22 +50,33 @@ fn is_matlab(path: &Path) -> bool {
 }
 
 /// Looks at a file: mostly one recording, several where a MATLAB file holds them; none where it is no recording.
-pub(super) fn look(path: &Path) -> Option<Result<Vec<Look>>> {
+/// Events of a table beside it take the place of its own.
+pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<Look>>> {
     if is_matlab(path) {
         // A recording of FieldTrip says itself what its variables are.
         return Some(match ptsm_io::fieldtrip::find(path) {
-            Ok(Some(opened)) => Ok(vec![in_format(opened)]),
-            Ok(None) => matlab::look(path),
+            Ok(Some(opened)) => in_format(opened, table).map(|look| vec![look]),
+            Ok(None) => matlab::look(path, table),
             Err(error) => Err(error.into()),
         });
     }
     ptsm_io::format_of(path)?;
-    Some(ptsm_io::open(path).map_err(Error::from).map(|opened| vec![in_format(opened)]))
+    // A list of events is no recording.
+    if is_event_list(path) {
+        return None;
+    }
+    let opened = ptsm_io::open(path).map_err(Error::from);
+    Some(opened.and_then(|opened| in_format(opened, table)).map(|look| vec![look]))
 }
 
 /// A recording in a format that says what it holds.
-fn in_format(opened: Opened) -> Look {
-    Look::of(&Sheet::of(opened))
+fn in_format(opened: Opened, table: Option<&Path>) -> Result<Look> {
+    let mut sheet = Sheet::of(opened);
+    if let Some(table) = table.filter(|_| sheet.epochs.is_none()) {
+        events::replace(&mut sheet, table, &Columns::default())?;
+        sheet.files.pop();
+    }
+    Ok(Look::of(&sheet))
 }
 
 impl Look {

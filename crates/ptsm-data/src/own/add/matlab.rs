@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ptsm_io::mat::{MatFile, Value};
 
+use super::super::files::events::{self, Columns};
 use super::super::matrix::{
     Axis, Rows, ValuePlace, Variables, label_list, likely, listed, texts, triggers, written,
 };
@@ -155,7 +156,7 @@ struct Search<'a> {
 }
 
 /// The recordings of a file: mostly one, or one for each of several structs.
-pub(super) fn look(path: &Path) -> Result<Vec<Look>> {
+pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<Look>> {
     let file = MatFile::open(path)?;
     let leaves = leaves(&file)?;
     let search = Search { path, file, leaves };
@@ -173,7 +174,7 @@ pub(super) fn look(path: &Path) -> Result<Vec<Look>> {
     if found.iter().any(eventful) {
         found.retain(eventful);
     }
-    found.into_iter().map(|said| search.look(said)).collect()
+    found.into_iter().map(|said| search.look(said, table)).collect()
 }
 
 impl Search<'_> {
@@ -347,13 +348,17 @@ impl Search<'_> {
     }
 
     /// What a manifest reads of it then, with the unit its numbers look like.
-    fn look(&self, mut said: Variables) -> Result<Look> {
+    fn look(&self, mut said: Variables, table: Option<&Path>) -> Result<Look> {
         let rate_hz = match &said.rate {
             None => None,
             // As a manifest does.
             Some(_) => Some(said.sheet(self.path, None)?.rate_hz),
         };
-        let sheet = said.sheet(self.path, Some(rate_hz.unwrap_or(1.0)))?;
+        let mut sheet = said.sheet(self.path, Some(rate_hz.unwrap_or(1.0)))?;
+        if let Some(table) = table.filter(|_| sheet.epochs.is_none() && rate_hz.is_some()) {
+            events::replace(&mut sheet, table, &Columns::default())?;
+            sheet.files.pop();
+        }
         let length = sheet.length;
         let epochs = sheet.epochs.clone();
         let look = Look { rate_hz, ..Look::of(&sheet) };

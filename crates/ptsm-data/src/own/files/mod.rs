@@ -35,8 +35,10 @@
 //! mat = { samples = "y2" }      # besides those for all
 //! ```
 
+pub(super) mod events;
 mod pipeline;
-mod text;
+pub(super) mod text;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,14 +92,20 @@ impl Files {
         }
     }
 
+    /// What the manifest says of a recording.
+    fn entry(&self, item: &Item) -> Result<&Entry> {
+        let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
+        let own = |entry: &&Entry| who(entry) == (item.subject, item.session, item.run);
+        self.manifest
+            .recordings
+            .iter()
+            .find(own)
+            .ok_or_else(|| refuse(&self.path, format!("does not list {}", item.place()), "list it again"))
+    }
+
     /// A recording with what the manifest says over it.
     fn sheet(&self, item: &Item) -> Result<Sheet> {
-        let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
-        let Some(entry) =
-            self.manifest.recordings.iter().find(|e| who(e) == (item.subject, item.session, item.run))
-        else {
-            return Err(refuse(&self.path, format!("does not list {}", item.place()), "list it again"));
-        };
+        let entry = self.entry(item)?;
         let mut sheet = match &entry.mat {
             Some(variables) => match fieldtrip(&entry.path, variables)? {
                 Some(opened) => Sheet::of(opened),
@@ -105,7 +113,7 @@ impl Files {
             },
             None => Sheet::of(ptsm_io::open(&entry.path)?),
         };
-        sheet.rate_hz = entry.rate_hz.unwrap_or(sheet.rate_hz);
+        entry.rate_hz.iter().for_each(|rate_hz| sheet.at_rate(*rate_hz));
         if let Some(unit) = &entry.unit {
             sheet.columns.iter_mut().for_each(|column| column.in_unit(unit));
         }
@@ -120,6 +128,16 @@ impl Files {
                 let hint = format!("its channels are {}", names.join(", "));
                 return Err(refuse(&entry.path, format!("has no channel `{from}` to rename"), &hint));
             }
+        }
+        if let Some(table) = &entry.events {
+            events::replace(&mut sheet, table, &self.manifest.columns)?;
+        }
+        match (&self.manifest.windows, &entry.label) {
+            (Some(windows), Some(label)) => windows.label(&mut sheet, label),
+            (Some(windows), None) if self.manifest.in_segments => {
+                windows.segments(&mut sheet, &self.manifest.classes);
+            }
+            _ => {}
         }
         Ok(sheet)
     }
@@ -165,7 +183,12 @@ impl DataSet for Files {
     }
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
-        pipeline::changed(&self.survey(options).pipeline(), &self.manifest.pipeline, &self.path)
+        let survey = self.survey(options);
+        let mut own = survey.pipeline();
+        if let Some(windows) = self.manifest.windows.filter(|_| !survey.holds_epochs()) {
+            own.window_s = [0.0, windows.length_s];
+        }
+        pipeline::changed(&own, &self.manifest.pipeline, &self.path)
     }
 
     fn task(&self, _options: &Options) -> TaskDeclaration {
@@ -210,7 +233,13 @@ impl DataSet for Files {
 
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
         let survey = self.survey(options);
-        survey.part(self.sheet(item)?, item, pipeline, Some(&self.manifest.classes)).map(|part| vec![part])
+        let sheet = self.sheet(item)?;
+        let cut = sheet.epochs.is_none();
+        let mut part = survey.part(sheet, item, pipeline, Some(&self.manifest.classes))?;
+        let windowed = cut && (self.manifest.in_segments || self.entry(item)?.label.is_some());
+        let windows = self.manifest.windows.filter(|_| windowed);
+        part.notes.extend(windows.and_then(|windows| windows.overlap(pipeline.window_s)));
+        Ok(vec![part])
     }
 
     fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
