@@ -253,13 +253,25 @@ The exit code is 1 when a file could not be had; all others are there then. `--j
 const ADD: &str = "Examples:
   ptsm data add recordings
   ptsm data add recordings --to mine.toml
+  ptsm data add recordings --label 'rest=*_rest.edf' --label 'task=*_task.edf' --every 2
+  ptsm data add recordings --events-from '*_log.csv'
   ptsm data check files:mine.toml
   ptsm train --data files:mine.toml --out run
 
 Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, FieldTrip, .cnt of Neuroscan and ANT, and MATLAB
-files that hold a plain matrix. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant
-to be edited: give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of
-the folder NAME.
+files that hold a matrix with triggers, onsets or a row of labels, or epochs (three dimensions in any order) with labels, also inside of
+structs and cells. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant to be edited:
+give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of the folder NAME.
+
+Tables of events beside recordings are used: NAME_events.tsv or .csv, NAME.csv (columns onset, sample or latency; duration; trial_type, label, value,
+..), and MNE's NAME-eve.fif and NAME.eve.
+
+In the manifest, MATLAB variables are written as in MATLAB, counted from 1:
+  [mat]
+  samples = \"EEG.data\"                        # data{1,3}.X, runs(2).y
+  axes = [\"trials\", \"channels\", \"time\"]    # epochs, in the order of the dimensions; a matrix needs none
+  labels = \"y\"                                # one per epoch
+  triggers = \"EEG.data(9,:)\"                  # of a matrix: one number per sample, here its ninth row
 
 A folder in the Brain Imaging Data Structure needs no manifest: `--data bids:DIR`.";
 
@@ -718,6 +730,15 @@ pub(crate) struct AddArgs {
     /// Write over a manifest that is there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Recordings that are of one class each: its name, and a pattern of their files in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
+    #[arg(long, value_name = "NAME=PATTERN")]
+    pub(crate) label: Vec<String>,
+    /// Windows of so many seconds one after the other, in recordings of one class (4 without it) or inside of annotated segments
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) every: Option<f64>,
+    /// The table of events beside each recording, `*` being its name without the ending: `*_events.csv`; `none` for none. Without it, usual names are looked for
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) events_from: Option<String>,
 }
 
 #[derive(Args)]

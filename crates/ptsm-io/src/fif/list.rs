@@ -133,7 +133,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, bytes, says) in [
             ("a-eve.fif", list(&[1, 2], 3), "2 numbers are no events"),
-            ("b-eve.fif", list(&[], 3)[..52].to_vec(), "no list of events"),
+            ("b-eve.fif", list(&[], 3)[..56].to_vec(), "no list of events"),
             ("c-eve.fif", b"nonsense".to_vec(), "c-eve.fif"),
             ("d.eve", b"1 0 1\n1 2\n".to_vec(), "line 2 is no event"),
             ("e.eve", b"a b c\n".to_vec(), "line 1 is no event"),

@@ -211,6 +211,7 @@ fn add_here(
     let (whose, how) = guess::guess(&paths);
     let looks: Vec<(&str, &Look)> = read.iter().map(|(path, look)| (path.as_str(), look)).collect();
     let events = codes::codes(&looks);
+    let first_table = from_tables.iter().flatten().next().cloned();
     let each = read.iter().zip(&whose).zip(from_tables);
     let mut recordings: Vec<_> = each
         .map(|(((path, look), whose), events)| Listed { file: from_home(path), whose: *whose, look, events })
@@ -232,6 +233,13 @@ fn add_here(
     if whole.join("dataset_description.json").is_file() {
         let folder = folder.display();
         notes.push(format!("this is a BIDS folder: `--data bids:{folder}` reads it with its own tables"));
+    }
+    if let Some(table) = first_table {
+        notes.push(format!(
+            "events of {} of {} recordings come from tables beside them, {table} is the first; `--events-from none` takes those in the files",
+            read.len() - without,
+            read.len()
+        ));
     }
     if bare > 0 && !labels.is_empty() {
         notes.push(format!("{bare} of {} recordings are like no pattern and have no label", read.len()));

@@ -67,6 +67,10 @@ mod tests {
         assert_eq!(found("a.edf", Some("none")), None);
         // A table of anything else is none of events.
         assert_eq!(found("b.edf", None), None);
+        write("b.csv", "time,value\n0.01,3\n");
+        assert_eq!(found("b.edf", None), None);
+        write("b.csv", "onset,label\n0.01,3\n");
+        assert_eq!(found("b.edf", None).as_deref(), Some("b.csv"));
         assert_eq!(found("c_raw.fif", None).as_deref(), Some("c.eve"));
         assert_eq!(found("d.edf", Some("log-*.txt")).as_deref(), Some("log-d.txt"));
     }

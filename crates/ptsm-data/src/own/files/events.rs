@@ -52,6 +52,9 @@ const LABEL: [&str; 17] = [
     "y",
 ];
 
+/// How many of the names of labels are never those of measurements.
+const SURE: usize = 9;
+
 /// How the moment of an event is written.
 enum Moment {
     Seconds(usize),
@@ -101,9 +104,16 @@ impl Columns {
     }
 }
 
-/// Whether a table has the columns of events.
-pub(in super::super) fn is_event_table(path: &Path) -> bool {
-    is_event_list(path) || Table::read_any(path).is_ok_and(|table| Columns::default().of(&table).is_ok())
+/// Whether a table has the columns of events. `surely` are only those that no table of other measurements has: `time` and `value` could
+/// be anything.
+pub(in super::super) fn is_event_table(path: &Path, surely: bool) -> bool {
+    if is_event_list(path) {
+        return true;
+    }
+    let Ok(table) = Table::read_any(path) else { return false };
+    let has = |names: &[&str]| names.iter().any(|name| table.column(name).is_some());
+    let sure = || has(&["onset", "sample", "latency"]) && has(&LABEL[..SURE]);
+    Columns::default().of(&table).is_ok() && (!surely || sure())
 }
 
 /// Puts the events of a table in the place of the file's own. Marks of breaks and bad stretches stay. Gives what the user should know.

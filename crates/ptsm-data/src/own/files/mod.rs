@@ -10,16 +10,37 @@
 //! left_hand = ["T1"]
 //! right_hand = ["T2"]
 //!
-//! [pipeline]                    # may be absent; the same keys as in a configuration file
+//! [pipeline]                    # may be absent; the same keys as in a configuration file: `ptsm data pipeline` explains them
+//! band = [0.5, 40]
 //! window_s = [0.0, 4.0]
+//!
+//! [labels]                      # may be absent: recordings that are of one class each, by patterns of `file`; `*` stands for any text
+//! rest = "*_rest.edf"           # without `*` it may stand anywhere in the name; labels that `[events]` does not have are classes
+//!
+//! [windows]                     # may be absent: epochs one after the other, of recordings with a label and inside of annotated segments
+//! length_s = 2.0                # 4 without it, or as long as `window_s`, where there are labels
+//! every_s = 2.0                 # from one start to the next; the length without it, so that they do not overlap
+//! segment_s = 60.0              # how long segments are whose events state no duration
+//!
+//! [columns]                     # may be absent: columns of event tables, where they are not called as usual
+//! onset = "when"                # seconds; or `sample`, counted from 0, or `latency`, samples counted from 1
+//! duration = "how_long"         # seconds
+//! label = "what"
 //!
 //! [rename]                      # may be absent: other names for channels; an electrode's name makes one of them EEG
 //! "EEG 1" = "C3"
 //!
-//! [mat]                         # for MATLAB files that hold a plain matrix; those of FieldTrip need nothing
-//! samples = "y"                 # which variable; `a.b` is field `b` of the struct `a`
-//! rows = "samples"              # or "channels"; the longer side is time without it
-//! triggers = "trig"             # an event begins where it changes to another number than zero, and is called like it
+//! [mat]                         # for MATLAB files; those of FieldTrip need nothing. Places are written as in MATLAB, counted from 1
+//! inside = "data{1,3}"          # the struct the others are in, where there is one: `data{1,3}`, `runs(2)`, `EEG.sub`
+//! samples = "X"                 # which variable; `a.b` is field `b` of the struct `a`
+//! axes = ["trials", "channels", "time"]  # epochs: the dimensions in their order. Inferred where labels and names of channels tell it;
+//!                               # "classes" is a dimension of classes called 1, 2, ..; a matrix of a recording needs none
+//! labels = "y"                  # of each epoch, or of each of the onsets: numbers, texts, or a table with a one for each class
+//! start_s = -0.2                # the first sample of epochs, in seconds after the cue; 0 without it
+//! rows = "samples"              # of a matrix, or "channels"; the longer side is time without it
+//! triggers = "X(:,9)"           # of a matrix: an event begins where it changes to another number than zero, and is called like it;
+//!                               # a row or column of the samples is no channel then
+//! onsets = "trial"              # or the sample of each event, counted from 1
 //! rate = "fs"                   # a variable or a number
 //! channels = ["Fz", "Cz"]       # or the variable that holds the names; `ch1`, `ch2`, .. without it
 //! unit = "uV"
@@ -32,8 +53,14 @@
 //! rate_hz = 160.0               # only where the file is wrong
 //! unit = "uV"                   # only where the file is wrong: V, mV, uV, nV
 //! rename = { "T3" = "T7" }      # besides those for all
-//! mat = { samples = "y2" }      # besides those for all
+//! mat = { samples = "y2" }      # besides those for all; a MATLAB file may be listed once for each of its arrays
+//! events = "S001R04_events.tsv" # a table of events in place of the file's own: CSV, TSV, MNE's `-eve.fif` and `.eve`
+//! label = "rest"                # or: all of it is of this class
 //! ```
+//!
+//! Columns of event tables are found by usual names: `onset`, `time` (seconds), `sample` (from 0), `latency` (samples from 1, as EEGLAB exports them);
+//! `duration`; `trial_type`, `label`, `condition`, `description`, `type`, `value`, `code`, .. Samples of `-eve.fif` and `.eve` count from when the
+//! device was started, which is known of FIF files.
 
 pub(super) mod events;
 mod pipeline;
