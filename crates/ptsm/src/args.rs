@@ -125,8 +125,7 @@ fn pipeline_keys() -> String {
     let examples = PIPELINE_KEYS.iter().map(|key| format!("{} = {}", key.name, key.example));
     let examples: Vec<String> = examples.collect();
     format!(
-        "Keys of `[pipeline]`, from recordings to epochs (`--set pipeline.band=[0.5,40]` as a flag); `ptsm data pipeline` explains them and shows \
-         the defaults:\n  {}",
+        "Keys of `[pipeline]`, from recordings to epochs:\n  {}\n`ptsm data pipeline` explains them and shows the defaults; as a flag: `--set pipeline.band=[0.5,40]`.",
         examples.join("\n  ")
     )
 }

@@ -268,6 +268,7 @@ fn issue_19_the_pipeline_is_explained_where_it_is_written() {
     // It is a configuration itself.
     place.write("own.toml", &text);
     place.ptsm("data add rec").succeed();
+    place.ptsm("train --data files:rec/rec.toml --model csp-lda --config own.toml --out own").succeed();
     let own = place.ptsm("data pipeline files:rec/rec.toml --json").succeed().json();
     assert_eq!(own["pipeline"]["band"]["high_hz"], 45.0);
     let manifest = String::from_utf8(place.read("rec/rec.toml")).unwrap();

@@ -40,9 +40,11 @@ pub(super) fn beside(recording: &Path, pattern: Option<&str>) -> Option<PathBuf>
             stems().map(|stem| folder.join(pattern.replace('*', stem))).find(|path| path.is_file())
         }
         None => {
-            let all =
-                stems().flat_map(|stem| TABLES.iter().map(move |end| folder.join(format!("{stem}{end}"))));
-            all.filter(|path| path.is_file()).find(|path| is_event_table(path))
+            let all = stems().flat_map(|stem| TABLES.iter().map(move |end| (stem, *end)));
+            // A table that is called like the recording and nothing else may hold anything.
+            all.map(|(stem, end)| (folder.join(format!("{stem}{end}")), end.starts_with('.')))
+                .find(|(path, surely)| path.is_file() && is_event_table(path, *surely))
+                .map(|(path, _)| path)
         }
     }
 }

@@ -20,8 +20,8 @@ pub(super) fn run(
         Some(id) => (Source::parse_with(id, root, &pairs(with)?)?.pipeline()?, format!("of {id}")),
     };
     let mut text = format!(
-        "# Values {of}. In a manifest and in a configuration file this table is `[pipeline]`, in a plan `[data.set.pipeline]`,\n\
-         # as a flag `--set pipeline.band=[0.5,40]`. They are applied in this order.\n[pipeline]\n"
+        "# Values {of}. In a manifest and in a configuration file this table is `[pipeline]`, in a plan `set.pipeline` of\n\
+         # `[[data]]`, as a flag `--set pipeline.band=[0.5,40]`. They are applied in this order.\n[pipeline]\n"
     );
     let mut keys = vec![];
     for (key, value) in pipeline.written() {
