@@ -26,7 +26,7 @@ mod units;
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result};
 pub use findings::Duplicate;
-pub use own::{Added, EventCode, Unreadable, add_folder};
+pub use own::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};
 pub use protocol::Protocol;
 pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};
 pub use source::{Entry, Loaded, Person, Source, sources};

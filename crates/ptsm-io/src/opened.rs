@@ -128,6 +128,7 @@ pub(crate) struct Header {
 pub struct Opened {
     place: Place,
     files: Vec<PathBuf>,
+    first_sample: i64,
     header: Header,
     /// The signals that share the rate most have.
     main: Vec<usize>,
@@ -180,13 +181,25 @@ impl Opened {
         }
         header.marks.iter_mut().for_each(|mark| mark.sample = mark.sample.filter(|&s| s < length));
         header.marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
-        Ok(Opened { place: place.clone(), files: vec![place.path.clone()], header, main, samples })
+        let files = vec![place.path.clone()];
+        Ok(Opened { place: place.clone(), files, first_sample: 0, header, main, samples })
     }
 
     /// The same with the other files that were opened.
     pub(crate) fn with_files(mut self, others: impl IntoIterator<Item = PathBuf>) -> Opened {
         self.files.extend(others);
         self
+    }
+
+    /// The same with the number the device gave to the first sample.
+    pub(crate) fn with_first_sample(mut self, first_sample: i64) -> Opened {
+        self.first_sample = first_sample;
+        self
+    }
+
+    /// The number the device gave to the first sample, from which lists of events beside FIF files count; 0 in other formats.
+    pub fn first_sample(&self) -> i64 {
+        self.first_sample
     }
 
     /// The file.

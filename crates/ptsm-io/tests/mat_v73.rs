@@ -123,6 +123,35 @@ fn fields_come_in_matlabs_order_and_only_where_wanted() {
     }
 }
 
+/// A value without its numbers.
+fn bare(value: Value) -> Value {
+    let all = |values: Vec<Value>| values.into_iter().map(bare).collect();
+    match value {
+        Value::Array { dims, .. } => Value::Sizes(dims),
+        Value::Cell { dims, values } => Value::Cell { dims, values: all(values) },
+        Value::Struct { dims, fields, values } => Value::Struct { dims, fields, values: all(values) },
+        other => other,
+    }
+}
+
+#[test]
+fn a_sketch_has_everything_but_the_numbers() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(own("")).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(file) = MatFile::open(&path) else { continue };
+        for name in file.names() {
+            let Ok(whole) = file.read(&name) else { continue };
+            let sketch = file.sketch(&name).unwrap();
+            assert_eq!(bare(sketch), bare(whole), "{} {name}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
+    let nested = MatFile::open(&own("v73.mat")).unwrap().sketch("nested").unwrap();
+    assert!(format!("{nested:?}").contains("Sizes(["), "{nested:?}");
+}
+
 #[test]
 fn sizes_that_the_file_cannot_hold_are_refused() {
     let bytes = std::fs::read(own("v73.mat")).unwrap();

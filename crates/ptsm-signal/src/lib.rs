@@ -45,7 +45,9 @@ pub use access::TargetAccess;
 pub use alignment::Alignment;
 pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
-pub use pipeline::{Band, Cut, FilterKind, Pick, Pipeline, Reference, Scaling, Who};
+pub use pipeline::{
+    Band, Cut, FilterKind, PIPELINE_KEYS, Pick, Pipeline, PipelineKey, Reference, Scaling, Who,
+};
 pub use recording::{Event, Recording};
 pub use task::{Paradigm, Symmetry, TaskDeclaration};
 pub use trials::{Layout, Lent, SubjectId, Subset, Trial, Trials, Unlabelled};

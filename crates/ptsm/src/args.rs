@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_engine::Precision;
 use ptsm_eval::Choice;
-use ptsm_signal::{Alignment, Paradigm, Symmetry};
+use ptsm_signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 use crate::device::Wanted;
 
@@ -59,15 +59,15 @@ pub(crate) enum Command {
     /// List the decoders: paper, parameters, what they see of a new person, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
-    /// List, show, download, add, check or simulate data
+    /// List, show, prepare, download, add, check or simulate data
     #[command(
         subcommand,
-        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
+        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data pipeline\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
             ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data simulate --to cohort --subjects 30"
     )]
     Data(DataCommand),
     /// Train a decoder on some people
-    #[command(after_help = TRAIN)]
+    #[command(after_help = format!("{TRAIN}\n\n{}", pipeline_keys()))]
     Train(TrainArgs),
     /// Decode trials: class probabilities, one line per trial
     #[command(after_help = PREDICT)]
@@ -85,10 +85,10 @@ pub(crate) enum Command {
     #[command(after_help = ADAPT)]
     Adapt(AdaptArgs),
     /// Compare decoders across people: models x folds x seeds
-    #[command(after_help = BENCHMARK)]
+    #[command(after_help = format!("{BENCHMARK}\n\n{}", pipeline_keys()))]
     Benchmark(BenchmarkArgs),
     /// Search for settings on people who are then tested in nothing else
-    #[command(after_help = TUNE)]
+    #[command(after_help = format!("{TUNE}\n\n{}", pipeline_keys()))]
     Tune(TuneArgs),
     /// How far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
@@ -118,6 +118,16 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// The keys of `[pipeline]`, one line each, from the table that manifests and errors are made from.
+fn pipeline_keys() -> String {
+    let examples = PIPELINE_KEYS.iter().map(|key| format!("{} = {}", key.name, key.example));
+    let examples: Vec<String> = examples.collect();
+    format!(
+        "Keys of `[pipeline]`, from recordings to epochs:\n  {}\n`ptsm data pipeline` explains them and shows the defaults; as a flag: `--set pipeline.band=[0.5,40]`.",
+        examples.join("\n  ")
+    )
 }
 
 const TRAIN: &str = "Examples:
@@ -246,13 +256,25 @@ The exit code is 1 when a file could not be had; all others are there then. `--j
 const ADD: &str = "Examples:
   ptsm data add recordings
   ptsm data add recordings --to mine.toml
+  ptsm data add recordings --label 'rest=*_rest.edf' --label 'task=*_task.edf' --every 2
+  ptsm data add recordings --events-from '*_log.csv'
   ptsm data check files:mine.toml
   ptsm train --data files:mine.toml --out run
 
 Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, FieldTrip, .cnt of Neuroscan and ANT, and MATLAB
-files that hold a plain matrix. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant
-to be edited: give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of
-the folder NAME.
+files that hold a matrix with triggers, onsets or a row of labels, or epochs (three dimensions in any order) with labels, also inside of
+structs and cells. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant to be edited:
+give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of the folder NAME.
+
+Tables of events beside recordings are used: NAME_events.tsv or .csv, NAME.csv (columns onset, sample or latency; duration; trial_type, label, value,
+..), and MNE's NAME-eve.fif and NAME.eve.
+
+In the manifest, MATLAB variables are written as in MATLAB, counted from 1:
+  [mat]
+  samples = \"EEG.data\"                        # data{1,3}.X, runs(2).y
+  axes = [\"trials\", \"channels\", \"time\"]    # epochs, in the order of the dimensions; a matrix needs none
+  labels = \"y\"                                # one per epoch
+  triggers = \"EEG.data(9,:)\"                  # of a matrix: one number per sample, here its ninth row
 
 A folder in the Brain Imaging Data Structure needs no manifest: `--data bids:DIR`.";
 
@@ -673,11 +695,25 @@ pub(crate) enum DataCommand {
         #[arg(long, value_name = "NAME=VALUE")]
         with: Vec<String>,
     },
+    /// Explain every key of `[pipeline]`, how recordings become epochs, with its default or the value for a data set
+    #[command(
+        after_help = "Examples:\n  ptsm data pipeline\n  ptsm data pipeline physionet-mi --root eegmmidb\n  ptsm data pipeline files:mine.toml --json"
+    )]
+    Pipeline {
+        /// Show the values for this: a name of `ptsm data list`, `files:MANIFEST`
+        id: Option<String>,
+        /// Where the data are
+        #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+        root: Option<PathBuf>,
+        /// A choice about a data set, such as `classes=4`; may be repeated
+        #[arg(long, value_name = "NAME=VALUE")]
+        with: Vec<String>,
+    },
     /// Download a data set: what is there stays, what has begun goes on, what arrives is checked
     #[command(after_help = GET)]
     Get(GetArgs),
     /// List the recordings of a folder in a manifest to edit
-    #[command(after_help = ADD)]
+    #[command(after_help = format!("{ADD}\n\n{}", pipeline_keys()))]
     Add(AddArgs),
     /// Check recordings: what is missing, damaged, odd or doubled, and how many trials there are
     #[command(after_help = CHECK)]
@@ -700,6 +736,15 @@ pub(crate) struct AddArgs {
     /// Write over a manifest that is there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Recordings that are of one class each: its name, and a pattern of their files in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
+    #[arg(long, value_name = "NAME=PATTERN")]
+    pub(crate) label: Vec<String>,
+    /// Windows of so many seconds one after the other, in recordings of one class (4 without it) or inside of annotated segments
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) every: Option<f64>,
+    /// The table of events beside each recording, `*` being its name without the ending: `*_events.csv`; `none` for none. Without it, usual names are looked for
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) events_from: Option<String>,
 }
 
 #[derive(Args)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ptsm_decode::registry::Method;
-use ptsm_decode::settings::{merge, nearest};
+use ptsm_decode::settings::nearest;
 use ptsm_signal::{Alignment, Layout, Pipeline};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -80,14 +80,10 @@ impl Changes {
 
     /// The pipeline with the file's `[pipeline]` over it.
     pub(crate) fn pipeline(&self, default: &Pipeline, align: Option<Alignment>) -> anyhow::Result<Pipeline> {
-        let mut pipeline = default.clone();
-        if let Some(given) = self.0.get("pipeline") {
-            let known = serde_json::to_value(&pipeline).context("the pipeline cannot be written")?;
-            let merged = merge(&known, &absent(&known, given)).map_err(|e| within("pipeline", e))?;
-            pipeline = serde_json::from_value(merged).map_err(|e| {
-                told(format!("configuration: [pipeline] {e}"), "see the documentation of Pipeline")
-            })?;
-        }
+        let mut pipeline = match self.0.get("pipeline") {
+            None => default.clone(),
+            Some(given) => default.changed(given).map_err(wrong_pipeline)?,
+        };
         if let Some(align) = align {
             pipeline.alignment = align;
         }
@@ -282,12 +278,14 @@ fn leaves(changes: &Map<String, Value>) -> Vec<(String, Value)> {
         .collect()
 }
 
-fn within(table: &str, error: ptsm_decode::Error) -> ptsm_decode::Error {
+/// A setting of a pipeline that does not fit, with where all of them are explained.
+fn wrong_pipeline(error: ptsm_signal::Error) -> anyhow::Error {
     match error {
-        ptsm_decode::Error::Key { key, nearest, known } => {
-            ptsm_decode::Error::Key { key: format!("{table}.{key}"), nearest, known }
-        }
-        other => other,
+        ptsm_signal::Error::Pipeline { message, hint } => told(
+            format!("configuration: {message}"),
+            format!("{}; `ptsm data pipeline` explains every key", hint.unwrap_or("mend the setting".into())),
+        ),
+        other => other.into(),
     }
 }
 
@@ -331,6 +329,25 @@ mod tests {
         // A text that is a value of its own stays one.
         let c = changes(&["network.masks=none"]);
         assert_eq!(c.settings(find("ptsm").unwrap(), &layout()).unwrap()["network"]["masks"], json!("none"));
+    }
+
+    #[test]
+    fn issue_19_a_band_is_two_numbers_wherever_it_is_written() {
+        let kind = ptsm_signal::FilterKind::ZeroPhase { order: 4 };
+        let band = Some(ptsm_signal::Band { low_hz: Some(0.5), high_hz: Some(40.0), kind });
+        let own = Pipeline::default();
+        let of = |changes: &Changes| changes.pipeline(&own, None).unwrap().band;
+        assert_eq!(of(&changes(&["pipeline.band=[0.5,40]"])), band);
+        let table: toml::Table = toml::from_str("pipeline.band = [0.5, 40]").unwrap();
+        assert_eq!(of(&Changes::layered(&[&table]).unwrap()), band);
+        // Flags go over files, also where the file wrote it at length.
+        let table: toml::Table = toml::from_str("pipeline.band = { low_hz = 1, high_hz = 2 }").unwrap();
+        let mut over = table.clone();
+        changes(&["pipeline.band=[0.5,40]"]).over(&mut over).unwrap();
+        assert_eq!(of(&Changes::layered(&[&over]).unwrap()), band);
+        assert_eq!(of(&changes(&["pipeline.band=none"])), None);
+        let error = changes(&["pipeline.band=[40]"]).pipeline(&own, None).unwrap_err();
+        assert!(error.to_string().contains("`pipeline.band`: 1 numbers are no two edges"), "{error}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn signal(error: &ptsm_signal::Error) -> &'static str {
         ptsm_signal::Error::Data { .. } => {
             "`ptsm data show` says what the data hold; a decoder wants what it was trained on"
         }
-        _ => "see `[pipeline]` in the configuration",
+        _ => "`ptsm data pipeline` explains every key of `[pipeline]`",
     }
 }
 

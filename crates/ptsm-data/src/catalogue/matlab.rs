@@ -204,7 +204,7 @@ pub(super) fn kind(value: &Value) -> String {
         Value::Cell { .. } => format!("a cell array of {sizes}"),
         Value::Struct { .. } => format!("a struct of {sizes}"),
         Value::Sparse { .. } => format!("a sparse matrix of {sizes}"),
-        Value::LeftOut => "not read".into(),
+        Value::LeftOut | Value::Sizes(_) => "not read".into(),
         Value::Opaque(class) => format!("a `{}`", shortened(class)),
     }
 }

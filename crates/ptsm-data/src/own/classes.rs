@@ -43,6 +43,27 @@ impl Classes {
         Ok(all)
     }
 
+    /// The same with labels that no class has yet: each is a code of the class of its name, or a class of its own.
+    pub(super) fn with_labels<'a>(
+        mut self,
+        labels: impl Iterator<Item = &'a str>,
+    ) -> Result<Classes, String> {
+        for label in labels {
+            if self.of(label).is_some() {
+                continue;
+            }
+            match self.names.iter().position(|name| name == label) {
+                Some(class) => self.codes.push((label.to_string(), class)),
+                None => {
+                    let own = Classes::new([(label.to_string(), vec![label.to_string()])])?;
+                    self.codes.push((label.to_string(), self.names.len()));
+                    self.names.extend(own.names);
+                }
+            }
+        }
+        Ok(self)
+    }
+
     /// `left:T1,right:T2+T3`: classes with their codes.
     pub(super) fn parse(text: &str) -> Result<Classes, String> {
         let class = |part: &str| match part.split_once(':') {
@@ -68,7 +89,7 @@ impl Classes {
 
     /// The same among all codes of a recording: `T1` also stands for `Comment/T1`, which MNE makes of it in BrainVision files, unless
     /// there is an event `T1` as well.
-    fn of_among(&self, code: &str, all: &BTreeSet<String>) -> Option<&str> {
+    pub(super) fn of_among(&self, code: &str, all: &BTreeSet<String>) -> Option<&str> {
         let spoken = || comment(code).filter(|text| !all.contains(*text)).and_then(|text| self.of(text));
         self.of(code).or_else(spoken)
     }
@@ -120,7 +141,7 @@ pub(super) fn usable<'a>(codes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Whether a text is like a pattern in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -186,6 +207,19 @@ mod tests {
         assert_eq!(classes.absent(["Comment/T1", "Comment/T3"].into_iter()), ["right"]);
         assert_eq!(usable(["Comment/T1", "boundary"].into_iter()), ["Comment/T1"]);
         assert_eq!(usable(["Comment/blink", "Stimulus/S  1"].into_iter()), ["Stimulus/S  1"]);
+    }
+
+    #[test]
+    fn labels_of_recordings_are_classes() {
+        let classes =
+            Classes::parse("task:T1,rest:T0").unwrap().with_labels(["rest", "T1", "sleep"].into_iter());
+        let classes = classes.unwrap();
+        assert_eq!(classes.names(), ["task", "rest", "sleep"]);
+        assert_eq!(
+            ["rest", "T0", "T1", "sleep"].map(|code| classes.of(code).unwrap()),
+            ["rest", "rest", "task", "sleep"]
+        );
+        assert!(Classes::default().with_labels(["?"].into_iter()).is_err());
     }
 
     #[test]

@@ -13,4 +13,4 @@ mod survey;
 mod walk;
 mod words;
 
-pub use add::{Added, EventCode, Unreadable, add_folder};
+pub use add::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};

@@ -130,6 +130,8 @@ pub(super) struct Sheet {
     pub(super) notes: Vec<String>,
     /// All files it is read from.
     pub(super) files: Vec<PathBuf>,
+    /// The number the device gave to the first sample: lists of events beside FIF files count from there.
+    pub(super) first_sample: i64,
     samples: Samples,
 }
 
@@ -162,6 +164,7 @@ impl Sheet {
             epochs: opened.epochs().cloned(),
             notes: opened.notes().to_vec(),
             files: opened.files().to_vec(),
+            first_sample: opened.first_sample(),
             samples: Samples::File(Box::new(opened)),
         }
     }
@@ -186,6 +189,7 @@ impl Sheet {
             epochs: None,
             notes: vec![],
             files: vec![],
+            first_sample: 0,
             samples: Samples::Memory(samples),
         }
     }
@@ -201,6 +205,13 @@ impl Sheet {
         let sheet = Sheet::in_memory(rate_hz, columns, vec![], events);
         let stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
         Sheet { length, stretches, samples: Samples::Matrix(matrix), ..sheet }
+    }
+
+    /// Takes samples to come so often, whatever the file says.
+    pub(super) fn at_rate(&mut self, rate_hz: f64) {
+        let slower = self.rate_hz / rate_hz;
+        self.stretches.iter_mut().for_each(|stretch| stretch.start_s *= slower);
+        self.rate_hz = rate_hz;
     }
 
     /// About how many bytes of memory reading its electrodes takes; where none is known, all that may be picked by name.

@@ -92,6 +92,18 @@ impl From<Sheet> for Facts {
     }
 }
 
+/// The pipeline that suits recordings of which the slowest has this rate, or epochs that reach from when to when.
+pub(super) fn suited(slowest_hz: Option<f64>, epochs_s: Option<[f64; 2]>) -> Pipeline {
+    if let Some(window_s) = epochs_s {
+        return Pipeline { window_s, ..Pipeline::default() };
+    }
+    let rate = slowest_hz.map_or(100.0, |slowest| slowest.min(100.0));
+    let kind = FilterKind::ZeroPhase { order: 4 };
+    let (low, high) = ((0.01 * rate).min(0.5), 0.45 * rate);
+    let band = Band { low_hz: Some(low), high_hz: Some(high), kind };
+    Pipeline { band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
+}
+
 /// Whose recording it is, without the name of a file: that may name a person.
 pub(super) fn whose(item: &Item) -> String {
     format!("{} session {} run {}", item.subject, item.session, item.run)
@@ -158,14 +170,12 @@ impl Survey {
     /// has, so that a decoder keeps them.
     pub(super) fn pipeline(&self) -> Pipeline {
         let pick = self.everybody().unwrap_or_default();
-        if let Some(window_s) = self.epochs_s {
-            return Pipeline { pick, window_s, ..Pipeline::default() };
-        }
-        let rate = self.slowest_hz.map_or(100.0, |slowest| slowest.min(100.0));
-        let kind = FilterKind::ZeroPhase { order: 4 };
-        let (low, high) = ((0.01 * rate).min(0.5), 0.45 * rate);
-        let band = Band { low_hz: Some(low), high_hz: Some(high), kind };
-        Pipeline { pick, band: Some(band), rate_hz: Some(rate), ..Pipeline::default() }
+        Pipeline { pick, ..suited(self.slowest_hz, self.epochs_s) }
+    }
+
+    /// Whether all recordings hold epochs of one window.
+    pub(super) fn holds_epochs(&self) -> bool {
+        self.epochs_s.is_some()
     }
 
     /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.

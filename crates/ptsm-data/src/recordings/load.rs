@@ -149,7 +149,9 @@ pub(crate) fn findings(
 /// The hash of the file that holds an item's samples, which is the largest. Headers, tables and manifests may be the same for several
 /// people.
 fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
-    let table = |file: &Path| file.extension().is_some_and(|e| e == "toml" || e == "tsv" || e == "json");
+    let table = |file: &Path| {
+        file.extension().is_some_and(|e| ["toml", "tsv", "json", "csv", "eve"].iter().any(|t| e == *t))
+    };
     let files = item.files.iter().zip(contents).filter(|(file, _)| !table(file));
     files.max_by_key(|(_, contents)| contents.bytes()).map(|(_, contents)| contents.hash)
 }

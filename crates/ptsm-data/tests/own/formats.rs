@@ -12,22 +12,27 @@ fn add(place: &Place) -> Added {
 }
 
 /// Tags of FIF, one after the other.
-struct Fif(Vec<u8>);
+pub(crate) struct Fif(pub(crate) Vec<u8>);
 
 impl Fif {
-    fn tag(mut self, kind: i32, of: i32, bytes: &[u8]) -> Fif {
+    pub(crate) fn tag(mut self, kind: i32, of: i32, bytes: &[u8]) -> Fif {
         self.0.extend([kind, of, bytes.len() as i32, 0].map(i32::to_be_bytes).concat());
         self.0.extend(bytes);
         self
     }
 
-    fn int(self, kind: i32, value: i32) -> Fif {
+    pub(crate) fn int(self, kind: i32, value: i32) -> Fif {
         self.tag(kind, 3, &value.to_be_bytes())
     }
 }
 
 /// A recording of one channel at 100 Hz with an event each second, which goes on in another file.
 fn fif(samples: usize, seed: u64, next: Option<&str>) -> Vec<u8> {
+    fif_from(None, samples, seed, next)
+}
+
+/// The same where the device had counted so many samples before the first one.
+pub(crate) fn fif_from(first: Option<i32>, samples: usize, seed: u64, next: Option<&str>) -> Vec<u8> {
     let channel = |kind: i32, scale: f32, name: &str| {
         let mut bytes = vec![0; 96];
         bytes[8..12].copy_from_slice(&kind.to_be_bytes());
@@ -43,7 +48,11 @@ fn fif(samples: usize, seed: u64, next: Option<&str>) -> Vec<u8> {
     let mut file = Fif(vec![]).tag(100, 31, &[0; 20]).int(101, -1).int(104, 101).int(200, 2);
     file = file.tag(201, 4, &100f32.to_be_bytes());
     file = file.tag(203, 30, &channel(2, 1e-6, "C3")).tag(203, 30, &channel(3, 1.0, "STI 014"));
-    file = file.int(105, 101).int(104, 102).tag(300, 4, &numbers);
+    file = file.int(105, 101).int(104, 102);
+    if let Some(first) = first {
+        file = file.int(208, first);
+    }
+    file = file.tag(300, 4, &numbers);
     if let Some(next) = next {
         file = file.int(104, 118).int(115, 2).tag(118, 10, next.as_bytes()).int(117, 1).int(105, 118);
     }

@@ -9,3 +9,5 @@ mod foreign;
 mod formats;
 mod keeping;
 mod manifest;
+mod matlab;
+mod windows;

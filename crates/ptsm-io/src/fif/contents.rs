@@ -8,6 +8,10 @@ use super::tags::{HEAD, Tag, Tags};
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
+/// The block of events, and the list of them in it.
+pub(super) const EVENT_BLOCK: i32 = 361;
+pub(super) const EVENT_LIST: i32 = 3561;
+
 /// Blocks, by the numbers FIF gives them.
 mod block {
     pub(super) const INFO: i32 = 101;
@@ -18,7 +22,7 @@ mod block {
     pub(super) const SHIELDED: i32 = 119;
     pub(super) const OLD_EPOCHS: i32 = 122;
     pub(super) const BAD: i32 = 359;
-    pub(super) const EVENTS: i32 = 361;
+    pub(super) const EVENTS: i32 = super::EVENT_BLOCK;
     pub(super) const EPOCHS: i32 = 373;
     pub(super) const ANNOTATIONS: i32 = 3810;
 }
@@ -43,7 +47,7 @@ mod kind {
     pub(super) const EPOCHS: i32 = 302;
     pub(super) const SKIP_SAMPLES: i32 = 303;
     pub(super) const NAMES: i32 = 3507;
-    pub(super) const EVENTS: i32 = 3561;
+    pub(super) const EVENTS: i32 = super::EVENT_LIST;
     pub(super) const START: i32 = 3568;
     pub(super) const END: i32 = 3569;
     pub(super) const RAW_RATE: i32 = 3803;

@@ -8,12 +8,15 @@
 mod channel;
 mod contents;
 mod epochs;
+mod list;
 mod marks;
 mod raw;
 mod split;
 mod tags;
 
 use std::path::Path;
+
+pub use self::list::{ListedEvent, is_event_list, read_event_list};
 
 use self::contents::Contents;
 use self::epochs::Trials;
@@ -91,8 +94,10 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
             trigger.name
         ));
     }
-    let (format, epochs) = ("FIF".into(), None);
-    Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw))
+    let (format, epochs, first) = ("FIF".into(), None, raw.start);
+    let opened =
+        Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw));
+    Ok(opened?.with_first_sample(first))
 }
 
 /// All signals, their samples not counted, and what stored numbers are multiplied by.

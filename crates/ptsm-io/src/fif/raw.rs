@@ -58,7 +58,9 @@ pub(super) struct Raw {
     /// Samples of each signal.
     pub(super) length: usize,
     pub(super) stretches: Vec<Stretch>,
-    /// When the first sample is, in seconds since the device was started.
+    /// The number of the first sample since the device was started.
+    pub(super) start: i64,
+    /// The same in seconds.
     pub(super) start_s: f64,
 }
 
@@ -127,7 +129,7 @@ impl Raw {
             return Err(Error::format(&first.place, "holds no samples").with_hint(DAMAGED));
         }
         let start_s = start as f64 / rate_hz;
-        Ok(Raw { bytes, buffers, gains, length, stretches, start_s })
+        Ok(Raw { bytes, buffers, gains, length, stretches, start, start_s })
     }
 
     /// The smallest and largest value of each signal, where all parts are whole numbers of one type.

@@ -1,6 +1,7 @@
 //! MATLAB files: level 5 (v5 to v7) and v7.3, which is HDF5.
 //!
-//! [`MatFile::open`] lists the variables, [`MatFile::read`] reads one, [`MatFile::read_some`] only some fields of one.
+//! [`MatFile::open`] lists the variables, [`MatFile::read`] reads one, [`MatFile::read_some`] only some fields of one,
+//! [`MatFile::sketch`] only how large its numbers are.
 
 mod hdf5;
 mod level5;
@@ -56,6 +57,8 @@ pub(crate) enum Want {
     Whole,
     /// Nothing.
     Nothing,
+    /// Of numbers, also those in cells, only their sizes; of all else the whole.
+    Sizes,
     /// Of numbers, also those in cells, only where they are, or their bytes where they are packed; of all else the whole.
     Outline,
 }
@@ -103,6 +106,11 @@ impl MatFile {
     pub fn read_some(&self, name: &str, keep: &dyn Fn(&[&str]) -> bool) -> Result<Value> {
         let want = |path: &[&str]| if path.is_empty() || keep(path) { Want::Whole } else { Want::Nothing };
         Ok(self.survey(name, &want)?.0)
+    }
+
+    /// Reads a variable with all it holds but numbers: they become [`Value::Sizes`] and cost no memory.
+    pub fn sketch(&self, name: &str) -> Result<Value> {
+        Ok(self.survey(name, &|_| Want::Sizes)?.0)
     }
 
     /// Reads what is wanted of a variable and says where the numbers are that were only wanted in outline. The variable itself is asked

@@ -62,6 +62,8 @@ pub enum Value {
         /// Row, column and value of each entry, column by column.
         entries: Vec<(usize, usize, f64)>,
     },
+    /// Numbers of which only the sizes were asked for: at least two.
+    Sizes(Vec<usize>),
     /// A field that was not asked for.
     LeftOut,
     /// Something without meaning here: a function, an object.
@@ -74,6 +76,7 @@ impl Value {
         match self {
             Value::Array { dims, .. } | Value::Cell { dims, .. } | Value::Struct { dims, .. } => dims.clone(),
             Value::Sparse { dims, .. } => dims.to_vec(),
+            Value::Sizes(dims) => dims.clone(),
             Value::Text(rows) => {
                 vec![rows.len(), rows.iter().map(|row| row.chars().count()).max().unwrap_or(0)]
             }

@@ -6,6 +6,7 @@ mod cues;
 mod cut;
 mod finish;
 mod grid;
+mod keys;
 mod scaling;
 mod selection;
 
@@ -17,6 +18,7 @@ use crate::error::Result;
 use crate::trials::Trials;
 
 pub use cut::{Cut, Who};
+pub use keys::{PIPELINE_KEYS, PipelineKey};
 
 /// Which channels to keep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -206,3 +206,117 @@ fn what_was_chosen_for_training_is_kept_for_scoring() {
     let run = String::from_utf8(place.read("both/run.toml")).unwrap();
     assert!(run.contains("classes = \"right:T2,left:T1\"") && run.contains("task = \"mi\""), "{run}");
 }
+
+#[test]
+fn issue_19_rest_against_task_needs_no_events() {
+    let place = place();
+    let line = "data add rec --label rest=*R01.edf --label task=*R02.edf --every 2";
+    let added = place.ptsm(line).succeed();
+    assert!(
+        added.stdout.starts_with(
+            "rec/rec.toml: 12 recordings of 6 people, one label each: rest (6 recordings), task (6 recordings)\n"
+        ),
+        "{}",
+        added.stdout
+    );
+    let checked = place.ptsm("data check files:rec/rec.toml").succeed();
+    assert!(checked.stdout.contains("12 recordings, 360 trials\n"), "{}", checked.stdout);
+    let shown = place.ptsm("data show files:rec/rec.toml --json").succeed().json();
+    assert_eq!(shown["layout"]["classes"], serde_json::json!(["rest", "task"]));
+    assert_eq!(shown["subjects"][0]["classes"], serde_json::json!([30, 30]));
+    check(
+        &place,
+        &[
+            Case::new("data add rec --force --label rest", &["`--label rest`"], &["rest=*_rest.edf"]),
+            Case::new("data add rec --force --label a=*R09*", &["label `a`", "no recording"], &["--label"]),
+            Case::new("data add rec --force --every 0", &["every 0 s"], &["--every 2"]),
+            Case::new("data add rec --force --events-from *.log", &["`*.log`"], &["--events-from"]),
+        ],
+    );
+}
+
+#[test]
+fn issue_19_events_of_a_table_are_learnt_from() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("rec")).unwrap();
+    for person in 1..=6 {
+        recording(&place, &format!("rec/S0{person}.edf"), person);
+        let rows: String = (0..10)
+            .map(|i| format!("{},{}\n", 3.0 + 5.5 * f64::from(i), ["left", "right"][i as usize % 2]))
+            .collect();
+        place.write(&format!("rec/S0{person}_events.csv"), format!("onset,label\n{rows}"));
+    }
+    place.ptsm("data add rec").succeed();
+    place.ptsm("train --data files:rec/rec.toml --model csp-lda --subjects 1-5 --out run").succeed();
+    let scored = place.ptsm("evaluate run --json --data files:rec/rec.toml").succeed().json();
+    let scored = serde_json::to_string(&scored).unwrap();
+    assert!(scored.contains("\"accuracy\":1.0"), "{scored}");
+}
+
+#[test]
+fn issue_19_the_pipeline_is_explained_where_it_is_written() {
+    let place = place();
+    let text = place.ptsm("data pipeline").succeed().stdout;
+    for key in ptsm_signal::PIPELINE_KEYS {
+        assert!(text.contains(&format!("\n{} = ", key.name)), "{text}");
+        for command in ["train", "benchmark", "tune", "data add"] {
+            let help = place.ptsm(&format!("{command} --help")).succeed().stdout;
+            let line = format!("\n  {} = {}\n", key.name, key.example);
+            assert!(format!("{help}\n").contains(&line) && help.contains("ptsm data pipeline"), "{help}");
+        }
+    }
+    // It is a configuration itself.
+    place.write("own.toml", &text);
+    place.ptsm("data add rec").succeed();
+    place.ptsm("train --data files:rec/rec.toml --model csp-lda --config own.toml --out own").succeed();
+    let own = place.ptsm("data pipeline files:rec/rec.toml --json").succeed().json();
+    assert_eq!(own["pipeline"]["band"]["high_hz"], 45.0);
+    let manifest = String::from_utf8(place.read("rec/rec.toml")).unwrap();
+    for line in [
+        "\n#band = [0.5, 45.0]\n",
+        "\n#rate_hz = 100.0\n",
+        "\n#scaling = \"trial_deviation\"\n",
+        "\n# pass band in Hz",
+    ] {
+        assert!(manifest.contains(line), "{line}\n{manifest}");
+    }
+    place.write("rec/rec.toml", manifest.replace("#band = [0.5, 45.0]", "band = [8, 30]"));
+    let own = place.ptsm("data pipeline files:rec/rec.toml --json").succeed().json();
+    assert_eq!(
+        (&own["pipeline"]["band"]["low_hz"], &own["pipeline"]["rate_hz"]),
+        (&8.0.into(), &100.0.into())
+    );
+    let train = "train --data files:rec/rec.toml --model csp-lda --out";
+    place.ptsm(&format!("{train} a --set pipeline.band=[0.5,40]")).succeed();
+    let run = String::from_utf8(place.read("a/run.toml")).unwrap();
+    assert!(run.contains("high_hz = 40.0"), "{run}");
+    place.write("c.toml", "pipeline.band = [0.5, 30]\n");
+    place.ptsm(&format!("{train} b --config c.toml")).succeed();
+    assert!(String::from_utf8(place.read("b/run.toml")).unwrap().contains("high_hz = 30.0"));
+    place.write(
+        "plan.toml",
+        "models = [\"csp-lda\"]\nprotocol = \"kfold:2\"\n[[data]]\nid = \"files:rec/rec.toml\"\nset = { pipeline = { band = [2, 30] } }\n",
+    );
+    place.ptsm("benchmark plan.toml --dry-run --out bench").succeed();
+    place.write("wrong.toml", "pipeline.band = [30, 2]\n");
+    check(
+        &place,
+        &[
+            Case::new(
+                "train --data files:rec/rec.toml --model csp-lda --out x --config wrong.toml",
+                &["`pipeline.band`", "empty"],
+                &["band = [0.5, 40]"],
+            ),
+            Case::new(
+                "train --data files:rec/rec.toml --model csp-lda --out x --set pipeline.band=40",
+                &["`pipeline.band`"],
+                &["band = [0.5, 40]"],
+            ),
+            Case::new(
+                "train --data files:rec/rec.toml --model csp-lda --out x --set pipeline.windw_s=[0,1]",
+                &["`pipeline.windw_s`"],
+                &["is `window_s` meant?", "window_s = [0.0, 4.0]", "ptsm data pipeline"],
+            ),
+        ],
+    );
+}

@@ -113,6 +113,7 @@ mod tests {
             length: 10_000,
             events: codes.iter().enumerate().map(event).collect(),
             epochs: false,
+            window_s: None,
             mat: None,
             no_eeg: None,
             others: vec![],

@@ -3,6 +3,8 @@
 mod codes;
 mod guess;
 mod look;
+mod matlab;
+mod tables;
 mod write;
 
 use std::collections::BTreeSet;
@@ -12,12 +14,13 @@ use rayon::prelude::*;
 
 pub use codes::EventCode;
 
+use super::files::text::labelled;
 use super::walk::{name, walk};
 use crate::error::{Error, Result};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
 use look::{Look, look};
-use write::Plan;
+use write::{Listed, Plan};
 
 /// Folders are looked into so deep.
 const DEEPEST: usize = 16;
@@ -33,6 +36,8 @@ pub struct Added {
     pub subjects: usize,
     /// Every event code.
     pub events: Vec<EventCode>,
+    /// Labels of whole recordings, each with how many there are.
+    pub labels: Vec<(String, usize)>,
     /// Files that look like recordings and cannot be read.
     pub unreadable: Vec<Unreadable>,
     /// What the user should know.
@@ -48,18 +53,51 @@ pub struct Unreadable {
     pub error: String,
 }
 
+/// What is known of a folder's recordings before they are looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AddOptions {
+    /// One label for each recording: labels, and patterns of the files they are for, in which `*` stands for any text.
+    pub labels: Vec<(String, String)>,
+    /// Windows of so many seconds, one after the other: of recordings with a label, or inside of annotated segments.
+    pub every_s: Option<f64>,
+    /// Where tables of events lie: the name of a file, in which `*` stands for a recording's name without its ending; `none` for
+    /// nowhere. Without it usual names are looked for.
+    pub events_from: Option<String>,
+}
+
 /// Writes a manifest for the recordings in a folder, without another place to `NAME.toml` inside of it. An existing manifest is
 /// written over only by force. Progress counts files that were looked at.
 pub fn add_folder(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
-    options.work(|| add_here(folder, to, force, options))
+    add_folder_with(folder, to, force, &AddOptions::default(), options)
 }
 
-fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
+/// The same of recordings of which something is known.
+pub fn add_folder_with(
+    folder: &Path,
+    to: Option<&Path>,
+    force: bool,
+    known: &AddOptions,
+    options: &LoadOptions<'_>,
+) -> Result<Added> {
+    options.work(|| add_here(folder, to, force, known, options))
+}
+
+fn add_here(
+    folder: &Path,
+    to: Option<&Path>,
+    force: bool,
+    known: &AddOptions,
+    options: &LoadOptions<'_>,
+) -> Result<Added> {
     let refuse = |path: &Path, message: String, hint: &str| Error::Content {
         path: path.to_path_buf(),
         message,
         hint: Some(hint.to_string()),
     };
+    if let Some(every_s) = known.every_s.filter(|every_s| !(every_s.is_finite() && *every_s > 0.0)) {
+        let message = format!("windows every {every_s} s are not possible");
+        return Err(refuse(folder, message, "give seconds: `--every 2`"));
+    }
     if !folder.is_dir() {
         return Err(refuse(folder, "there is no such folder".into(), "give a folder of recordings"));
     }
@@ -82,12 +120,12 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
     let count = Count::new(walked.files.len(), options);
     let one = |path: &PathBuf| {
         options.go_on()?;
-        let looked = look(path);
+        let looked = look(path, tables::beside(path, known.events_from.as_deref()).as_deref());
         count.one_more();
         Ok((path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked))
     };
     let needs: Vec<u64> = walked.files.iter().map(|path| look::memory(path)).collect();
-    let mut looked: Vec<(String, Option<Result<Look>>)> = vec![];
+    let mut looked: Vec<(String, Option<Result<Vec<Look>>>)> = vec![];
     for part in memory::parts(&needs, options.bound()) {
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
@@ -96,13 +134,16 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
     let read_with: BTreeSet<PathBuf> = looked
         .iter()
         .filter_map(|(_, look)| look.as_ref()?.as_ref().ok())
-        .flat_map(|l| l.others.clone())
+        .flatten()
+        .flat_map(|look| look.others.clone())
         .collect();
     let (mut read, mut unreadable, mut advice) = (vec![], vec![], None);
     for (inner, looked) in looked {
         match looked {
             _ if read_with.contains(&whole.join(&inner)) => {}
-            Some(Ok(look)) if !inner.is_empty() => read.push((inner, look)),
+            Some(Ok(looks)) if !inner.is_empty() => {
+                read.extend(looks.into_iter().map(|look| (inner.clone(), look)));
+            }
             Some(Ok(_)) => unreadable.push((String::new(), "its name is no text".to_string())),
             Some(Err(error)) => {
                 advice = advice.or_else(|| error.hint().map(String::from));
@@ -129,13 +170,53 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         return Err(refuse(folder, message, &hint));
     }
 
+    let patterns: Vec<(String, Vec<String>)> =
+        known.labels.iter().map(|(label, pattern)| (label.clone(), vec![pattern.clone()])).collect();
+    let mut labels: Vec<(String, usize)> = known.labels.iter().map(|(label, _)| (label.clone(), 0)).collect();
+    labels.dedup_by(|a, b| a.0 == b.0);
+    let (mut bare, mut from_tables) = (0, vec![]);
+    for (path, look) in &mut read {
+        let label = labelled(&from_home(path), &patterns).map_err(|(message, _)| {
+            refuse(folder, message, "give patterns of which each file is like one")
+        })?;
+        match labels.iter_mut().find(|(own, _)| Some(own) == label.as_ref()) {
+            // Its own events begin no epoch.
+            Some((_, count)) => (*count, look.events) = (*count + 1, vec![]),
+            None => bare += 1,
+        }
+        let table = tables::beside(&whole.join(&*path), known.events_from.as_deref());
+        let table = table.filter(|_| label.is_none() && !look.epochs);
+        from_tables.push(table.map(|table| between(&home, &table)));
+    }
+    if let Some((label, _)) = labels.iter().find(|(_, count)| *count == 0) {
+        let first = from_home(&read[0].0);
+        let message = format!(
+            "no recording is like the pattern of label `{label}`; {first} is the first of {}",
+            read.len()
+        );
+        return Err(refuse(folder, message, "`*` stands for any text: `--label 'rest=*_rest.edf'`"));
+    }
+    let without = from_tables.iter().filter(|table| table.is_none()).count();
+    if let Some(pattern) =
+        known.events_from.as_ref().filter(|pattern| **pattern != "none" && without == read.len())
+    {
+        let message = format!("no recording has a table of events called `{pattern}`");
+        return Err(refuse(
+            folder,
+            message,
+            "`*` stands for a recording's name without its ending: `--events-from '*_events.csv'`",
+        ));
+    }
     let paths: Vec<String> = read.iter().map(|(path, _)| path.clone()).collect();
     let (whose, how) = guess::guess(&paths);
     let looks: Vec<(&str, &Look)> = read.iter().map(|(path, look)| (path.as_str(), look)).collect();
     let events = codes::codes(&looks);
-    let mut recordings: Vec<_> =
-        read.iter().zip(&whose).map(|((path, look), whose)| (from_home(path), *whose, look)).collect();
-    recordings.sort_by_key(|(_, whose, _)| (whose.subject, whose.session, whose.run));
+    let first_table = from_tables.iter().flatten().next().cloned();
+    let each = read.iter().zip(&whose).zip(from_tables);
+    let mut recordings: Vec<_> = each
+        .map(|(((path, look), whose), events)| Listed { file: from_home(path), whose: *whose, look, events })
+        .collect();
+    recordings.sort_by_key(|Listed { whose, .. }| (whose.subject, whose.session, whose.run));
     let plan = Plan {
         manifest: &manifest.display().to_string(),
         title: &title,
@@ -144,12 +225,27 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         codes: &events,
         apart_s: codes::apart_s(&looks, &events),
         unreadable: &unreadable,
+        labels: &known.labels,
+        every_s: known.every_s,
     };
     ptsm_io::atomic::replace(&manifest, plan.text().as_bytes())?;
     let mut notes = vec![];
     if whole.join("dataset_description.json").is_file() {
         let folder = folder.display();
         notes.push(format!("this is a BIDS folder: `--data bids:{folder}` reads it with its own tables"));
+    }
+    if let Some(table) = first_table {
+        notes.push(format!(
+            "events of {} of {} recordings come from tables beside them, {table} is the first; `--events-from none` takes those in the files",
+            read.len() - without,
+            read.len()
+        ));
+    }
+    if bare > 0 && !labels.is_empty() {
+        notes.push(format!("{bare} of {} recordings are like no pattern and have no label", read.len()));
+    }
+    if without > 0 && known.events_from.as_ref().is_some_and(|pattern| pattern != "none") {
+        notes.push(format!("{without} of {} recordings have no such table of events", read.len()));
     }
     let without: Vec<(&String, &String)> =
         read.iter().filter_map(|(path, look)| Some((path, look.no_eeg.as_ref()?))).collect();
@@ -165,6 +261,7 @@ fn add_here(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions
         recordings: read.len(),
         subjects: subjects.len(),
         events,
+        labels,
         unreadable: unreadable.into_iter().map(|(file, error)| Unreadable { file, error }).collect(),
         notes,
         manifest,

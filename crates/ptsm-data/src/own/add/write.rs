@@ -2,32 +2,49 @@
 
 use std::fmt::Write;
 
-use super::super::matrix::{Rows, Variables};
+use super::super::matrix::{Rows, Variables, written};
+use super::super::survey::suited;
 use super::super::words::Words;
 use super::codes::EventCode;
 use super::guess::{How, Whose};
 use super::look::Look;
+use super::matlab::remark;
 
 /// All that goes into a manifest.
 pub(super) struct Plan<'a> {
     /// What `files:` is followed by.
     pub(super) manifest: &'a str,
     pub(super) title: &'a str,
-    /// Paths from the manifest's folder on.
-    pub(super) recordings: Vec<(String, Whose, &'a Look)>,
+    pub(super) recordings: Vec<Listed<'a>>,
     pub(super) how: How,
     pub(super) codes: &'a [EventCode],
     /// Seconds between events, typically.
     pub(super) apart_s: Option<f64>,
     /// What cannot be read, and why.
     pub(super) unreadable: &'a [(String, String)],
+    /// Labels of whole recordings with patterns of their files.
+    pub(super) labels: &'a [(String, String)],
+    /// Windows of so many seconds.
+    pub(super) every_s: Option<f64>,
+}
+
+/// A recording of the manifest.
+pub(super) struct Listed<'a> {
+    /// From the manifest's folder on.
+    pub(super) file: String,
+    pub(super) whose: Whose,
+    pub(super) look: &'a Look,
+    /// The table of its events, from the manifest's folder on.
+    pub(super) events: Option<String>,
 }
 
 impl Plan<'_> {
     /// The manifest.
     pub(super) fn text(&self) -> String {
         let mut text = self.head();
+        text += &self.labels();
         text += &self.events();
+        text += &self.windows();
         text += &self.pipeline();
         text += &self.electrodes();
         let mat = self.common();
@@ -44,9 +61,7 @@ impl Plan<'_> {
             }
         };
         let _ = write!(text, "# {how}\n\n");
-        for (file, whose, look) in &self.recordings {
-            text += &entry(file, *whose, look, mat.as_ref());
-        }
+        self.recordings.iter().for_each(|listed| text += &entry(listed, mat.as_ref()));
         if !self.unreadable.is_empty() {
             text += "# Not read:\n";
             for (file, why) in self.unreadable {
@@ -66,14 +81,48 @@ impl Plan<'_> {
         )
     }
 
+    /// One label per recording.
+    fn labels(&self) -> String {
+        if self.labels.is_empty() {
+            return String::new();
+        }
+        let mut text = "# The class of whole recordings, by patterns of `file` in which `*` stands for any text; `label = \"rest\"` in a\n\
+             # `[[recording]]` goes over them.\n[labels]\n"
+            .to_string();
+        let mut names: Vec<&String> = self.labels.iter().map(|(label, _)| label).collect();
+        names.dedup();
+        for name in names {
+            let patterns =
+                self.labels.iter().filter(|(label, _)| label == name).map(|(_, pattern)| quoted(pattern));
+            let _ = writeln!(text, "{} = [{}]", key(name), patterns.collect::<Vec<_>>().join(", "));
+        }
+        text + "\n"
+    }
+
+    /// Windows one after the other.
+    fn windows(&self) -> String {
+        let Some(every_s) = self.every_s.or((!self.labels.is_empty()).then_some(4.0)) else {
+            return String::new();
+        };
+        format!(
+            "# Windows one after the other: of recordings with one label, else inside of annotated segments. `every_s` sets another distance\n\
+             # from one start to the next; windows that overlap are not independent. `segment_s` is for events that state no duration.\n\
+             [windows]\nlength_s = {every_s:?}\n#every_s = {every_s:?}\n\n"
+        )
+    }
+
     fn events(&self) -> String {
+        if self.codes.is_empty() && !self.labels.is_empty() {
+            return String::new();
+        }
         let mut text = "# Classes, and the event codes that begin their trials. Change the names on the left and delete what is no class;\n\
              # several codes may share a class: left_hand = [\"T1\", \"T3\"]\n[events]\n"
             .to_string();
         let (classes, others): (Vec<&EventCode>, Vec<&EventCode>) =
             self.codes.iter().partition(|code| code.class);
         if self.codes.is_empty() {
-            text += "# The recordings have no events. Trials begin at events: without them there is nothing to learn.\n";
+            text += "# The recordings have no events. Trials begin at events: without them there is nothing to learn. A table of events is named\n\
+                 # by `events = \"FILE.csv\"` in its `[[recording]]`; a recording that is of one class has `label = \"rest\"` there.\n";
         }
         for code in classes {
             text += &self.code(code, "");
@@ -100,24 +149,36 @@ impl Plan<'_> {
     }
 
     fn pipeline(&self) -> String {
-        if self.recordings.iter().all(|(_, _, look)| look.epochs) {
-            return "# The files hold trials that are cut already: they are only scaled.\n\n".into();
-        }
+        let looks = || self.recordings.iter().map(|listed| listed.look);
+        let epochs = looks().all(|look| look.epochs);
+        let slowest_hz = looks().filter_map(|look| look.rate_hz).min_by(f64::total_cmp);
+        let window_s = looks().next().and_then(|look| look.window_s).filter(|_| epochs);
         let apart = self.apart_s.map_or_else(String::new, |s| format!(": events are {} s apart", rounded(s)));
         let end = match self.apart_s {
             Some(s) if s < 1.5 => 0.8,
             Some(s) if s < 4.0 => (2.0 * s).floor() / 2.0,
             _ => 4.0,
         };
-        format!(
-            "# Filters, rate and window; the keys are those of a configuration file.\n[pipeline]\n\
-             window_s = [0.0, {end:?}]  # seconds after the event{apart}\n\n"
-        )
+        let mut text = match epochs {
+            true => "# The files hold trials that are cut already: they are only scaled. Filters and another rate are refused.\n".to_string(),
+            false => "# From recordings to epochs, with the values that apply without a word. Take the `#` before a key away to set it.\n".into(),
+        };
+        text += "[pipeline]\n";
+        let windows = self.every_s.is_some() || !self.labels.is_empty();
+        if !epochs && !windows {
+            text += &format!("window_s = [0.0, {end:?}]  # seconds after the event{apart}\n");
+        }
+        let usual = suited(slowest_hz, window_s).written();
+        let others =
+            usual.iter().filter(|(key, _)| (key.on_epochs || !epochs) && (epochs || key.name != "window_s"));
+        others.for_each(|(key, value)| text += &key.entry(value, false));
+        text + "\n"
     }
 
     /// Where recordings have no channel that counts as EEG: how to name electrodes.
     fn electrodes(&self) -> String {
-        let none = self.recordings.iter().find_map(|(file, _, look)| Some((file, look.no_eeg.as_ref()?)));
+        let none =
+            self.recordings.iter().find_map(|listed| Some((&listed.file, listed.look.no_eeg.as_ref()?)));
         let Some((file, kinds)) = none else { return String::new() };
         format!(
             "# No channel of {} counts as EEG; it has {}.\n\
@@ -128,11 +189,17 @@ impl Plan<'_> {
         )
     }
 
-    /// What most MATLAB files have in common.
+    /// What MATLAB files have in common: what most of them are like, unless another one lacks something of it.
     fn common(&self) -> Option<Variables> {
         let all: Vec<&Variables> =
-            self.recordings.iter().filter_map(|(_, _, look)| look.mat.as_ref()).collect();
-        all.iter().max_by_key(|mat| all.iter().filter(|other| other == mat).count()).map(|mat| (*mat).clone())
+            self.recordings.iter().filter_map(|listed| listed.look.mat.as_ref()).collect();
+        let most = all.iter().max_by_key(|mat| all.iter().filter(|other| other == mat).count())?;
+        // Each of several structs is named by its own recording.
+        let inside = most.inside.clone().filter(|_| all.iter().all(|mat| mat.inside == most.inside));
+        let common = Variables { inside, ..(*most).clone() };
+        let keys = |mat: &Variables| settings(mat).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        let has_all = |mat: &&Variables| keys(&common).iter().all(|key| keys(mat).contains(key));
+        all.iter().all(has_all).then_some(common)
     }
 
     fn mat(&self, mat: &Variables) -> String {
@@ -143,7 +210,11 @@ impl Plan<'_> {
         if mat.rate.is_none() {
             text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
         }
-        if mat.triggers.is_none() {
+        if let Some(axes) = &mat.axes {
+            text.insert_str(text.find("axes = ").unwrap_or(text.len()), &remark(axes));
+            text += "# start_s = 0.0  # the first sample of an epoch, in seconds after the cue\n";
+        }
+        if mat.triggers.is_none() && mat.onsets.is_none() && mat.labels.is_none() {
             text += "# triggers = \"NAME\"  # a variable with one number per sample, not zero where an event begins\n";
         }
         if let Some(Words::Many(_)) = &mat.channels {
@@ -162,20 +233,22 @@ impl Plan<'_> {
     }
 }
 
-fn entry(file: &str, whose: Whose, look: &Look, common: Option<&Variables>) -> String {
+fn entry(listed: &Listed<'_>, common: Option<&Variables>) -> String {
+    let Listed { file, whose, look, events } = listed;
     let seconds = look.rate_hz.map(|rate| look.length as f64 / rate);
     let rate = look.rate_hz.map_or_else(|| "unknown rate".into(), |rate| format!("{rate} Hz"));
     let long = seconds.map_or_else(|| format!("{} samples", look.length), |s| format!("{} s", rounded(s)));
-    let Whose { subject, session, run } = whose;
+    let Whose { subject, session, run } = *whose;
     let mut text = format!(
         "[[recording]]  # {} channels, {rate}, {long}\nfile = {}\nsubject = {subject}\nsession = {session}\nrun = {run}\n",
         look.channels.len(),
         quoted(file)
     );
-    if let (Some(own), Some(common)) = (&look.mat, common)
-        && own != common
-    {
-        let all = settings(common);
+    events.iter().for_each(|events| {
+        let _ = writeln!(text, "events = {}", quoted(events));
+    });
+    if let Some(own) = look.mat.as_ref().filter(|own| Some(*own) != common) {
+        let all = common.map(settings).unwrap_or_default();
         let other = settings(own).into_iter().filter(|setting| !all.contains(setting));
         let other: Vec<String> = other.map(|(key, value)| format!("{key} = {value}")).collect();
         let _ = writeln!(text, "mat = {{ {} }}", other.join(", "));
@@ -193,9 +266,13 @@ fn settings(mat: &Variables) -> Vec<(&'static str, String)> {
     };
     let rows = mat.rows.map(|rows| if rows == Rows::Samples { "\"samples\"" } else { "\"channels\"" });
     let all = [
+        ("inside", mat.inside.as_deref().map(quoted)),
         ("samples", mat.samples.as_deref().map(quoted)),
+        ("axes", mat.axes.as_deref().map(written)),
         ("rows", rows.map(str::to_string)),
         ("triggers", mat.triggers.as_deref().map(quoted)),
+        ("onsets", mat.onsets.as_deref().map(quoted)),
+        ("labels", mat.labels.as_ref().map(words)),
         ("rate", mat.rate.as_ref().map(words)),
         ("channels", mat.channels.as_ref().map(words)),
         ("unit", mat.unit.as_deref().map(quoted)),

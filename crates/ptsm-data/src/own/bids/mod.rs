@@ -10,7 +10,7 @@ mod electrodes;
 mod entities;
 mod events;
 mod list;
-mod table;
+pub(super) mod table;
 mod tree;
 
 use std::path::{Path, PathBuf};

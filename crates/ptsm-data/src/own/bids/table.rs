@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 /// A table with named columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Table {
+pub(in super::super) struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
@@ -14,27 +14,27 @@ pub(super) struct Table {
 impl Table {
     /// Reads a file.
     pub(super) fn read(path: &Path) -> Result<Table> {
-        let bytes = std::fs::read(path).map_err(|error| Error::Content {
-            path: path.to_path_buf(),
-            message: format!("cannot read: {error}"),
-            hint: Some("check who may read it".into()),
-        })?;
-        let refuse = |message: &str, hint: &str| {
-            Err(Error::Content { path: path.to_path_buf(), message: message.into(), hint: Some(hint.into()) })
-        };
-        if bytes.is_empty() {
-            return refuse(
-                "is empty: 0 bytes",
-                "copy or download it again, or take it away: it is read where it is there",
-            );
-        }
-        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-            return refuse("is text in UTF-16, not in UTF-8", "save it as UTF-8, columns separated by tabs");
-        }
-        // Tables of other encodings are mostly Latin-1, in which every byte is a letter: units are in \xb5V.
-        let text = String::from_utf8(bytes)
-            .unwrap_or_else(|error| error.as_bytes().iter().map(|&b| char::from(b)).collect());
-        Ok(Table::parse(&text))
+        Ok(Table::parse(&decoded(path)?))
+    }
+
+    /// Reads a file whose columns are separated by tabs, semicolons or commas, whichever its first line has.
+    pub(in super::super) fn read_any(path: &Path) -> Result<Table> {
+        let text = decoded(path)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let Some(head) = lines.next() else { return Ok(Table::default()) };
+        let between = ['\t', ';', ','].into_iter().find(|&sign| head.contains(sign)).unwrap_or('\t');
+        Ok(Table { columns: cells(head, between), rows: lines.map(|line| cells(line, between)).collect() })
+    }
+
+    /// Names of the columns.
+    pub(in super::super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Where a column is, whether its name is in capitals or not.
+    pub(in super::super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Text with a line of column names first. Blank lines, blanks around cells, a byte order mark and either kind of line end do
@@ -53,14 +53,55 @@ impl Table {
     }
 
     /// All rows.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+    pub(in super::super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|cells| Row { columns: &self.columns, cells })
     }
 }
 
+/// The text of a file.
+fn decoded(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).map_err(|error| Error::Content {
+        path: path.to_path_buf(),
+        message: format!("cannot read: {error}"),
+        hint: Some("check who may read it".into()),
+    })?;
+    let refuse = |message: &str, hint: &str| {
+        Err(Error::Content { path: path.to_path_buf(), message: message.into(), hint: Some(hint.into()) })
+    };
+    if bytes.is_empty() {
+        return refuse(
+            "is empty: 0 bytes",
+            "copy or download it again, or take it away: it is read where it is there",
+        );
+    }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return refuse("is text in UTF-16, not in UTF-8", "save it as UTF-8, columns separated by tabs");
+    }
+    // Tables of other encodings are mostly Latin-1, in which every byte is a letter: units are in \xb5V.
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| error.as_bytes().iter().map(|&b| char::from(b)).collect());
+    Ok(text)
+}
+
+/// The cells of a line. Between quotes a separator is a letter, and two quotes are one.
+fn cells(line: &str, between: char) -> Vec<String> {
+    let (mut all, mut cell, mut quoted) = (vec![], String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            letter if letter == between && !quoted => all.push(std::mem::take(&mut cell).trim().to_string()),
+            letter => cell.push(letter),
+        }
+    }
+    all.push(cell.trim().to_string());
+    all
+}
+
 /// A row of a table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row<'a> {
+pub(in super::super) struct Row<'a> {
     columns: &'a [String],
     cells: &'a [String],
 }
@@ -68,12 +109,16 @@ pub(super) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The value of a column; none where it is missing, `n/a` or blank.
     pub(super) fn get(self, column: &str) -> Option<&'a str> {
-        let at = self.columns.iter().position(|name| name == column)?;
-        let cell = self.cells.get(at)?;
+        self.at(self.columns.iter().position(|name| name == column)?)
+    }
+
+    /// The value of a column by its place.
+    pub(in super::super) fn at(self, column: usize) -> Option<&'a str> {
+        let cell = self.cells.get(column)?;
         (!cell.is_empty() && !cell.eq_ignore_ascii_case("n/a")).then_some(cell)
     }
 
-    /// The same as a finite number.
+    /// The value of a column as a finite number.
     pub(super) fn number(self, column: &str) -> Option<f64> {
         self.get(column)?.parse().ok().filter(|number: &f64| number.is_finite())
     }
@@ -96,6 +141,20 @@ mod tests {
         assert_eq!((rows[1].number("onset"), rows[1].get("trial_type")), (Some(-1.0), None));
         assert_eq!(Table::parse(""), Table::default());
         assert_eq!(Table::parse("a\nNaN\ninf\n").rows().filter_map(|row| row.number("a")).count(), 0);
+    }
+
+    #[test]
+    fn separators_and_quotes_are_understood() {
+        assert_eq!(cells("a, \"b, \"\"c\"\"\" ,,d", ','), ["a", "b, \"c\"", "", "d"]);
+        assert_eq!(cells("1,5;x", ';'), ["1,5", "x"]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        for text in ["\u{feff}Onset;b\n1;x\n", "onset\tb\n1\tx\n", "onset,b\r\n\r\n1,x\r\n"] {
+            std::fs::write(&path, text).unwrap();
+            let table = Table::read_any(&path).unwrap();
+            assert_eq!((table.column("ONSET"), table.columns()[1].as_str()), (Some(0), "b"));
+            assert_eq!(table.rows().next().unwrap().at(1), Some("x"));
+        }
     }
 
     #[test]

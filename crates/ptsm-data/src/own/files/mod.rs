@@ -10,16 +10,37 @@
 //! left_hand = ["T1"]
 //! right_hand = ["T2"]
 //!
-//! [pipeline]                    # may be absent; the same keys as in a configuration file
+//! [pipeline]                    # may be absent; the same keys as in a configuration file: `ptsm data pipeline` explains them
+//! band = [0.5, 40]
 //! window_s = [0.0, 4.0]
+//!
+//! [labels]                      # may be absent: recordings that are of one class each, by patterns of `file`; `*` stands for any text
+//! rest = "*_rest.edf"           # without `*` it may stand anywhere in the name; labels that `[events]` does not have are classes
+//!
+//! [windows]                     # may be absent: epochs one after the other, of recordings with a label and inside of annotated segments
+//! length_s = 2.0                # 4 without it, or as long as `window_s`, where there are labels
+//! every_s = 2.0                 # from one start to the next; the length without it, so that they do not overlap
+//! segment_s = 60.0              # how long segments are whose events state no duration
+//!
+//! [columns]                     # may be absent: columns of event tables, where they are not called as usual
+//! onset = "when"                # seconds; or `sample`, counted from 0, or `latency`, samples counted from 1
+//! duration = "how_long"         # seconds
+//! label = "what"
 //!
 //! [rename]                      # may be absent: other names for channels; an electrode's name makes one of them EEG
 //! "EEG 1" = "C3"
 //!
-//! [mat]                         # for MATLAB files that hold a plain matrix; those of FieldTrip need nothing
-//! samples = "y"                 # which variable; `a.b` is field `b` of the struct `a`
-//! rows = "samples"              # or "channels"; the longer side is time without it
-//! triggers = "trig"             # an event begins where it changes to another number than zero, and is called like it
+//! [mat]                         # for MATLAB files; those of FieldTrip need nothing. Places are written as in MATLAB, counted from 1
+//! inside = "data{1,3}"          # the struct the others are in, where there is one: `data{1,3}`, `runs(2)`, `EEG.sub`
+//! samples = "X"                 # which variable; `a.b` is field `b` of the struct `a`
+//! axes = ["trials", "channels", "time"]  # epochs: the dimensions in their order. Inferred where labels and names of channels tell it;
+//!                               # "classes" is a dimension of classes called 1, 2, ..; a matrix of a recording needs none
+//! labels = "y"                  # of each epoch, or of each of the onsets: numbers, texts, or a table with a one for each class
+//! start_s = -0.2                # the first sample of epochs, in seconds after the cue; 0 without it
+//! rows = "samples"              # of a matrix, or "channels"; the longer side is time without it
+//! triggers = "X(:,9)"           # of a matrix: an event begins where it changes to another number than zero, and is called like it;
+//!                               # a row or column of the samples is no channel then
+//! onsets = "trial"              # or the sample of each event, counted from 1
 //! rate = "fs"                   # a variable or a number
 //! channels = ["Fz", "Cz"]       # or the variable that holds the names; `ch1`, `ch2`, .. without it
 //! unit = "uV"
@@ -32,11 +53,19 @@
 //! rate_hz = 160.0               # only where the file is wrong
 //! unit = "uV"                   # only where the file is wrong: V, mV, uV, nV
 //! rename = { "T3" = "T7" }      # besides those for all
-//! mat = { samples = "y2" }      # besides those for all
+//! mat = { samples = "y2" }      # besides those for all; a MATLAB file may be listed once for each of its arrays
+//! events = "S001R04_events.tsv" # a table of events in place of the file's own: CSV, TSV, MNE's `-eve.fif` and `.eve`
+//! label = "rest"                # or: all of it is of this class
 //! ```
+//!
+//! Columns of event tables are found by usual names: `onset`, `time` (seconds), `sample` (from 0), `latency` (samples from 1, as EEGLAB exports them);
+//! `duration`; `trial_type`, `label`, `condition`, `description`, `type`, `value`, `code`, .. Samples of `-eve.fif` and `.eve` count from when the
+//! device was started, which is known of FIF files.
 
+pub(super) mod events;
 mod pipeline;
-mod text;
+pub(super) mod text;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,14 +119,20 @@ impl Files {
         }
     }
 
+    /// What the manifest says of a recording.
+    fn entry(&self, item: &Item) -> Result<&Entry> {
+        let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
+        let own = |entry: &&Entry| who(entry) == (item.subject, item.session, item.run);
+        self.manifest
+            .recordings
+            .iter()
+            .find(own)
+            .ok_or_else(|| refuse(&self.path, format!("does not list {}", item.place()), "list it again"))
+    }
+
     /// A recording with what the manifest says over it.
     fn sheet(&self, item: &Item) -> Result<Sheet> {
-        let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
-        let Some(entry) =
-            self.manifest.recordings.iter().find(|e| who(e) == (item.subject, item.session, item.run))
-        else {
-            return Err(refuse(&self.path, format!("does not list {}", item.place()), "list it again"));
-        };
+        let entry = self.entry(item)?;
         let mut sheet = match &entry.mat {
             Some(variables) => match fieldtrip(&entry.path, variables)? {
                 Some(opened) => Sheet::of(opened),
@@ -105,7 +140,7 @@ impl Files {
             },
             None => Sheet::of(ptsm_io::open(&entry.path)?),
         };
-        sheet.rate_hz = entry.rate_hz.unwrap_or(sheet.rate_hz);
+        entry.rate_hz.iter().for_each(|rate_hz| sheet.at_rate(*rate_hz));
         if let Some(unit) = &entry.unit {
             sheet.columns.iter_mut().for_each(|column| column.in_unit(unit));
         }
@@ -121,14 +156,24 @@ impl Files {
                 return Err(refuse(&entry.path, format!("has no channel `{from}` to rename"), &hint));
             }
         }
+        if let Some(table) = &entry.events {
+            events::replace(&mut sheet, table, &self.manifest.columns)?;
+        }
+        match (&self.manifest.windows, &entry.label) {
+            (Some(windows), Some(label)) => windows.label(&mut sheet, label),
+            (Some(windows), None) if self.manifest.in_segments => {
+                windows.segments(&mut sheet, &self.manifest.classes);
+            }
+            _ => {}
+        }
         Ok(sheet)
     }
 }
 
 /// A recording of FieldTrip, which says itself what its variables are; none where the manifest names a variable that is there.
 fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<Opened>> {
-    if let Some(samples) = &variables.samples {
-        let variable = samples.split('.').next().unwrap_or_default();
+    if let Some(source) = variables.source() {
+        let variable = source.split(['.', '{', '(']).next().unwrap_or_default();
         if MatFile::open(path)?.names().iter().any(|known| known == variable) {
             return Ok(None);
         }
@@ -165,7 +210,12 @@ impl DataSet for Files {
     }
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
-        pipeline::changed(&self.survey(options).pipeline(), &self.manifest.pipeline, &self.path)
+        let survey = self.survey(options);
+        let mut own = survey.pipeline();
+        if let Some(windows) = self.manifest.windows.filter(|_| !survey.holds_epochs()) {
+            own.window_s = [0.0, windows.length_s];
+        }
+        pipeline::changed(&own, &self.manifest.pipeline, &self.path)
     }
 
     fn task(&self, _options: &Options) -> TaskDeclaration {
@@ -210,7 +260,13 @@ impl DataSet for Files {
 
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
         let survey = self.survey(options);
-        survey.part(self.sheet(item)?, item, pipeline, Some(&self.manifest.classes)).map(|part| vec![part])
+        let sheet = self.sheet(item)?;
+        let cut = sheet.epochs.is_none();
+        let mut part = survey.part(sheet, item, pipeline, Some(&self.manifest.classes))?;
+        let windowed = cut && (self.manifest.in_segments || self.entry(item)?.label.is_some());
+        let windows = self.manifest.windows.filter(|_| windowed);
+        part.notes.extend(windows.and_then(|windows| windows.overlap(pipeline.window_s)));
+        Ok(vec![part])
     }
 
     fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {

@@ -3,53 +3,24 @@
 use std::path::Path;
 
 use ptsm_signal::Pipeline;
-use serde_json::Value;
 
-use super::text::meant;
 use crate::error::{Error, Result};
 
 /// A pipeline with some of its settings replaced. `"none"` takes one away.
 pub(super) fn changed(pipeline: &Pipeline, changes: &toml::Table, path: &Path) -> Result<Pipeline> {
-    let refuse = |message: String, hint: String| Error::Content {
+    let refuse = |message: String, hint: &str| Error::Content {
         path: path.to_path_buf(),
         message,
-        hint: Some(hint),
+        hint: Some(format!("{hint}; `ptsm data pipeline` explains every key")),
     };
-    let unfit = |error: serde_json::Error| {
-        refuse(format!("`[pipeline]`: {error}"), "write it as in a configuration file".into())
-    };
-    let known = serde_json::to_value(pipeline).map_err(unfit)?;
-    let given = serde_json::to_value(changes).map_err(unfit)?;
-    let merged = over("pipeline", &known, &given).map_err(|(message, hint)| refuse(message, hint))?;
-    let changed: Pipeline = serde_json::from_value(merged).map_err(unfit)?;
-    changed.check().map_err(|error| {
-        refuse(format!("`[pipeline]`: {error}"), error.hint().unwrap_or("mend the setting").to_string())
-    })?;
-    Ok(changed)
-}
-
-/// Changes over what is known, table by table.
-fn over(place: &str, known: &Value, given: &Value) -> Result<Value, (String, String)> {
-    match (known, given) {
-        (Value::Object(known), Value::Object(given)) => {
-            let mut merged = known.clone();
-            for (key, value) in given {
-                let place = format!("{place}.{key}");
-                let Some(default) = known.get(key) else {
-                    let all: Vec<String> = known.keys().cloned().collect();
-                    return Err((format!("there is no key `{place}`"), meant(key, &all)));
-                };
-                merged.insert(key.clone(), over(&place, default, value)?);
-            }
-            Ok(Value::Object(merged))
+    let given = serde_json::to_value(changes)
+        .map_err(|error| refuse(format!("`[pipeline]`: {error}"), "write it as in a configuration file"))?;
+    pipeline.changed(&given).map_err(|error| match &error {
+        ptsm_signal::Error::Pipeline { message, hint } => {
+            refuse(message.clone(), hint.as_deref().unwrap_or("mend the setting"))
         }
-        // The only thing in TOML that JSON has no word for.
-        (_, Value::Null) => Err((format!("`{place}` is no finite number"), "give a number".into())),
-        // TOML has no null. Where the setting is a text of its own, `none` is one of its values.
-        (Value::String(_), _) => Ok(given.clone()),
-        (_, Value::String(text)) if text == "none" => Ok(Value::Null),
-        _ => Ok(given.clone()),
-    }
+        other => refuse(other.to_string(), "mend the setting"),
+    })
 }
 
 #[cfg(test)]
@@ -78,6 +49,9 @@ mod tests {
         assert_eq!(pipeline.pick, Pick::Names(vec!["Cz".into()]));
         assert_eq!((pipeline.scaling, pipeline.alignment), (Scaling::None, Alignment::Euclidean));
         assert_eq!(change("band = \"none\"").unwrap().band, None);
+        let edges = |text: &str| change(text).unwrap().band.map(|b| (b.low_hz, b.high_hz, b.kind));
+        let kind = FilterKind::ZeroPhase { order: 4 };
+        assert_eq!(edges("band = [0.5, 40]"), Some((Some(0.5), Some(40.0), kind)));
     }
 
     #[test]
@@ -86,8 +60,10 @@ mod tests {
             ("windw_s = [0, 1]", "there is no key `pipeline.windw_s`", "is `window_s` meant?"),
             ("band = { hi_hz = 20 }", "there is no key `pipeline.band.hi_hz`", "high_hz"),
             ("window_s = [1, 0]", "is not a window", "before its end"),
-            ("rate_hz = nan", "`pipeline.rate_hz` is no finite number", "a number"),
-            ("window_s = 3", "`[pipeline]`", "configuration file"),
+            ("rate_hz = nan", "`pipeline.rate_hz`: is no finite number", "rate_hz = 100"),
+            ("window_s = 3", "`pipeline.window_s`: invalid type", "write it like `window_s = [0.0, 4.0]`"),
+            ("band = [40, 0.5]", "`pipeline.band`: ", "write it like `band = [0.5, 40]`"),
+            ("pick = 3", "`pipeline.pick`: ", "`ptsm data pipeline` explains every key"),
         ] {
             let error = change(text).unwrap_err();
             let hinted = error.hint().unwrap();

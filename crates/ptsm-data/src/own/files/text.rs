@@ -7,10 +7,12 @@ use ptsm_signal::{Paradigm, Symmetry, TaskDeclaration};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::super::classes::Classes;
+use super::super::classes::{Classes, matches};
 use super::super::matrix::Variables;
 use super::super::sheet::microvolts;
 use super::super::words::Words;
+use super::events::Columns;
+use super::windows::{USUAL, Windows};
 use crate::error::{Error, Result};
 use crate::nearest;
 
@@ -25,6 +27,12 @@ pub(super) struct Manifest {
     pub(super) pipeline: toml::Table,
     /// Other names for channels, for all recordings.
     pub(super) rename: BTreeMap<String, String>,
+    /// How windows follow one another; given wherever a recording has one label.
+    pub(super) windows: Option<Windows>,
+    /// Whether segments that are annotated become windows too: somebody asks for windows.
+    pub(super) in_segments: bool,
+    /// Columns of tables of events.
+    pub(super) columns: Columns,
     /// In the order of people, sessions and runs.
     pub(super) recordings: Vec<Entry>,
 }
@@ -42,6 +50,10 @@ pub(super) struct Entry {
     pub(super) rename: BTreeMap<String, String>,
     /// Where it is a MATLAB file.
     pub(super) mat: Option<Variables>,
+    /// What all of it is of.
+    pub(super) label: Option<String>,
+    /// A table of its events.
+    pub(super) events: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +77,11 @@ struct Text {
     #[serde(default)]
     mat: Variables,
     #[serde(default)]
+    labels: BTreeMap<String, Spanned<Words>>,
+    windows: Option<Windows>,
+    #[serde(default)]
+    columns: Columns,
+    #[serde(default)]
     recording: Vec<Spanned<Lines>>,
 }
 
@@ -81,6 +98,8 @@ struct Lines {
     rename: BTreeMap<String, String>,
     #[serde(default)]
     mat: Variables,
+    label: Option<Words>,
+    events: Option<String>,
 }
 
 /// Reads a manifest.
@@ -111,29 +130,49 @@ fn parse(path: &Path, text: &str) -> Result<Manifest> {
     })?;
 
     // Classes are numbered in the order they are written in.
-    let mut events: Vec<(String, Spanned<Words>)> = read.events.into_iter().collect();
-    events.sort_by_key(|(_, codes)| codes.span().start);
-    let classes = events.into_iter().map(|(class, codes)| (class, codes.into_inner().list()));
-    let classes = Classes::new(classes).map_err(|message| {
+    let ordered = |table: BTreeMap<String, Spanned<Words>>| {
+        let mut all: Vec<(String, Spanned<Words>)> = table.into_iter().collect();
+        all.sort_by_key(|(_, words)| words.span().start);
+        all.into_iter().map(|(name, words)| (name, words.into_inner().list())).collect::<Vec<_>>()
+    };
+    let classes = Classes::new(ordered(read.events)).map_err(|message| {
         refuse(format!("`[events]`: {message}"), "write `left_hand = [\"T1\"]`, each code in one class")
+    })?;
+    let labels = ordered(read.labels);
+    if read.recording.is_empty() {
+        return Err(refuse("lists no recording".into(), "add `[[recording]]` with `file` and `subject`"));
+    }
+    if let Some(windows) = &read.windows {
+        windows.check().map_err(|(message, hint)| refuse(message, &hint))?;
+    }
+    let numbered =
+        read.recording.into_iter().map(|lines| (line(lines.span().start), lines.into_inner())).collect();
+    let recordings = entries(path.parent().unwrap_or(Path::new("")), numbered, &read.mat, &labels)
+        .map_err(|(at, message, hint)| refuse(format!("line {at}: {message}"), &hint))?;
+    // Labels of patterns in their order, then those of single recordings.
+    let named = labels
+        .iter()
+        .map(|(label, _)| label)
+        .filter(|label| recordings.iter().any(|e| e.label.as_ref() == Some(label)));
+    let all = named.chain(recordings.iter().filter_map(|entry| entry.label.as_ref())).map(String::as_str);
+    let classes = classes.with_labels(all).map_err(|message| {
+        refuse(format!("`label`: {message}"), "give it another name, such as `label = \"rest\"`")
     })?;
     if classes.names().is_empty() {
         return Err(refuse(
             "`[events]` names no class".into(),
-            "write `left_hand = [\"T1\"]` below `[events]` for each class",
+            "write `left_hand = [\"T1\"]` below `[events]` for each class, or `label = \"rest\"` in each `[[recording]]` that is of one class",
         ));
     }
+    let in_segments = read.windows.is_some();
+    let windows = read.windows.or_else(|| {
+        let labelled = recordings.iter().any(|entry| entry.label.is_some());
+        labelled.then(|| Windows { length_s: length_s(&read.pipeline).unwrap_or(USUAL.length_s), ..USUAL })
+    });
     read.symmetry.permutation(classes.names()).map_err(|error| {
         let hint = error.hint().unwrap_or_default().to_string();
         refuse(error.to_string(), &hint)
     })?;
-    if read.recording.is_empty() {
-        return Err(refuse("lists no recording".into(), "add `[[recording]]` with `file` and `subject`"));
-    }
-    let numbered =
-        read.recording.into_iter().map(|lines| (line(lines.span().start), lines.into_inner())).collect();
-    let recordings = entries(path.parent().unwrap_or(Path::new("")), numbered, &read.mat)
-        .map_err(|(at, message, hint)| refuse(format!("line {at}: {message}"), &hint))?;
     Ok(Manifest {
         title: read.title,
         licence: read.licence,
@@ -142,8 +181,40 @@ fn parse(path: &Path, text: &str) -> Result<Manifest> {
         task: TaskDeclaration { paradigm: read.paradigm, symmetry: read.symmetry },
         pipeline: read.pipeline,
         rename: read.rename,
+        windows,
+        in_segments,
+        columns: read.columns,
         recordings,
     })
+}
+
+/// How long the window of a pipeline is, where it says so.
+fn length_s(pipeline: &toml::Table) -> Option<f64> {
+    let number = |value: &toml::Value| value.as_float().or(value.as_integer().map(|whole| whole as f64));
+    let edges: Vec<f64> = pipeline.get("window_s")?.as_array()?.iter().filter_map(number).collect();
+    match edges[..] {
+        [start, end] if end > start => Some(end - start),
+        _ => None,
+    }
+}
+
+/// The label whose pattern a file's name is like. One without `*` may stand anywhere in the name.
+pub(in super::super) fn labelled(
+    file: &str,
+    labels: &[(String, Vec<String>)],
+) -> Result<Option<String>, (String, String)> {
+    let like = |pattern: &String| match pattern.contains('*') {
+        true => matches(pattern, file),
+        false => file.contains(pattern.as_str()),
+    };
+    let mut found = labels.iter().filter(|(_, patterns)| patterns.iter().any(like));
+    match (found.next(), found.next()) {
+        (Some((one, _)), Some((other, _))) => Err((
+            format!("`[labels]`: `{file}` is like patterns of both `{one}` and `{other}`"),
+            "make patterns that fit one each, or write `label` in the `[[recording]]`".into(),
+        )),
+        (found, _) => Ok(found.map(|(label, _)| label.clone())),
+    }
 }
 
 /// Recordings with the lines they are in. What does not fit is told with its line and what to do.
@@ -151,9 +222,10 @@ fn entries(
     folder: &Path,
     lines: Vec<(usize, Lines)>,
     mat: &Variables,
+    labels: &[(String, Vec<String>)],
 ) -> Result<Vec<Entry>, (usize, String, String)> {
     let mut entries: Vec<Entry> = vec![];
-    let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut files: BTreeMap<(PathBuf, Option<String>), (usize, u32)> = BTreeMap::new();
     let mut runs: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
     // Runs that are said go before runs that are counted.
     let (said, counted): (Vec<_>, Vec<_>) = lines.into_iter().partition(|(_, lines)| lines.run.is_some());
@@ -183,20 +255,43 @@ fn entries(
             );
         }
         let path = folder.join(file);
-        if let Some(other) = files.insert(path.clone(), at) {
+        let matlab = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"));
+        // A MATLAB file may hold several recordings of somebody.
+        let source = (path.clone(), mat.source().filter(|_| matlab));
+        if let Some((other, _)) = files.insert(source, (at, subject)) {
             return wrong(
                 format!("`{file}` is in line {other} already"),
                 "list each file once: nobody can be two people",
             );
         }
-        let matlab = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mat"));
+        let others = files.iter().filter(|((known, _), _)| *known == path);
+        if let Some((_, (other, whose))) = others.into_iter().find(|(_, (_, whose))| *whose != subject) {
+            return wrong(
+                format!("`{file}` is in line {other} already, as a recording of subject {whose}"),
+                "one file is of one person; save what others are in as files of their own",
+            );
+        }
         if !matlab && ptsm_io::format_of(&path).is_none() {
             let known: Vec<&str> =
                 ptsm_io::FORMATS.iter().flat_map(|format| format.endings).copied().collect();
             let hint = format!("names of recordings end in .{}", known.join(", ."));
             return wrong(format!("`{file}` is no recording"), &hint);
         }
-        let Lines { rate_hz, unit, rename, .. } = lines;
+        let by_name = labelled(file, labels).map_err(|(message, hint)| (at, message, hint))?;
+        let Lines { rate_hz, unit, rename, label, events, .. } = lines;
+        let label = match label {
+            Some(Words::Many(_)) => {
+                return wrong("`label` is a list".into(), "a recording has one label: `label = \"rest\"`");
+            }
+            Some(Words::One(label)) => Some(label),
+            None => by_name,
+        };
+        if label.is_some() && events.is_some() {
+            return wrong(
+                "has both `label` and `events`".into(),
+                "a recording is of one class, or has events: keep one of them",
+            );
+        }
         entries.push(Entry {
             path,
             subject,
@@ -206,6 +301,8 @@ fn entries(
             unit,
             rename,
             mat: matlab.then_some(mat),
+            label,
+            events: events.map(|events| folder.join(events)),
         });
     }
     entries.sort_by_key(|entry| (entry.subject, entry.session, entry.run));
@@ -234,7 +331,7 @@ fn plain(message: &str) -> (String, String) {
 }
 
 /// The key that was most likely meant, and all there are.
-pub(super) fn meant(wrong: &str, known: &[String]) -> String {
+fn meant(wrong: &str, known: &[String]) -> String {
     let meant = nearest::meant(wrong, known.iter().map(|name| (name.as_str(), name.as_str())));
     format!("{meant}known here are {}", known.join(", "))
 }
@@ -267,6 +364,32 @@ mod tests {
         assert_eq!((d.path.as_path(), a.rate_hz), (Path::new("folder/d.edf"), Some(250.0)));
         assert_eq!(a.mat.as_ref().unwrap().samples.as_deref(), Some("y"));
         assert_eq!((&c.mat, b.unit.as_deref(), &*b.rename["x"]), (&None, Some("V"), "C3"));
+    }
+
+    #[test]
+    fn issue_19_recordings_may_have_one_label_each() {
+        let files = |names: &[&str]| -> String {
+            names.iter().map(|name| format!("[[recording]]\nfile = \"{name}\"\nsubject = 1\n")).collect()
+        };
+        let manifest = read(&format!(
+            "[labels]\nrest = \"_1.\"\ntask = [\"*_2.edf\", \"m*\"]\n{}",
+            files(&["a_1.edf", "a_2.edf", "m.edf"])
+        ))
+        .unwrap();
+        assert_eq!(manifest.classes.names(), ["rest", "task"]);
+        let labels: Vec<_> =
+            manifest.recordings.iter().map(|entry| entry.label.as_deref().unwrap()).collect();
+        assert_eq!(labels, ["rest", "task", "task"]);
+        assert_eq!(manifest.windows, Some(USUAL));
+        // Beside events, and over a pattern.
+        let manifest = read(&format!("{HEAD}[labels]\nrest = \"a*\"\n[pipeline]\nwindow_s = [0, 1.5]\n{}label = \"sleep\"\nevents = \"x.tsv\"\n", files(&["b.edf", "a.edf"])).replace("\nevents = \"x.tsv\"", "")).unwrap();
+        assert_eq!(manifest.classes.names(), ["right", "left", "sleep"]);
+        assert_eq!(manifest.windows.map(|windows| windows.length_s), Some(1.5));
+        let manifest =
+            read(&format!("{HEAD}[columns]\nonset = \"when\"\n{}events = \"e/x.tsv\"\n", files(&["b.edf"])))
+                .unwrap();
+        assert_eq!(manifest.recordings[0].events.as_deref(), Some(Path::new("folder/e/x.tsv")));
+        assert_eq!(manifest.windows, None);
     }
 
     #[test]
@@ -304,6 +427,16 @@ mod tests {
             ),
             (one("[[recording]]\nfile = \"\"\nsubject = 1\n"), "line 7: `file` is empty", "path"),
             (HEAD.into(), "lists no recording", "[[recording]]"),
+            (one("[windows]\nlength_s = 0\n"), "`length_s = 0` is not possible", "length_s = 2.0"),
+            (one("[windows]\nlength = 1\n"), "line 8: there is no key `length`", "is `length_s` meant?"),
+            (one("label = [\"a\", \"b\"]\n"), "line 4: `label` is a list", "one label"),
+            (one("label = \"?\"\n"), "`label`: a class cannot be called", "another name"),
+            (one("label = \"a\"\nevents = \"a.csv\"\n"), "line 4: has both `label` and `events`", "keep one"),
+            (
+                one("[labels]\nx = \"a\"\ny = \"*.edf\"\n"),
+                "line 4: `[labels]`: `a.edf` is like patterns of both `x` and `y`",
+                "one each",
+            ),
             (
                 "[[recording]]\nfile = \"a.edf\"\nsubject = 1\n".into(),
                 "`[events]` names no class",

@@ -39,6 +39,10 @@ impl Reader<'_> {
             }
             ("char", kind) => self.text(dataset, kind, &dims, path),
             (_, DType::Compound(parts)) => self.complex(dataset, parts, dims, path),
+            (_, kind) if want == Want::Sizes && is_number(kind) => {
+                self.afford(dataset, path)?;
+                Ok(Value::Sizes(dims))
+            }
             (_, kind) if want == Want::Outline && is_number(kind) => {
                 self.afford(dataset, path)?;
                 self.outlines.push(Outline { dims, place: Where::Rows(Box::new(dataset.clone())) });

@@ -41,6 +41,10 @@ impl<'a, 'w> Reader<'a, 'w> {
             STRUCT | OBJECT => self.structs(head, end, path, depth)?,
             CHAR => self.text(&head, end)?,
             SPARSE => self.sparse(&head, end)?,
+            6..=15 if want == Want::Sizes => {
+                self.numbers_tag(&head, end)?;
+                Value::Sizes(head.dims)
+            }
             6..=15 if want == Want::Outline => self.outline(head, end)?,
             6..=15 => self.numbers(head, end)?,
             FUNCTION => Value::Opaque("function".into()),

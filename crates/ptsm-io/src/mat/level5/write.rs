@@ -121,6 +121,7 @@ impl Maker<'_> {
             }
             Value::Sparse { dims, entries } => self.sparse(name, *dims, entries),
             Value::LeftOut => Err(self.error("a field that was left out cannot be written")),
+            Value::Sizes(_) => Err(self.error("numbers that were not read cannot be written")),
             Value::Opaque(what) => Err(self.error(format!("a {what} cannot be written"))),
         }
     }

@@ -1,9 +1,10 @@
 //! `ptsm data add`
 
-use ptsm_data::{Added, LoadOptions, add_folder};
+use ptsm_data::{AddOptions, Added, LoadOptions, add_folder_with};
 
 use crate::args::AddArgs;
 use crate::commands::Session;
+use crate::exit::told;
 use crate::load::memory;
 use crate::progress::counting;
 use crate::words::{count, people};
@@ -12,6 +13,11 @@ use crate::words::{count, people};
 const TOLD: usize = 5;
 
 pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
+    let known = AddOptions {
+        labels: labels(&args.label)?,
+        every_s: args.every,
+        events_from: args.events_from.clone(),
+    };
     let bar = counting(session.output, "looking", 1);
     let progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
@@ -23,7 +29,7 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
         progress: Some(&progress),
         ..LoadOptions::default()
     };
-    let added = add_folder(&args.folder, args.to.as_deref(), args.force, &options);
+    let added = add_folder_with(&args.folder, args.to.as_deref(), args.force, &known, &options);
     bar.finish_and_clear();
     let added = added?;
     for note in &added.notes {
@@ -40,19 +46,43 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
     session.output.result(text(&added), &added)
 }
 
+/// `--label NAME=PATTERN`, taken apart.
+fn labels(given: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let label = |pair: &String| match pair.split_once('=') {
+        Some((name, pattern)) if !name.trim().is_empty() && !pattern.trim().is_empty() => {
+            Ok((name.trim().to_string(), pattern.trim().to_string()))
+        }
+        _ => Err(told(
+            format!("`--label {pair}` has no name and pattern"),
+            "write `--label 'rest=*_rest.edf'`",
+        )),
+    };
+    given.iter().map(label).collect()
+}
+
 fn text(added: &Added) -> String {
     let classes = added.events.iter().filter(|event| event.class).count();
     let manifest = added.manifest.display();
-    let first = if classes == 0 {
+    let labels: Vec<String> = added
+        .labels
+        .iter()
+        .map(|(label, recordings)| format!("{label} ({})", count(*recordings, "recording")))
+        .collect();
+    let first = if !labels.is_empty() {
+        "see that `[labels]` and `[windows]` are right"
+    } else if classes == 0 {
         "say below `[events]` which event codes begin trials, and of which class"
     } else {
         "give the classes below `[events]` their names and delete those that are none; see that `window_s` is right"
     };
+    let what = match labels.is_empty() {
+        true => format!("{} for classes", count(classes, "event code")),
+        false => format!("one label each: {}", labels.join(", ")),
+    };
     format!(
-        "{manifest}: {} of {}, {} for classes\n\nnext: {first}; then\n  ptsm data check files:{manifest}\n  \
+        "{manifest}: {} of {}, {what}\n\nnext: {first}; then\n  ptsm data check files:{manifest}\n  \
          ptsm train --data files:{manifest} --out run\n",
         count(added.recordings, "recording"),
-        people(added.subjects),
-        count(classes, "event code")
+        people(added.subjects)
     )
 }

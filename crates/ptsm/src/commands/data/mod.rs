@@ -4,6 +4,7 @@ mod add;
 mod check;
 mod get;
 mod list;
+mod pipeline;
 mod show;
 mod simulate;
 
@@ -14,6 +15,9 @@ pub(super) fn run(command: &DataCommand, session: &Session) -> anyhow::Result<()
     match command {
         DataCommand::List => list::run(session),
         DataCommand::Show { id, root, with } => show::run(id, root.as_deref(), with, session),
+        DataCommand::Pipeline { id, root, with } => {
+            pipeline::run(id.as_deref(), root.as_deref(), with, session)
+        }
         DataCommand::Get(args) => get::run(args, session),
         DataCommand::Add(args) => add::run(args, session),
         DataCommand::Check(args) => check::run(args, session),
