@@ -1,9 +1,9 @@
 //! Trials, as `--data`, `--root`, `--subjects` and the pipeline say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Person, Source};
+use ptsm_data::{Loaded, Person, Source, SubjectList};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -22,6 +22,8 @@ pub(crate) struct Input {
     pub(crate) fingerprint: String,
     /// What everybody is recognised by.
     pub(crate) people: BTreeMap<SubjectId, Person>,
+    /// Subjects that the data leave out on purpose, with the reason.
+    pub(crate) excluded: Vec<(SubjectId, String)>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
     /// What was chosen about the data set, every choice with its value.
     pub(crate) with: BTreeMap<String, String>,
@@ -34,10 +36,15 @@ impl Input {
     }
 
     /// What `loaded` becomes when everything is done to it.
-    fn new(source: &Source, loaded: Loaded) -> anyhow::Result<Input> {
-        let Loaded { mut trials, pipeline, name, fingerprint, people, truth, .. } = loaded;
-        pipeline.align(&mut trials)?;
-        Ok(Input { trials, pipeline, name, fingerprint, people, truth, with: choices(source) })
+    fn new(source: &Source, mut loaded: Loaded) -> anyhow::Result<Input> {
+        loaded.align()?;
+        let Loaded { trials, pipeline, name, fingerprint, people, excluded, truth, .. } = loaded;
+        Ok(Input { trials, pipeline, name, fingerprint, people, excluded, truth, with: choices(source) })
+    }
+
+    /// The listed subjects among those whose trials are here. Ranges skip subjects that the data leave out on purpose.
+    pub(crate) fn choose(&self, list: &SubjectList) -> anyhow::Result<BTreeSet<SubjectId>> {
+        Ok(list.skipping(&self.excluded)?.choose(&self.trials.subjects())?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ptsm_decode::augment::mirror::Mirror;
 use ptsm_eval::{Metric, Paired, Summary, above_chance, chance_threshold};
 use ptsm_report::{Column, Table};
-use ptsm_signal::{Layout, Symmetry, TargetAccess};
+use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess};
 use serde_json::{Value, json};
 
 /// `1 h 02 min`, `3 min 20 s`, `7 s`
@@ -55,6 +55,11 @@ pub(crate) fn count(n: usize, what: &str) -> String {
 /// `1 person`, `2 people`
 pub(crate) fn people(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
+/// Subjects with the reasons why they are left out: `S88 (slow), S92 (odd)`
+pub(crate) fn reasons(excluded: &[(SubjectId, String)]) -> String {
+    excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.

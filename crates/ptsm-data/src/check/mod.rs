@@ -9,16 +9,14 @@ mod report;
 pub(crate) mod scale;
 mod windows;
 
-use std::collections::BTreeSet;
-
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::Pipeline;
 use rayon::prelude::*;
 
 pub use report::{Case, OtherEvents, Person, Problem, ProblemKind, Report};
 
 use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
-use crate::recordings::load::missing;
+use crate::recordings::load::{asked, missing};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, Recordings, memory};
 use crate::subjects::SubjectList;
@@ -50,12 +48,8 @@ fn check_here(
 ) -> Result<Report> {
     let found = recordings.find()?;
     let pipeline = recordings.set().pipeline(recordings.options())?;
-    let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
-    let chosen = match subjects {
-        Some(list) => list.choose(&present)?,
-        None => present,
-    };
-    let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
+    let excluded = recordings.excluded(&found)?;
+    let items = recordings.items(&found, &excluded, subjects)?;
     let count = Count::new(items.len(), options);
     let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
     let mut checked = vec![];
@@ -78,7 +72,12 @@ fn check_here(
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
     let problems = compare::problems(&found, &missing(&found, subjects), &checked, &told);
-    Ok(report::report(recordings.set().about().id, &found, &checked, &names, problems))
+    let head = report::Head {
+        name: recordings.set().about().id,
+        notes: found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject))),
+        excluded: asked(&excluded, &found, subjects),
+    };
+    Ok(report::report(head, &found, &checked, &names, problems))
 }
 
 fn read(recordings: &Recordings, item: &Item, found: &Found, pipeline: &Pipeline) -> Result<Vec<Measured>> {

@@ -12,6 +12,7 @@ mod common;
 mod converting;
 mod disk_full;
 mod downloading;
+mod exporting;
 mod honest;
 mod keeping;
 mod killing;
