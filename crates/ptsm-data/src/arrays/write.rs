@@ -34,7 +34,12 @@ pub fn write_prepared_trials(
         .flatten()
         .collect();
     let recognised_by = Array::new(vec![pairs.len() / 2, 2], pairs)?;
-    write(path, trials, vec![("pipeline", text(done)?), ("recognised_by", recognised_by)])
+    let mut others = vec![("pipeline", text(done)?), ("recognised_by", recognised_by)];
+    // Others cannot tell places from names.
+    if trials.layout().channels.iter().any(|channel| channel.position.is_some()) {
+        others.push(("positions", positions(&trials.layout().channels)?));
+    }
+    write(path, trials, others)
 }
 
 /// The same of trials that were made from those of people who are recognised by these hashes: whoever learns from the file has learnt from
@@ -78,14 +83,19 @@ fn write(path: &Path, trials: &Trials, others: Vec<(&'static str, Array)>) -> Re
     if !layout.task.symmetry.is_undeclared() {
         arrays.push(("symmetry", symmetry(&layout.task.symmetry)?));
     }
-    if layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position) {
-        let unknown = [f64::NAN; 3];
-        let places = layout.channels.iter().flat_map(|c| c.position.map_or(unknown, |p| [p.x, p.y, p.z]));
-        arrays.push(("positions", Array::new(vec![layout.channels.len(), 3], places.collect::<Vec<f64>>())?));
+    let own = layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position);
+    if own && !others.iter().any(|(name, _)| *name == "positions") {
+        arrays.push(("positions", positions(&layout.channels)?));
     }
     arrays.extend(others.into_iter().filter(|(_, array)| !array.shape().contains(&0)));
     let members: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     Ok(npz::write(path, &members, Compression::Stored)?)
+}
+
+/// Where channels are on the unit sphere; no numbers where nobody knows.
+fn positions(channels: &[Channel]) -> Result<Array> {
+    let places = channels.iter().flat_map(|c| c.position.map_or([f64::NAN; 3], |p| [p.x, p.y, p.z]));
+    Ok(Array::new(vec![channels.len(), 3], places.collect::<Vec<f64>>())?)
 }
 
 fn text(text: impl ToString) -> Result<Array> {

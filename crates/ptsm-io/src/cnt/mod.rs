@@ -12,7 +12,7 @@ use crate::opened::Opened;
 
 /// Opens a recording of either format; of ANT's with the events of files beside it.
 pub fn open(path: &Path) -> Result<Opened> {
-    let (bytes, place) = (Bytes::open(path)?, Place::from(path));
+    let (bytes, place) = (Bytes::open_filled(path)?, Place::from(path));
     if !is_ant(&bytes) {
         return parse(bytes, &place);
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, Place, Result};
 mod block {
     pub(super) const MEASUREMENT: i32 = 100;
     pub(super) const INFO: i32 = 101;
-    pub(super) const PROCESSED: i32 = 104;
+    pub(super) const PROCESSED: i32 = 103;
     pub(super) const CHANNEL: i32 = 113;
     pub(super) const EVENTS: i32 = 361;
     pub(super) const EPOCHS: i32 = 373;

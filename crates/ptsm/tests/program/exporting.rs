@@ -50,7 +50,7 @@ fn exported_arrays_are_the_same_when_they_are_read_again() {
     assert_eq!((&told["subjects"], &told["unit"]), (&serde_json::json!([1, 2, 3, 4, 5]), &"none".into()));
     assert_eq!(told["task"]["paradigm"], "motor-imagery");
     let keys: Vec<String> = arrays(&place, "one.npz").into_iter().map(|(name, _)| name).collect();
-    let expected = "X channels classes cue_s paradigm pipeline rate_hz recognised_by run session start_s subject symmetry unit y";
+    let expected = "X channels classes cue_s paradigm pipeline positions rate_hz recognised_by run session start_s subject symmetry unit y";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
 
     place.ptsm("data export --data one.npz --to two.npz").succeed();
@@ -58,16 +58,16 @@ fn exported_arrays_are_the_same_when_they_are_read_again() {
         assert_eq!(self::array(&place, "two.npz", &name), array, "{name}");
     }
     // Decoders learn the same from both.
-    let scores = |data: &str, run: &str| {
-        place.ptsm(&format!("train {data} --subjects 1-4 --out {run}")).args(QUICK).succeed();
+    let scores = |data: &str, how: &str, run: &str| {
+        place.ptsm(&format!("train {data} {how} --subjects 1-4 --out {run}")).args(QUICK).succeed();
         place.ptsm(&format!("evaluate {run} {data} --subjects 5 --json")).succeed().json()["records"].clone()
     };
     let strip = |mut records: serde_json::Value| {
         records.as_array_mut().unwrap().iter_mut().for_each(|record| record["data"] = "".into());
         records
     };
-    let plain = strip(scores(&format!("{SOURCE} --align euclidean"), "plain").clone());
-    let again = strip(scores("--data one.npz", "again"));
+    let plain = strip(scores(SOURCE, "--align euclidean", "plain"));
+    let again = strip(scores("--data one.npz", "", "again"));
     assert_eq!(plain, again);
     assert_eq!(again[0]["target_access"], plain[0]["target_access"]);
     // A decoder of the recordings decodes the exported epochs as they are, and the other way round.
