@@ -28,10 +28,7 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
         return Err(told("`--trials 0` leaves nothing to know the person by", "give at least 1"));
     }
     let other = SubjectId(args.like);
-    let subjects = match &args.data.subjects {
-        None => None,
-        Some(list) => Some(list.union(&SubjectList::from_iter([other]))),
-    };
+    let subjects = args.data.subjects.as_ref().map(|list| list.union(&SubjectList::from_iter([other])));
     let data = DataArgs { subjects, ..args.data.clone() };
     let input = for_model(&data, &run.data, &trained.card, true, session)?;
     let present = input.trials.subjects();

@@ -102,7 +102,10 @@ pub(super) fn computed(folder: &Path) -> u64 {
 
 /// Stops a process where it is, or lets it go on.
 pub(super) fn signal(process: &str, name: &str) -> Result<()> {
-    let status = Command::new("sh").args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, process]).status()?;
+    let mut kill = Command::new("sh");
+    // That it has ended is told by the error, where that matters.
+    kill.args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, process]).stderr(Stdio::null());
+    let status = kill.status()?;
     ensure!(status.success(), "{name} cannot be sent to process {process}");
     Ok(())
 }
