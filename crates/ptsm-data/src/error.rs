@@ -29,6 +29,12 @@ pub enum Error {
         /// Those that are.
         present: SubjectList,
     },
+    /// Subjects that were named and that the data leave out on purpose.
+    #[error("the data leave out {}", reasons(excluded))]
+    ExcludedSubjects {
+        /// Who, and why.
+        excluded: Vec<(SubjectId, String)>,
+    },
     /// A person on two sides of a split.
     #[error("subject {subject} is in the {first} set and in the {second} set")]
     TwoSides {
@@ -149,6 +155,9 @@ impl Error {
         match self {
             Error::Subjects { .. } => Some("give numbers and ranges, such as `1-30,35`"),
             Error::UnknownSubjects { .. } => Some("choose among the subjects the data have"),
+            Error::ExcludedSubjects { .. } => Some(
+                "leave them out of the list; a range skips them; `ptsm data show` lists the choices (`--with`) that keep them",
+            ),
             Error::TwoSides { .. } => {
                 Some("a person who is tested must not be trained on; give each subject one side")
             }
@@ -177,6 +186,11 @@ impl Error {
             Error::File(error) => error.hint(),
         }
     }
+}
+
+/// Subjects with the reasons why they are left out: `S88 (slow), S92 (odd)`.
+pub(crate) fn reasons(excluded: &[(SubjectId, String)]) -> String {
+    excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect::<Vec<_>>().join(", ")
 }
 
 impl From<SimulateError> for Error {

@@ -69,6 +69,18 @@ impl Protocol {
         }
     }
 
+    /// The same for data that leave out some subjects on purpose: ranges of a fixed division skip them.
+    pub fn skipping(self, excluded: &[(SubjectId, String)]) -> Result<Protocol> {
+        Ok(match self {
+            Protocol::Fixed { train, validation, test } => Protocol::Fixed {
+                train: train.skipping(excluded)?,
+                validation: validation.skipping(excluded)?,
+                test: test.skipping(excluded)?,
+            },
+            other => other,
+        })
+    }
+
     fn each_tested(
         &self,
         subjects: &BTreeSet<SubjectId>,
@@ -252,5 +264,10 @@ mod tests {
         assert_eq!(splits("fixed:1-5/6-7/8-9").unwrap()[0].test_subjects().len(), 2);
         assert!(splits("fixed:1-5/6-7/7-9").unwrap_err().to_string().contains("S07"));
         assert!(splits("fixed:1-5/6-7/8-10").unwrap_err().to_string().contains("no subject 10"));
+        let excluded = [(SubjectId(10), "odd".to_string())];
+        let skipping = |text: &str| text.parse::<Protocol>().unwrap().skipping(&excluded);
+        assert_eq!(skipping("fixed:1-5/6-7/8-10").unwrap().to_string(), "fixed:1-5/6-7/8-9");
+        assert!(skipping("fixed:1-5/6-7/10").unwrap_err().to_string().contains("S10 (odd)"));
+        assert_eq!(skipping("kfold:3").unwrap().to_string(), "kfold:3");
     }
 }

@@ -10,12 +10,23 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// Some subjects. Kept as ranges, so that `1-4000000000` takes no more room than `1`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SubjectList {
     /// First and last number of each range; sorted, with gaps between them.
     ranges: Vec<(u32, u32)>,
+    /// Those who were named one by one and not only as part of a range.
+    named: BTreeSet<SubjectId>,
 }
+
+/// Lists are equal when the same subjects are in them, however they were typed.
+impl PartialEq for SubjectList {
+    fn eq(&self, other: &SubjectList) -> bool {
+        self.ranges == other.ranges
+    }
+}
+
+impl Eq for SubjectList {}
 
 impl SubjectList {
     /// Whether a subject is in the list.
@@ -30,6 +41,29 @@ impl SubjectList {
             return Err(Error::UnknownSubjects { missing, present: present.iter().copied().collect() });
         }
         Ok(present.iter().copied().filter(|&s| self.contains(s)).collect())
+    }
+
+    /// The list without the subjects that the data leave out on purpose. One of them who is named, rather than part of a range, is an
+    /// error that says why they are left out; so is a list of nobody else.
+    pub fn skipping(&self, excluded: &[(SubjectId, String)]) -> Result<SubjectList> {
+        let listed: Vec<_> =
+            excluded.iter().filter(|(subject, _)| self.contains(*subject)).cloned().collect();
+        let named: Vec<_> =
+            listed.iter().filter(|(subject, _)| self.named.contains(subject)).cloned().collect();
+        if !named.is_empty() {
+            return Err(Error::ExcludedSubjects { excluded: named });
+        }
+        let rest = self.without(&listed.iter().map(|(subject, _)| *subject).collect());
+        if rest.ranges.is_empty() && !listed.is_empty() {
+            return Err(Error::ExcludedSubjects { excluded: listed });
+        }
+        Ok(rest)
+    }
+
+    /// The subjects of both lists.
+    pub fn union(&self, other: &SubjectList) -> SubjectList {
+        let ranges = self.ranges.iter().chain(&other.ranges).copied().collect();
+        SubjectList { named: &self.named | &other.named, ..SubjectList::from_ranges(ranges) }
     }
 
     /// The list without some subjects.
@@ -48,7 +82,7 @@ impl SubjectList {
                 ranges.push((next as u32, last));
             }
         }
-        SubjectList { ranges }
+        SubjectList { ranges, named: self.named.difference(subjects).copied().collect() }
     }
 
     fn from_ranges(mut ranges: Vec<(u32, u32)>) -> SubjectList {
@@ -60,13 +94,15 @@ impl SubjectList {
                 _ => merged.push((first, last)),
             }
         }
-        SubjectList { ranges: merged }
+        SubjectList { ranges: merged, named: BTreeSet::new() }
     }
 }
 
 impl FromIterator<SubjectId> for SubjectList {
     fn from_iter<I: IntoIterator<Item = SubjectId>>(subjects: I) -> SubjectList {
-        SubjectList::from_ranges(subjects.into_iter().map(|s| (s.0, s.0)).collect())
+        let named: BTreeSet<SubjectId> = subjects.into_iter().collect();
+        let ranges = named.iter().map(|s| (s.0, s.0)).collect();
+        SubjectList { named, ..SubjectList::from_ranges(ranges) }
     }
 }
 
@@ -99,7 +135,9 @@ impl FromStr for SubjectList {
                 Ok((first, last))
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(SubjectList::from_ranges(ranges))
+        let named = ranges.iter().filter(|(first, last)| first == last).map(|(first, _)| SubjectId(*first));
+        let named = named.collect();
+        Ok(SubjectList { named, ..SubjectList::from_ranges(ranges) })
     }
 }
 
@@ -189,5 +227,29 @@ mod tests {
         let error = list("1-4294967295").choose(&set([5, u32::MAX])).unwrap_err().to_string();
         assert_eq!(error, "there is no subject 1-4,6-4294967294; the data have 5,4294967295");
         assert!(list("1").choose(&set([])).unwrap_err().to_string().ends_with("the data have nobody"));
+    }
+
+    #[test]
+    fn ranges_skip_who_is_left_out_and_names_do_not() {
+        let excluded = [(SubjectId(88), "slow".to_string()), (SubjectId(92), "odd".to_string())];
+        let skipping = |text: &str| list(text).skipping(&excluded);
+        assert_eq!(skipping("80-90").unwrap().to_string(), "80-87,89-90");
+        assert_eq!(skipping("1-3").unwrap(), list("1-3"));
+        // Still named: what is absent is told as before.
+        assert!(skipping("80-90,200").unwrap().choose(&set(80..=90)).is_err());
+        for (typed, says) in [
+            ("88", "the data leave out S88 (slow)"),
+            ("87,88,92,93", "the data leave out S88 (slow), S92 (odd)"),
+            ("80-90,88", "the data leave out S88 (slow)"),
+            ("88-88", "the data leave out S88 (slow)"),
+        ] {
+            let error = skipping(typed).unwrap_err();
+            assert_eq!(error.to_string(), says, "{typed}");
+            assert!(error.hint().unwrap().contains("range"), "{error}");
+        }
+        let both = [(SubjectId(1), "a".to_string()), (SubjectId(2), "b".to_string())];
+        assert!(list("1-2").skipping(&both).is_err(), "nobody is left");
+        assert!(list("1-5").union(&list("88")).skipping(&excluded).is_err());
+        assert_eq!(list("1-5").union(&list("80-90")).skipping(&excluded).unwrap(), list("1-5,80-87,89-90"));
     }
 }

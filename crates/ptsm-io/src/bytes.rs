@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// The bytes of a file, or bytes from elsewhere.
 ///
@@ -44,10 +44,15 @@ impl Bytes {
     pub(crate) fn open_filled(path: &Path) -> Result<Bytes> {
         let bytes = Bytes::open(path)?;
         if bytes.is_empty() {
-            return Err(Error::format(&path.into(), "is empty: 0 bytes")
-                .with_hint("a copy or a download may have failed; copy or download it again"));
+            return Err(Bytes::empty(&path.into()));
         }
         Ok(bytes)
+    }
+
+    /// What is wrong with a file that has nothing in it.
+    pub(crate) fn empty(place: &Place) -> Error {
+        Error::format(place, "is empty: 0 bytes")
+            .with_hint("a copy or a download may have failed; copy or download it again")
     }
 }
 

@@ -26,6 +26,7 @@ pub mod mat;
 pub mod npy;
 pub mod npz;
 mod opened;
+mod quiet;
 mod records;
 mod stored;
 mod text;

@@ -59,11 +59,11 @@ pub(crate) enum Command {
     /// List the decoders: paper, parameters, what they see of a new person, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
-    /// List, show, prepare, download, add, check or simulate data
+    /// List, show, prepare, download, add, check, export or simulate data
     #[command(
         subcommand,
         after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data pipeline\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
-            ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data simulate --to cohort --subjects 30"
+            ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data export --data files:recordings/recordings.toml --to epochs.npz\n  ptsm data simulate --to cohort --subjects 30"
     )]
     Data(DataCommand),
     /// Train a decoder on some people
@@ -94,7 +94,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
     /// Make the tables of a benchmark of what is done so far
-    #[command(after_help = "Example:\n  ptsm collect bench")]
+    #[command(
+        after_help = "Example:\n  ptsm collect bench\n\nWhile the benchmark is at work on this machine, the tables are shown and no file is written."
+    )]
     Collect(CollectArgs),
     /// List the benchmarks that come with the program, or show one to copy
     #[command(
@@ -161,7 +163,7 @@ nothing.";
 
 const EXPLAIN: &str = "Examples:
   ptsm explain run --data simulated --out explain.html
-  ptsm explain run --data simulated --figure list --out x
+  ptsm explain run --data simulated --figure list
   ptsm explain run --data physionet-mi --root eegmmidb --figure spatial-masks --out masks.svg
 
 It looks at people the decoder was not trained on. A run without masks is explained by what its answers change with.";
@@ -172,6 +174,7 @@ const REPORT: &str = "Examples:
   ptsm report run --data simulated --shots 1,2,5,10 --benchmark bench --out report.html
   ptsm report run --data simulated --numbers report.json --out report.html
   ptsm report --from report.json --sections people,masks --out some.html
+  ptsm report --from report.json --figure list
 
 One file without any link to the network, to be sent to a colleague. Sections whose inputs were not given say so. As PDF: open it in a
 browser and print it, or `chromium --headless --print-to-pdf=report.pdf report.html`.
@@ -290,6 +293,22 @@ trials of a class.
 
 The exit code is 1 when files are missing or cannot be read, samples are not numbers or stand under two names; all else is worth a look,
 and the exit code is 0.";
+
+const EXPORT: &str = "Examples:
+  ptsm data export --data physionet-mi --root eegmmidb --subjects 1-10 --to epochs.npz
+  ptsm data export --data files:mine.toml --align euclidean --set pipeline.window_s=[0,2] --to mine-epo.fif
+  ptsm data export --data files:mine.toml --run run --to epochs.csv
+
+The whole pipeline is applied: filters, resampling, window, baseline, scaling and alignment; with `--run`, that of a trained decoder.
+
+.npz   arrays for numpy.load: X [epochs, channels, samples], y, subject, session, run, cue_s, channels, rate_hz, start_s, classes, unit (of
+       the recording), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the
+       bit: nothing is done to them a second time, and another pipeline is refused.
+.fif   for mne.read_epochs; name it `..-epo.fif`. Classes are event ids; subject, session, run and cue_s are in `epochs.metadata`. EEG that
+       was not scaled is in volts; what was scaled or aligned has no unit and stands as it is, which is told.
+.csv   one row per epoch and sample: subject, session, run, epoch, label, time_s and a column per channel. Large: about ten bytes a value.
+
+A file that is there is replaced.";
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
@@ -449,7 +468,7 @@ pub(crate) struct PageArgs {
     /// Also train so many decoders on shuffled labels, to see which masks come of nothing
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) nulls: usize,
-    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all
+    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all and needs no `--out`
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
     /// Only these sections
@@ -459,8 +478,8 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "FILE.json")]
     pub(crate) numbers: Option<PathBuf>,
     /// The file to write
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "figure")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -718,6 +737,9 @@ pub(crate) enum DataCommand {
     /// Check recordings: what is missing, damaged, odd or doubled, and how many trials there are
     #[command(after_help = CHECK)]
     Check(CheckArgs),
+    /// Write epochs as a decoder sees them, for NumPy, MNE or pandas
+    #[command(after_help = EXPORT)]
+    Export(ExportArgs),
     /// Simulate people and write their trials, with the truth about them
     #[command(
         after_help = "Example:\n  ptsm data simulate --to cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
@@ -763,6 +785,29 @@ pub(crate) struct CheckArgs {
     /// Also tell what people are called in the data set, and the files of their recordings
     #[arg(long)]
     pub(crate) labels: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prepare epochs as this trained decoder wants them: a run's folder, made by `train` or `adapt`
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "set", "align", "paradigm", "symmetry"])]
+    pub(crate) run: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
+    /// A configuration in a TOML file; of its settings, `[pipeline]` and `align` count
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// One setting of the pipeline, over the file's: `pipeline.window_s=[0,2]`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Move each person's epochs to a common frame, as for `train`
+    #[arg(long, value_name = "HOW")]
+    pub(crate) align: Option<Align>,
+    /// The file to write: `.npz`, `.fif` or `.csv`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Args)]

@@ -27,8 +27,7 @@ impl Changes {
         let mut changes = match file {
             None => Map::new(),
             Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("{} cannot be read", path.display()))?;
+                let text = text(path)?;
                 let table: toml::Table = toml::from_str(&text).map_err(|e| {
                     told(
                         format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()),
@@ -181,6 +180,15 @@ impl Changes {
         }
         Ok(all)
     }
+}
+
+/// A file of text that a user wrote.
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
+    // What is wrong with the text of a file is told by line; a pipe of a shell can be read only once.
+    if path.is_file() {
+        return Ok(ptsm_io::read_text(path)?);
+    }
+    std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
 /// TOML has no null: `"none"` means it wherever the default is no text.

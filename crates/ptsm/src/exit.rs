@@ -9,6 +9,7 @@
 
 use std::process::ExitCode;
 
+use crate::output::complain;
 use crate::remedy;
 
 /// An error of the program itself, with one thing to do.
@@ -47,17 +48,15 @@ pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(stopped) = error.downcast_ref::<Stopped>() {
-        eprintln!("{stopped}");
+        complain(&stopped.to_string());
         return ExitCode::from(130);
     }
     if stopped(&error) {
-        eprintln!("stopped; `train` and `benchmark` continue from their last checkpoint when given again");
+        complain("stopped; `train` and `benchmark` continue from their last checkpoint when given again");
         return ExitCode::from(130);
     }
-    eprintln!("error: {}", sentence(&error));
-    if let Some(hint) = hint(&error) {
-        eprintln!("hint: {hint}");
-    }
+    let hint = hint(&error).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+    complain(&format!("error: {}{hint}", sentence(&error)));
     ExitCode::FAILURE
 }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::config::without_null;
 use crate::exit::told;
 use crate::input::Input;
+use crate::occupant::Occupant;
 use crate::output;
 
 /// Everything that decides what a run computes.
@@ -185,9 +186,9 @@ impl Folder {
         Folder::enter(path, TUNING, asked, false)
     }
 
-    /// Takes up a benchmark as it is.
-    pub(crate) fn lock_benchmark(path: &Path) -> anyhow::Result<Folder> {
-        Ok(Folder { path: path.into(), made: false, stays: true, _lock: lock(path)? })
+    /// Takes up a benchmark as it is, unless somebody works in it.
+    pub(crate) fn try_lock_benchmark(path: &Path) -> anyhow::Result<Result<Folder, InUse>> {
+        Ok(lock(path)?.map(|lock| Folder { path: path.into(), made: false, stays: true, _lock: lock }))
     }
 
     /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
@@ -222,7 +223,7 @@ impl Folder {
             }
         }
         std::fs::create_dir_all(path).with_context(cannot)?;
-        let lock = lock(path)?;
+        let lock = lock(path)?.map_err(|used| used.refusal())?;
         if begun && same {
             let found = std::fs::read_to_string(&file)
                 .with_context(|| format!("{} cannot be read", file.display()))?;
@@ -362,18 +363,45 @@ pub(crate) fn model_name(seed: u64) -> String {
     format!("{MODELS}/seed-{seed}.safetensors")
 }
 
-fn lock(path: &Path) -> anyhow::Result<File> {
+/// A folder that another process works in.
+pub(crate) struct InUse {
+    path: PathBuf,
+    /// Who it is, where that is known.
+    occupant: Option<Occupant>,
+}
+
+impl InUse {
+    /// Who works there, in words.
+    pub(crate) fn who(&self) -> String {
+        self.occupant.as_ref().map_or_else(|| "another process".into(), Occupant::to_string)
+    }
+
+    /// The error for work that cannot be done beside other work.
+    pub(crate) fn refusal(&self) -> anyhow::Error {
+        let message = match &self.occupant {
+            None => format!("another process works in {}", self.path.display()),
+            Some(occupant) => format!("another process works in {}: {occupant}", self.path.display()),
+        };
+        told(message, "wait for it, or give another folder to `--out`")
+    }
+}
+
+/// Locks a folder and says in it who has it now.
+fn lock(path: &Path) -> anyhow::Result<Result<File, InUse>> {
     let file = path.join(LOCK);
     let cannot = || format!("{} cannot be written to", path.display());
-    let lock = File::options().create(true).append(true).open(&file).with_context(cannot)?;
+    let mut lock = File::options().create(true).append(true).open(&file).with_context(cannot)?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(told(
-            format!("another process works in {}", path.display()),
-            "wait for it, or give another folder to `--out`",
-        )),
+        Ok(()) => {
+            // Only for the words of an error: on a full disk the lock holds all the same, and what needs room says so itself.
+            let _ = Occupant::this().write(&mut lock);
+            Ok(Ok(lock))
+        }
+        Err(TryLockError::WouldBlock) => {
+            Ok(Err(InUse { path: path.into(), occupant: Occupant::read(&file) }))
+        }
         // Some network file systems have no locks; one process at a time needs none.
-        Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(lock),
+        Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(Ok(lock)),
         Err(TryLockError::Error(e)) => Err(e).with_context(cannot),
     }
 }

@@ -1,10 +1,10 @@
 //! Trials, as `--data`, `--root`, `--subjects` and the pipeline say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
 use ptsm_data::check::Problem;
-use ptsm_data::{Duplicate, Loaded, Person, Source};
+use ptsm_data::{Duplicate, Loaded, Person, Source, SubjectList};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -27,6 +27,8 @@ pub(crate) struct Input {
     pub(crate) findings: Vec<Problem>,
     /// Subjects with a recording in common.
     pub(crate) duplicates: Vec<Duplicate>,
+    /// Subjects that the data leave out on purpose, with the reason.
+    pub(crate) excluded: Vec<(SubjectId, String)>,
     pub(crate) truth: Option<ptsm_data::simulate::Truth>,
     /// What was chosen about the data set, every choice with its value.
     pub(crate) with: BTreeMap<String, String>,
@@ -39,12 +41,18 @@ impl Input {
     }
 
     /// What `loaded` becomes when everything is done to it.
-    fn new(source: &Source, loaded: Loaded) -> anyhow::Result<Input> {
-        let Loaded { mut trials, pipeline, name, fingerprint, people, findings, duplicates, truth, .. } =
-            loaded;
-        pipeline.align(&mut trials)?;
+    fn new(source: &Source, mut loaded: Loaded) -> anyhow::Result<Input> {
+        loaded.align()?;
+        let Loaded {
+            trials, pipeline, name, fingerprint, people, excluded, findings, duplicates, truth, ..
+        } = loaded;
         let with = choices(source);
-        Ok(Input { trials, pipeline, name, fingerprint, people, findings, duplicates, truth, with })
+        Ok(Input { trials, pipeline, name, fingerprint, people, findings, duplicates, excluded, truth, with })
+    }
+
+    /// The listed subjects among those whose trials are here. Ranges skip subjects that the data leave out on purpose.
+    pub(crate) fn choose(&self, list: &SubjectList) -> anyhow::Result<BTreeSet<SubjectId>> {
+        Ok(list.skipping(&self.excluded)?.choose(&self.trials.subjects())?)
     }
 }
 

@@ -10,6 +10,7 @@ mod exit;
 mod folder;
 mod input;
 mod load;
+mod occupant;
 mod output;
 mod plan;
 mod progress;

@@ -1,7 +1,8 @@
 //! What goes to standard output: data, and nothing else. Words about the work go to standard error.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write, stdout};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write, stdout};
 use std::path::Path;
 
 use anyhow::Context;
@@ -34,13 +35,18 @@ impl Output {
     /// A line about the work, on standard error.
     pub(crate) fn note(self, text: impl Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            complain(&text.to_string());
         }
     }
 
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
     }
+}
+
+/// A line on standard error. Where that cannot be written, as on a full disk, there is nobody left to tell: the exit code says enough.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Standard output; a reader who went away is no error.
@@ -54,10 +60,20 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// A file, whole or not at all. A device or a pipe such as `/dev/stdout` is written to, not replaced; a link stays and what it leads to is replaced.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    stream(path, |to| to.write_all(bytes))
+}
+
+/// The same piece by piece.
+pub(crate) fn stream(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     // What is not there yet has no other name.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if real.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()));
+        let cannot = || format!("{} cannot be written", path.display());
+        let mut to = BufWriter::new(File::options().write(true).open(path).with_context(cannot)?);
+        return match fill(&mut to).and_then(|()| to.flush()) {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(ClosedPipe.into()),
+            other => other.with_context(cannot),
+        };
     }
-    Ok(ptsm_io::atomic::replace(&real, bytes)?)
+    Ok(ptsm_io::atomic::write_atomically(&real, |to| fill(to))?)
 }

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptsm_decode::{EpochRecord, Progress, Watch};
 use ptsm_eval::{Item, Observer};
 
-use crate::output::Output;
+use crate::output::{Output, complain};
 
 /// Set when the user asks to stop. A second time ends the program at once.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl Stop {
                 std::process::exit(130);
             }
             // Some work, such as reading data, ends before it is looked at again.
-            eprintln!("stopping; once more stops at once");
+            complain("stopping; once more stops at once");
         })
         .context("Ctrl-C cannot be listened to")?;
         Ok(Stop(asked))

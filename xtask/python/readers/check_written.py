@@ -134,7 +134,35 @@ def variables(path, original):
             assert found[name].dtype == value.dtype, f"{name}: {found[name].dtype}, not {value.dtype}"
 
 
+def epochs(path, original, scale):
+    """Epochs of 40 samples from the recording, two classes in turn, three people."""
+    with np.load(original) as given:
+        x, rate, names = given["samples"].astype("f8"), float(given["rate_hz"]), given["names"].tolist()
+    count = x.shape[1] // 40
+    wanted = x[:, : 40 * count].reshape(len(x), count, 40).transpose(1, 0, 2)
+    found = mne.read_epochs(path)
+    assert found.ch_names == names, found.ch_names
+    assert found.get_channel_types(unique=True) == ["eeg"], found.get_channel_types(unique=True)
+    assert abs(found.info["sfreq"] - rate) <= 1e-7 * rate, f"{found.info['sfreq']} Hz, not {rate} Hz"
+    assert abs(found.tmin * rate + 3) < 1e-3 and len(found.times) == 40, f"{found.tmin} s, {len(found.times)} samples"
+    assert found.event_id == {"left/hand": 1, "r\u00e9st: \u03b1": 2}, found.event_id
+    assert found.events[:, 2].tolist() == [i % 2 + 1 for i in range(count)]
+    worst = np.abs(found.get_data() - scale * wanted).max() / (scale * np.abs(wanted).max())
+    assert worst < 1e-6, f"samples are off by {worst:g}"
+    # Without pandas it is a list of rows.
+    rows = found.metadata if isinstance(found.metadata, list) else found.metadata.to_dict("records")
+    names = ["left/hand", "r\u00e9st: \u03b1"]
+    for i, row in enumerate(rows):
+        wanted = {"subject": 3 * i // count + 1, "session": 1, "run": i % 3 + 1, "label": names[i % 2], "cue_s": i / 3}
+        assert list(row.items()) == list(wanted.items()), f"{row}, not {wanted}"
+    assert len(rows) == count, len(rows)
+
+
 for original in sorted((folder / "written").glob("*.npz")):
+    for way, scale in [("volts", 1e-6), ("plain", 1.0)]:
+        path = original.with_suffix(f".{way}-epo.fif")
+        if path.exists():
+            compare(f"FIF epochs by MNE, {way}", path, epochs, original, scale)
     for way in ["stored", "deflated"]:
         compare(f"NPZ by NumPy, {way}", original.with_suffix(f".npz-{way}"), archive, original)
     path = original.with_suffix(".edf")

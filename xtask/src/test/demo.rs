@@ -9,11 +9,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::built;
-use crate::shell;
+use crate::shell::{self, computed};
 
-/// What the demonstration may take on two cores.
-const MOST_SECONDS: f64 = 90.0;
+/// What processors may work for the demonstration: 90 s on two cores that do nothing else. The time on the wall says more of what
+/// else the machine does.
+const MOST_SECONDS: f64 = 2.0 * 90.0;
 const MOST_MIB: f64 = 1024.0;
+/// What Linux counts the work of processes in, on every machine that there is.
+const TICKS_PER_SECOND: f64 = 100.0;
 /// How sure it must be that strangers are decoded above chance.
 const ALPHA: f64 = 0.001;
 
@@ -22,16 +25,18 @@ pub(super) fn check() -> Result<()> {
     let folder = shell::target().join("demo");
     demo.args(["demo", "--json", "--to"]).arg(&folder);
     let mut child = demo.stdout(Stdio::piped()).spawn().context("`ptsm demo` cannot be started")?;
-    let mut peak_mib = 0f64;
+    let (mut peak_mib, mut computed_s) = (0f64, 0f64);
     while child.try_wait()?.is_none() {
         peak_mib = peak_mib.max(resident_mib(child.id()));
+        computed_s = computed_s
+            .max(computed(&child.id().to_string()).map_or(0.0, |(_, ticks)| ticks as f64 / TICKS_PER_SECOND));
         sleep(Duration::from_millis(100));
     }
     let done = child.wait_with_output()?;
     ensure!(done.status.success(), "`ptsm demo` ended with {}", done.status);
     let told: Value = serde_json::from_slice(&done.stdout).context("`ptsm demo --json` is not JSON")?;
     let seconds = told["seconds"].as_f64().context("no `seconds`")?;
-    println!("ptsm demo took {seconds:.0} s and {peak_mib:.0} MiB");
+    println!("ptsm demo took {seconds:.0} s, {computed_s:.0} s of processors and {peak_mib:.0} MiB");
     let models = told["summary"].as_array().context("no `summary`")?;
     ensure!(models.len() == 3, "{} models instead of 3", models.len());
     for model in models {
@@ -49,8 +54,8 @@ pub(super) fn check() -> Result<()> {
         ensure!(page.contains(part), "the page lacks `{part}`");
     }
     ensure!(page.len() < 1_000_000, "the page has {} bytes", page.len());
-    if seconds > MOST_SECONDS || peak_mib > MOST_MIB {
-        bail!("that is more than {MOST_SECONDS} s or {MOST_MIB} MiB");
+    if computed_s > MOST_SECONDS || peak_mib > MOST_MIB {
+        bail!("that is more than {MOST_SECONDS} s of processors or {MOST_MIB} MiB");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ptsm_signal::{Layout, SubjectId, TaskDeclaration, Trial, Trials};
+use ptsm_signal::{Layout, Pipeline, SubjectId, TaskDeclaration, Trial, Trials};
 
 use super::file::{File, RATE_UNKNOWN_HZ};
 use super::names::{Name, Names, distinct};
@@ -22,6 +22,7 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
     let runs = distinct(files.iter().filter_map(|f| f.run.as_ref()));
     let notes = notes(&files);
     let task = task(&files, wanted)?;
+    let prepared = prepared(&files)?;
 
     let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
     let mut all: Option<Trials> = None;
@@ -39,6 +40,9 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
             for number in people {
                 made_from.entry(SubjectId(number)).or_default().extend(file.made_from.iter().cloned());
             }
+        }
+        for (subject, hash) in &file.recognised_by {
+            made_from.entry(*subject).or_default().insert(hash.clone());
         }
         let session = match &file.session {
             Some(session) => numbered(&file.path, "session", session, &sessions)?,
@@ -95,7 +99,22 @@ pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
         message: error.to_string(),
         hint: error.hint().map(String::from),
     })?;
-    Ok(Arrays { trials, notes, labels, made_from })
+    Ok(Arrays { trials, notes, labels, prepared, made_from })
+}
+
+/// What was done to the trials already, in all files the same.
+fn prepared(files: &[File]) -> Result<Option<Pipeline>> {
+    match files.windows(2).find(|pair| pair[0].prepared != pair[1].prepared) {
+        None => Ok(files.first().and_then(|file| file.prepared.clone())),
+        Some(pair) => Err(Error::Content {
+            path: pair[1].path.clone(),
+            message: format!(
+                "its trials were prepared in another way than those of {}",
+                pair[0].path.display()
+            ),
+            hint: Some("export all of them with the same pipeline".into()),
+        }),
+    }
 }
 
 /// What the files declare about the task, all of them the same. For a decoder that exists it is the decoder's.

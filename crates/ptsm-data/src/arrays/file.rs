@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_io::Kind;
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Archive};
-use ptsm_signal::{Channel, Paradigm, Position, Symmetry, TaskDeclaration, Unit};
+use ptsm_signal::{Channel, Paradigm, Pipeline, Position, SubjectId, Symmetry, TaskDeclaration, Unit};
 
 use super::names::Names;
 use crate::error::{Error, Result};
@@ -14,6 +14,9 @@ use crate::nearest::nearest;
 
 /// What the sampling rate is called, in the order looked for.
 const RATE: &[&str] = &["rate_hz", "sfreq", "fs"];
+
+/// What helps with arrays that this program alone writes.
+const AGAIN: &str = "`ptsm data export` writes it; export again, or leave it out";
 
 /// Taken where a file does not say: times are counted in samples.
 pub(super) const RATE_UNKNOWN_HZ: f64 = 1.0;
@@ -39,6 +42,10 @@ pub(super) struct File {
     pub(super) task: TaskDeclaration,
     /// What people are recognised by whose trials these were made from.
     pub(super) made_from: Vec<String>,
+    /// What was done to the trials already.
+    pub(super) prepared: Option<Pipeline>,
+    /// Hashes that people are recognised by, with their numbers.
+    pub(super) recognised_by: Vec<(SubjectId, String)>,
 }
 
 impl File {
@@ -55,6 +62,8 @@ impl File {
         let names = keys.texts(&["channels", "ch_names"])?;
         let classes = keys.texts(&["classes"])?;
         let made_from = keys.texts(&["made_from"])?.unwrap_or_default();
+        let prepared = keys.pipeline()?;
+        let recognised_by = keys.recognised_by()?;
         let rate_hz = keys.number(RATE)?;
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
         let (unit, factor) = keys.unit()?;
@@ -105,6 +114,8 @@ impl File {
             classes,
             task,
             made_from,
+            prepared,
+            recognised_by,
         };
         Ok(file)
     }
@@ -120,6 +131,11 @@ impl File {
         let rate_hz = keys.number(RATE)?.unwrap_or(RATE_UNKNOWN_HZ);
         let start_s = keys.number(&["start_s"])?.unwrap_or(0.0);
         Ok([start_s, start_s + t as f64 / rate_hz])
+    }
+
+    /// What was done to its trials already.
+    pub(super) fn prepared(path: &Path) -> Result<Option<Pipeline>> {
+        Keys { archive: npz::read(path)? }.pipeline()
     }
 
     /// Trials, n.
@@ -295,6 +311,45 @@ impl Keys {
             }
         };
         Ok(TaskDeclaration { paradigm, symmetry: symmetry.map_err(|error| declared(error, self))? })
+    }
+
+    /// `pipeline`: what was done to the trials already.
+    fn pipeline(&mut self) -> Result<Option<Pipeline>> {
+        let text = match self.array("pipeline")?.map(Array::into_data) {
+            None => return Ok(None),
+            Some(Data::Text(text)) if text.len() == 1 => text,
+            Some(other) => {
+                let message = format!("`pipeline` is {}; one text is needed", other.dtype());
+                return Err(self.refuse(message, AGAIN));
+            }
+        };
+        let refuse = |message: String| self.refuse(format!("`pipeline`: {message}"), AGAIN);
+        let pipeline: Pipeline = serde_json::from_str(&text[0]).map_err(|error| refuse(error.to_string()))?;
+        pipeline.check().map_err(|error| refuse(error.to_string()))?;
+        Ok(Some(pipeline))
+    }
+
+    /// `recognised_by`: numbers of subjects and hashes, in pairs.
+    fn recognised_by(&mut self) -> Result<Vec<(SubjectId, String)>> {
+        let Some(array) = self.array("recognised_by")? else { return Ok(vec![]) };
+        let shape = array.shape().to_vec();
+        let pairs = match array.into_data() {
+            Data::Text(texts) if shape.len() == 2 && shape[1] == 2 => texts,
+            other => {
+                let message = format!(
+                    "`recognised_by` is {} of shape {shape:?}; pairs of text are needed",
+                    other.dtype()
+                );
+                return Err(self.refuse(message, AGAIN));
+            }
+        };
+        let pair =
+            |[number, hash]: &[String; 2]| match number.parse() {
+                Ok(number) => Ok((SubjectId(number), hash.clone())),
+                Err(_) => Err(self
+                    .refuse(format!("`recognised_by` has `{number}`, which is no subject's number"), AGAIN)),
+            };
+        pairs.as_chunks::<2>().0.iter().map(pair).collect()
     }
 
     fn three(&self, shape: &[usize]) -> Result<[usize; 3]> {

@@ -13,6 +13,8 @@
 //! | `start_s` | one number | first sample, in seconds after the cue | 0 |
 //! | `classes` | classes | text | the distinct values of `y`, sorted |
 //! | `unit` | one text | `V`, `mV`, `uV`, `nV`; kept as microvolts | not known |
+//! | `pipeline` | one text | JSON: what was done to these trials (`ptsm data export`), of which nothing is done again | nothing was done |
+//! | `recognised_by` | any, 2 | text: a subject's number and a hash that they are recognised by (`ptsm data export`) | by the trials alone |
 //! | `made_from` | any | text: hashes of people whose trials these were made from (`ptsm convert`) | nobody else's |
 //! | `positions` | channels, 3 | places on the unit sphere; NaN where not known | by the channels' names |
 
@@ -25,9 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{SubjectId, Trials};
+use ptsm_signal::{Pipeline, SubjectId, Trials};
 
-pub use write::{write_made_trials, write_trials};
+pub use write::{write_made_trials, write_prepared_trials, write_trials};
 
 use crate::error::{Error, Result};
 
@@ -40,6 +42,8 @@ pub struct Arrays {
     pub notes: Vec<String>,
     /// What the files call people.
     pub(crate) labels: BTreeMap<SubjectId, String>,
+    /// What was done to the trials already; none where nobody says.
+    pub(crate) prepared: Option<Pipeline>,
     /// What people are recognised by whose trials somebody's were made from.
     pub(crate) made_from: BTreeMap<SubjectId, BTreeSet<String>>,
 }
@@ -76,6 +80,11 @@ pub fn read(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Arrays> {
 /// From when to when the trials of a file reach, in seconds after the cue. Their samples are not read.
 pub(crate) fn window_s(path: &Path) -> Result<[f64; 2]> {
     file::File::window_s(path)
+}
+
+/// What was done to the trials of a file already; none where it does not say. Their samples are not read.
+pub(crate) fn prepared(path: &Path) -> Result<Option<Pipeline>> {
+    file::File::prepared(path)
 }
 
 /// The `.npz` files of a folder, in the order of their names.

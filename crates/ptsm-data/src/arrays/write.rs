@@ -1,22 +1,56 @@
 //! Trials to a `.npz` file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
-use ptsm_signal::{Channel, Symmetry, Trial, Trials, Unit};
+use ptsm_signal::{Channel, Pipeline, SubjectId, Symmetry, Trial, Trials, Unit};
 
 use crate::error::{Error, Result};
+use crate::source::Person;
 
 /// Writes trials so that [`read_trials`](super::read_trials) gives the same ones back, and NumPy can read them too.
 pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
-    write_made_trials(path, trials, &BTreeSet::new())
+    write(path, trials, vec![])
+}
+
+/// The same of trials as a decoder sees them: read again, nothing is done to them a second time, and people stay recognised.
+pub fn write_prepared_trials(
+    path: &Path,
+    trials: &Trials,
+    pipeline: &Pipeline,
+    people: &BTreeMap<SubjectId, Person>,
+) -> Result<()> {
+    let done = serde_json::to_string(pipeline).map_err(|error| Error::Content {
+        path: path.to_path_buf(),
+        message: format!("the pipeline cannot be written: {error}"),
+        hint: None,
+    })?;
+    let subjects = trials.subjects();
+    let known = people.iter().filter(|(subject, _)| subjects.contains(subject));
+    let pairs: Vec<String> = known
+        .flat_map(|(subject, person)| person.hashes.iter().map(|hash| [subject.0.to_string(), hash.clone()]))
+        .flatten()
+        .collect();
+    let recognised_by = Array::new(vec![pairs.len() / 2, 2], pairs)?;
+    let mut others = vec![("pipeline", text(done)?), ("recognised_by", recognised_by)];
+    // Others cannot tell places from names.
+    if trials.layout().channels.iter().any(|channel| channel.position.is_some()) {
+        others.push(("positions", positions(&trials.layout().channels)?));
+    }
+    write(path, trials, others)
 }
 
 /// The same of trials that were made from those of people who are recognised by these hashes: whoever learns from the file has learnt from
 /// them.
 pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<String>) -> Result<()> {
+    let made_from = Array::vector(made_from.iter().cloned().collect::<Vec<_>>());
+    write(path, trials, vec![("made_from", made_from)])
+}
+
+/// Writes trials and what else is to be known of them.
+fn write(path: &Path, trials: &Trials, others: Vec<(&'static str, Array)>) -> Result<()> {
     let layout = trials.layout();
     let shape = vec![trials.len(), layout.channels.len(), layout.samples];
     let info = trials.info();
@@ -49,16 +83,19 @@ pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<Stri
     if !layout.task.symmetry.is_undeclared() {
         arrays.push(("symmetry", symmetry(&layout.task.symmetry)?));
     }
-    if layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position) {
-        let unknown = [f64::NAN; 3];
-        let places = layout.channels.iter().flat_map(|c| c.position.map_or(unknown, |p| [p.x, p.y, p.z]));
-        arrays.push(("positions", Array::new(vec![layout.channels.len(), 3], places.collect::<Vec<f64>>())?));
+    let own = layout.channels.iter().any(|c| c.position != Channel::named(&c.name).position);
+    if own && !others.iter().any(|(name, _)| *name == "positions") {
+        arrays.push(("positions", positions(&layout.channels)?));
     }
-    if !made_from.is_empty() {
-        arrays.push(("made_from", Array::vector(made_from.iter().cloned().collect::<Vec<_>>())));
-    }
+    arrays.extend(others.into_iter().filter(|(_, array)| !array.shape().contains(&0)));
     let members: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
     Ok(npz::write(path, &members, Compression::Stored)?)
+}
+
+/// Where channels are on the unit sphere; no numbers where nobody knows.
+fn positions(channels: &[Channel]) -> Result<Array> {
+    let places = channels.iter().flat_map(|c| c.position.map_or([f64::NAN; 3], |p| [p.x, p.y, p.z]));
+    Ok(Array::new(vec![channels.len(), 3], places.collect::<Vec<f64>>())?)
 }
 
 fn text(text: impl ToString) -> Result<Array> {

@@ -92,28 +92,23 @@ pub(super) fn numbers(pattern: &str, name: &str) -> Option<Vec<u32>> {
     rest.is_empty().then_some(numbers)
 }
 
-/// Files by what they are, each once: the first counts. Says so where there are several.
-pub(super) fn once<K: Ord>(
+/// Files by what they are, each once: the first counts. Gives also those of which there are more, once for each that is not read.
+pub(super) fn once<K: Ord + Clone>(
     files: impl IntoIterator<Item = (K, PathBuf)>,
-) -> (BTreeMap<K, PathBuf>, Option<String>) {
+) -> (BTreeMap<K, PathBuf>, Vec<(K, PathBuf)>) {
     let mut all = BTreeMap::new();
-    let (mut more, mut first) = (0, None);
+    let mut doubled = vec![];
     for (key, path) in files {
         match all.entry(key) {
             std::collections::btree_map::Entry::Vacant(entry) => {
                 entry.insert(path);
             }
             std::collections::btree_map::Entry::Occupied(entry) => {
-                more += 1;
-                first.get_or_insert_with(|| entry.get().clone());
+                doubled.push((entry.key().clone(), entry.get().clone()));
             }
         }
     }
-    let note = first.map(|path| {
-        let files = if more == 1 { "1 file is".into() } else { format!("{more} files are") };
-        format!("{files} there more than once; one of each is read, such as {}", path.display())
-    });
-    (all, note)
+    (all, doubled)
 }
 
 /// A path as it is under a folder.
@@ -167,9 +162,9 @@ mod tests {
     #[test]
     fn the_first_of_several_counts() {
         let pairs = [(1, "a/x"), (2, "a/y"), (1, "b/x")].map(|(key, path)| (key, PathBuf::from(path)));
-        let (all, note) = once(pairs);
+        let (all, doubled) = once(pairs);
         assert_eq!(all.into_values().collect::<Vec<_>>(), [PathBuf::from("a/x"), PathBuf::from("a/y")]);
-        assert!(note.unwrap().contains("1 file is there more than once"));
-        assert_eq!(once([(1, PathBuf::new())]).1, None);
+        assert_eq!(doubled, [(1, PathBuf::from("a/x"))]);
+        assert!(once([(1, PathBuf::new())]).1.is_empty());
     }
 }

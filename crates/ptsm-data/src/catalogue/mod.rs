@@ -22,6 +22,7 @@ use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, TaskDeclaration, Who}
 pub use options::{Choice, Options};
 
 use crate::error::Result;
+use crate::own::notes::Notes;
 
 /// Every data set that has a name, in the order users see them.
 pub const DATA_SETS: &[&dyn DataSet] = &[
@@ -101,8 +102,45 @@ pub struct Found {
     pub excluded: Vec<(SubjectId, String)>,
     /// Files that should be there and are not: whose, and their paths under the folder.
     pub missing: Vec<(SubjectId, PathBuf)>,
-    /// What else the user should know.
+    /// Files that are there more than once: whose, and the one that is read.
+    pub doubled: Vec<(SubjectId, PathBuf)>,
+    /// What the user should know of single recordings.
+    pub remarks: Vec<Remark>,
+    /// What else the user should know, whoever is asked for.
     pub notes: Vec<String>,
+}
+
+/// What the user should know of one recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// Whose it is.
+    pub subject: SubjectId,
+    /// Which recording, without the name of a file: that may name a person.
+    pub place: String,
+    /// What it is.
+    pub text: String,
+}
+
+impl Found {
+    /// What the user should know when some subjects are asked for: nothing that is only about others.
+    pub fn notes_of(&self, asked: impl Fn(SubjectId) -> bool) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        notes.extend(doubled(self.doubled.iter().filter(|(subject, _)| asked(*subject))));
+        let mut remarks = Notes::default();
+        for remark in self.remarks.iter().filter(|remark| asked(remark.subject)) {
+            remarks.add(&remark.text, &remark.place);
+        }
+        notes.extend(remarks.lines());
+        notes
+    }
+}
+
+/// Says that files are there more than once.
+fn doubled<'a>(files: impl Iterator<Item = &'a (SubjectId, PathBuf)>) -> Option<String> {
+    let files: Vec<&PathBuf> = files.map(|(_, path)| path).collect();
+    let first = files.first()?.display();
+    let count = if files.len() == 1 { "1 file is".into() } else { format!("{} files are", files.len()) };
+    Some(format!("{count} there more than once; one of each is read, such as {first}"))
 }
 
 /// The code of an event that begins a trial whose class nobody tells.
@@ -189,6 +227,11 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     /// What to download for all its people; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
 
+    /// Subjects it leaves out on purpose, each with the reason, whether or not their files are there.
+    fn excluded(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        Ok(vec![])
+    }
+
     /// The study its people took part in, where they have their numbers or labels from: other data sets of the same study have the
     /// same people.
     fn study(&self) -> String {
@@ -234,6 +277,10 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
 
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
         (**self).remote(options)
+    }
+
+    fn excluded(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        (**self).excluded(options)
     }
 
     fn study(&self) -> String {

@@ -4,9 +4,7 @@
 
 mod report;
 
-use std::collections::BTreeSet;
-
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::Pipeline;
 use rayon::prelude::*;
 
 pub use report::{OtherEvents, Person, Report};
@@ -16,7 +14,7 @@ use crate::catalogue::{Found, Item};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
 use crate::findings::{Duplicate, Measured, Told, add_cases, measure, problems};
-use crate::recordings::load::missing;
+use crate::recordings::load::{asked, missing};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, Recordings, memory};
 use crate::subjects::SubjectList;
@@ -47,12 +45,8 @@ fn check_here(
 ) -> Result<Report> {
     let found = recordings.find()?;
     let pipeline = recordings.set().pipeline(recordings.options())?;
-    let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
-    let chosen = match subjects {
-        Some(list) => list.choose(&present)?,
-        None => present,
-    };
-    let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
+    let excluded = recordings.excluded(&found)?;
+    let items = recordings.items(&found, &excluded, subjects)?;
     let count = Count::new(items.len(), options);
     let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
     let mut checked = vec![];
@@ -85,7 +79,12 @@ fn check_here(
     {
         add_duplicates(&mut problems, &loaded.duplicates);
     }
-    Ok(report::report(recordings.set().about().id, &found, &checked, &names, problems))
+    let head = report::Head {
+        name: recordings.set().about().id,
+        notes: found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject))),
+        excluded: asked(&excluded, &found, subjects),
+    };
+    Ok(report::report(head, &found, &checked, &names, problems))
 }
 
 /// Adds subjects with nearly the same recording to those with exactly the same, unless they are among them.

@@ -73,15 +73,24 @@ pub struct OtherEvents {
     pub recordings: usize,
 }
 
+/// What is known before anything is read.
+pub(super) struct Head {
+    /// A short name of the data set.
+    pub(super) name: String,
+    /// What the user should know of the people asked for.
+    pub(super) notes: Vec<String>,
+    /// Who of them is left out on purpose, with the reason.
+    pub(super) excluded: Vec<(SubjectId, String)>,
+}
+
 /// Puts a report together.
 pub(super) fn report(
-    name: String,
+    Head { name, mut notes, excluded }: Head,
     found: &Found,
     checked: &[Checked<'_>],
     labels: &[(SubjectId, String)],
     problems: Vec<Problem>,
 ) -> Report {
-    let mut notes = found.notes.clone();
     let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
     for Checked { item, parts: measured } in checked {
@@ -129,6 +138,5 @@ pub(super) fn report(
         .into_iter()
         .map(|(code, (events, recordings))| OtherEvents { code: code.to_string(), events, recordings })
         .collect();
-    let excluded = found.excluded.clone();
     Report { name, classes: found.classes.clone(), people, problems, other_events, excluded, notes }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ptsm_signal::SubjectId;
+
 use super::part;
 use crate::catalogue::{Remote, UNPUBLISHED};
 use crate::error::{Error, Result};
@@ -35,6 +37,7 @@ impl Wanted {
 pub struct Download {
     folder: PathBuf,
     files: Vec<Wanted>,
+    left_out: Vec<(SubjectId, String)>,
 }
 
 impl Download {
@@ -54,7 +57,11 @@ impl Download {
             });
         }
         let people: BTreeSet<_> = remotes.iter().filter_map(|remote| remote.subject).collect();
-        let chosen = subjects.map(|subjects| subjects.choose(&people)).transpose()?;
+        let excluded = set.excluded(recordings.options())?;
+        let asked = |subject: SubjectId| subjects.is_some_and(|list| list.contains(subject));
+        let left_out = excluded.iter().filter(|(subject, _)| asked(*subject)).cloned().collect();
+        let subjects = subjects.map(|list| list.skipping(&excluded)).transpose()?;
+        let chosen = subjects.map(|list| list.choose(&people)).transpose()?;
         let elsewhere = Elsewhere::new(recordings, &remotes);
         let is_chosen = |remote: &Remote| match (remote.subject, &chosen) {
             (Some(subject), Some(chosen)) => chosen.contains(&subject),
@@ -66,12 +73,17 @@ impl Download {
             let arrived = if found.is_none() { part::arrived(&path) } else { 0 };
             Wanted { remote, path, found, arrived }
         });
-        Ok(Download { files: files.collect(), folder: folder.to_path_buf() })
+        Ok(Download { files: files.collect(), folder: folder.to_path_buf(), left_out })
     }
 
     /// The files, in the order of the data set.
     pub fn files(&self) -> &[Wanted] {
         &self.files
+    }
+
+    /// People asked for whom the data set leaves out on purpose, with the reason.
+    pub fn left_out(&self) -> &[(SubjectId, String)] {
+        &self.left_out
     }
 
     /// Where they go.

@@ -6,7 +6,7 @@ mod classes;
 mod common;
 pub(crate) mod files;
 mod matrix;
-mod notes;
+pub(crate) mod notes;
 mod numbers;
 mod sheet;
 mod survey;

@@ -5,7 +5,7 @@ const MOST: usize = 20;
 
 /// Remarks about recordings. Each is kept with how often it was made and where first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Notes(Vec<Note>);
+pub(crate) struct Notes(Vec<Note>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Note {
@@ -16,7 +16,7 @@ struct Note {
 
 impl Notes {
     /// A remark about one recording.
-    pub(super) fn add(&mut self, text: impl Into<String>, place: &str) {
+    pub(crate) fn add(&mut self, text: impl Into<String>, place: &str) {
         let text = text.into();
         match self.0.iter_mut().find(|note| note.text == text) {
             Some(note) => note.count += 1,
@@ -25,7 +25,7 @@ impl Notes {
     }
 
     /// One line each.
-    pub(super) fn lines(self) -> Vec<String> {
+    pub(crate) fn lines(self) -> Vec<String> {
         let line = |note: Note| match note.count {
             1 => format!("{} ({})", note.text, note.first),
             count => format!("{} ({count} recordings, {} is the first)", note.text, note.first),

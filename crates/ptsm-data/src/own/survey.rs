@@ -9,10 +9,9 @@ use rayon::prelude::*;
 
 use super::classes::{Classes, technical};
 use super::common::Common;
-use super::notes::Notes;
 use super::numbers::natural;
 use super::sheet::Sheet;
-use crate::catalogue::{Item, Options, Part};
+use crate::catalogue::{Item, Options, Part, Remark};
 use crate::error::{Error, Result};
 
 /// How many event codes a message lists.
@@ -47,6 +46,8 @@ pub(super) struct Survey {
     files: Vec<Vec<PathBuf>>,
     /// What the user should know.
     pub(super) notes: Vec<String>,
+    /// What the user should know of single recordings.
+    pub(super) remarks: Vec<Remark>,
     /// Which channels are left out, and who has the fewest.
     dropped: Option<String>,
     /// The slowest of the rates.
@@ -117,7 +118,7 @@ impl Survey {
         let opened: Vec<(&Item, &Facts)> =
             items.iter().zip(&facts).filter_map(|(item, facts)| Some((item, facts.as_ref()?))).collect();
 
-        let (mut codes, mut notes) = (BTreeMap::<String, Tally>::new(), Notes::default());
+        let (mut codes, mut remarks) = (BTreeMap::<String, Tally>::new(), vec![]);
         let mut bad: BTreeMap<&str, usize> = BTreeMap::new();
         for (item, facts) in &opened {
             for (code, count) in &facts.codes {
@@ -125,10 +126,12 @@ impl Survey {
                 tally.events += count;
                 tally.recordings += 1;
             }
-            facts.notes.iter().for_each(|note| notes.add(note, &whose(item)));
+            let remark =
+                |text: &String| Remark { subject: item.subject, place: whose(item), text: text.clone() };
+            remarks.extend(facts.notes.iter().map(remark));
             facts.bad.iter().for_each(|name| *bad.entry(name).or_default() += 1);
         }
-        let mut notes = notes.lines();
+        let mut notes = vec![];
         if !bad.is_empty() {
             let each: Vec<String> = bad.iter().map(|(name, count)| format!("{name} ({count})")).collect();
             notes
@@ -160,6 +163,7 @@ impl Survey {
             memory: facts.iter().map(|facts| facts.as_ref().map_or(0, |facts| facts.memory)).collect(),
             files: facts.iter().map(|f| f.as_ref().map_or_else(Vec::new, |f| f.files.clone())).collect(),
             notes,
+            remarks,
             slowest_hz: opened.iter().map(|(_, facts)| facts.rate_hz).min_by(f64::total_cmp),
             epochs_s: first.filter(all_epochs),
             common,
@@ -284,6 +288,7 @@ mod tests {
 
     use super::super::sheet::Column;
     use super::*;
+    use crate::catalogue::Found;
 
     fn items(n: u32) -> Vec<Item> {
         let item = |subject| Item {
@@ -345,11 +350,16 @@ mod tests {
             sheet.columns[1].stated = false;
             Ok(sheet)
         });
-        let [note] = &survey.notes[..] else { panic!("{:?}", survey.notes) };
+        let found = Found { remarks: survey.remarks, ..Found::default() };
+        let told = found.notes_of(|_| true);
+        let [note] = &told[..] else { panic!("{told:?}") };
         assert!(
             note.contains("does not say what its EEG is counted in") && note.contains("2 recordings"),
             "{note}"
         );
+        let told = found.notes_of(|subject| subject == SubjectId(2));
+        assert!(told[0].ends_with("(S02 session 1 run 1)"), "{told:?}");
+        assert!(found.notes_of(|_| false).is_empty());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::work::Work;
 use super::{LoadOptions, Recordings};
 use crate::arrays::Wanted;
 use crate::catalogue::{Found, Item};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, reasons};
 use crate::findings::{
     Duplicate, Measured, Parts, Problem, ProblemKind, Sketch, Told, problems, same_samples, within,
 };
@@ -60,9 +60,8 @@ impl Recordings {
             Some(pipeline) => pipeline.clone(),
             None => self.set.pipeline(&self.options)?,
         };
-        let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
-        let chosen = choose(present, subjects)?;
-        let items: Vec<&Item> = found.items.iter().filter(|item| chosen.contains(&item.subject)).collect();
+        let excluded = self.excluded(&found)?;
+        let items = self.items(&found, &excluded, subjects)?;
         let labels = Labels::new(&found.classes, wanted, &about.id)?;
         let work = Work::new(self, &found.classes, &labels, &pipeline, options)?;
         let (done, lost) = work.all(&items)?;
@@ -77,8 +76,14 @@ impl Recordings {
             items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
         let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
         let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
-        let missing = missing(&found, subjects);
-        let mut notes = notes(&found, &missing, &items, &prepared, self.set.names_people());
+        let mut notes = notes(
+            &found,
+            &asked(&excluded, &found, subjects),
+            subjects,
+            &items,
+            &prepared,
+            self.set.names_people(),
+        );
         notes.extend(lost);
         let parts: Vec<(&Item, &Measured)> = items
             .iter()
@@ -114,8 +119,30 @@ impl Recordings {
             name: about.id,
             fingerprint,
             people,
+            excluded,
             truth: None,
+            aligned: false,
         })
+    }
+
+    /// Everybody who is left out on purpose, with the reason: those the data set knows, and those it came upon.
+    pub(crate) fn excluded(&self, found: &Found) -> Result<Vec<(SubjectId, String)>> {
+        let mut all: BTreeMap<SubjectId, String> = self.set.excluded(&self.options)?.into_iter().collect();
+        all.extend(found.excluded.iter().cloned());
+        Ok(all.into_iter().collect())
+    }
+
+    /// What there is of the people asked for.
+    pub(crate) fn items<'a>(
+        &self,
+        found: &'a Found,
+        excluded: &[(SubjectId, String)],
+        subjects: Option<&SubjectList>,
+    ) -> Result<Vec<&'a Item>> {
+        let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
+        let subjects = subjects.map(|list| list.skipping(excluded)).transpose()?;
+        let chosen = choose(present, subjects.as_ref())?;
+        Ok(found.items.iter().filter(|item| chosen.contains(&item.subject)).collect())
     }
 }
 
@@ -143,6 +170,18 @@ pub(crate) fn findings(
             let message = format!("{what} ({})", cases.join(", "));
             Err(Error::Source { id: id.to_string(), message, hint: Some(advice.clone()) })
         }
+    }
+}
+
+/// Who is left out of the people asked for; where nobody is named, who would be read were they not left out.
+pub(crate) fn asked(
+    excluded: &[(SubjectId, String)],
+    found: &Found,
+    subjects: Option<&SubjectList>,
+) -> Vec<(SubjectId, String)> {
+    match subjects {
+        Some(list) => excluded.iter().filter(|(subject, _)| list.contains(*subject)).cloned().collect(),
+        None => found.excluded.clone(),
     }
 }
 
@@ -190,18 +229,18 @@ pub(crate) fn missing<'a>(found: &'a Found, subjects: Option<&SubjectList>) -> V
 /// What the user should know, the same things together; without names of files where people are `named` in them.
 fn notes(
     found: &Found,
-    missing: &[&(SubjectId, PathBuf)],
+    excluded: &[(SubjectId, String)],
+    subjects: Option<&SubjectList>,
     items: &[&Item],
     prepared: &[Prepared],
     named: bool,
 ) -> Vec<String> {
     let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };
-    let mut notes = found.notes.clone();
-    if !found.excluded.is_empty() {
-        let each: Vec<String> =
-            found.excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect();
-        notes.push(format!("left out: {}", each.join(", ")));
+    let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
+    if !excluded.is_empty() {
+        notes.push(format!("left out: {}", reasons(excluded)));
     }
+    let missing = missing(found, subjects);
     if let Some((_, path)) = missing.first() {
         let (n, first) = (missing.len(), first(path.display().to_string()));
         notes.push(format!("{n} files of people who are there are missing{first}"));

@@ -25,8 +25,10 @@ use crate::subjects::SubjectList;
 pub struct Loaded {
     /// The trials, before alignment.
     pub trials: Trials,
-    /// What was applied to them; only its alignment is left to do.
+    /// What was applied to them; only its alignment is left to do, unless it is done.
     pub pipeline: Pipeline,
+    /// Whether alignment is done too, as in files of trials that a decoder saw.
+    pub aligned: bool,
     /// What was missing or left out, for the user.
     pub notes: Vec<String>,
     /// What is wrong or odd in recordings or epochs, as `ptsm data check` tells it, but for what notes tell.
@@ -42,11 +44,24 @@ pub struct Loaded {
     pub fingerprint: String,
     /// What everybody is recognised by under another number, file name, folder or choice.
     pub people: BTreeMap<SubjectId, Person>,
+    /// Subjects that the data leave out on purpose, with the reason: ranges skip them.
+    pub excluded: Vec<(SubjectId, String)>,
     /// What is known because it was made, for the channels and samples of these trials.
     pub truth: Option<Truth>,
 }
 
 impl Loaded {
+    /// Moves each person's trials to the common frame, which is all that is left of the pipeline, unless that was done before.
+    pub fn align(&mut self) -> Result<()> {
+        if self.aligned {
+            return Ok(());
+        }
+        let place = self.name.clone();
+        self.pipeline.align(&mut self.trials).map_err(|error| Error::Signal { place, error })?;
+        self.aligned = true;
+        Ok(())
+    }
+
     /// The same with what a user declares about the task in place of what the data say. The fingerprint changes with it.
     pub fn declare(mut self, paradigm: Option<Paradigm>, symmetry: Option<Symmetry>) -> Result<Loaded> {
         let own = self.trials.layout().task.clone();
@@ -79,6 +94,9 @@ impl Source {
             Source::File(path) => vec![path.clone()],
             Source::Folder(path) => arrays::files(path)?,
         };
+        if let Some(prepared) = arrays::prepared(&files[0])? {
+            return Ok(prepared);
+        }
         // Trials of all files are of one length, or refused when they are read.
         Ok(Pipeline { window_s: arrays::window_s(&files[0])?, ..Pipeline::default() })
     }
@@ -171,7 +189,9 @@ impl Source {
             name: self.name(),
             fingerprint,
             people,
+            excluded: vec![],
             truth,
+            aligned: false,
         })
     }
 
@@ -185,11 +205,16 @@ impl Source {
         wanted: Wanted<'_>,
     ) -> Result<Loaded> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
-        let Arrays { trials, mut notes, labels, made_from } = arrays;
+        let Arrays { trials, mut notes, labels, prepared, made_from } = arrays;
+        if let (Some(done), Some(wanted)) = (&prepared, pipeline) {
+            same_pipeline(place, done, wanted)?;
+        }
+        let aligned = prepared.is_some();
         let given = pipeline
             .cloned()
             .unwrap_or_else(|| Pipeline { window_s: window_s(&trials), ..Pipeline::default() });
         if let Some(given) = pipeline
+            && !aligned
             && !given.window_inside(trials.layout()).map_err(refuse)?
         {
             let ([from, to], [start, end]) = (given.window_s, window_s(&trials));
@@ -204,9 +229,15 @@ impl Source {
                 Error::Signal { error, .. } => refuse(error),
                 other => other,
             })?;
-        let trials = given.finish(trials).map_err(refuse)?;
-        // A window outside of the trials is not applied, so what is told is the one they have.
-        let pipeline = Pipeline { window_s: window_s(&trials), ..given };
+        let (trials, pipeline) = match prepared {
+            Some(done) => (trials, done),
+            None => {
+                let trials = given.finish(trials).map_err(refuse)?;
+                // A window outside of the trials is not applied, so what is told is the one they have.
+                let window_s = window_s(&trials);
+                (trials, Pipeline { window_s, ..given })
+            }
+        };
         let mut fingerprint = Fingerprint::default().text("arrays");
         for file in files {
             fingerprint = fingerprint.file(file)?;
@@ -224,6 +255,7 @@ impl Source {
         Ok(Loaded {
             trials,
             pipeline,
+            aligned,
             notes,
             findings,
             duplicates,
@@ -231,6 +263,7 @@ impl Source {
             name,
             fingerprint,
             people,
+            excluded: vec![],
             truth: None,
         })
     }
@@ -277,6 +310,26 @@ impl Source {
 fn window_s(trials: &Trials) -> [f64; 2] {
     let layout = trials.layout();
     [layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz]
+}
+
+/// Refuses to prepare trials in another way than they were prepared before: what was taken off them is not there any more.
+fn same_pipeline(place: &Path, done: &Pipeline, wanted: &Pipeline) -> Result<()> {
+    if done == wanted {
+        return Ok(());
+    }
+    let table = |pipeline: &Pipeline| serde_json::to_value(pipeline).unwrap_or_default();
+    let (done, wanted) = (table(done), table(wanted));
+    let keys = done.as_object().into_iter().flatten().filter(|(key, value)| wanted.get(key) != Some(value));
+    let each: Vec<String> =
+        keys.map(|(key, value)| format!("`{key}` was {value}, {} is wanted", wanted[key])).collect();
+    Err(Error::Content {
+        path: place.to_path_buf(),
+        message: format!("its trials are prepared already: {}", each.join("; ")),
+        hint: Some(
+            "export them again as they are wanted, with `ptsm data export`, or with `--run` for a decoder"
+                .into(),
+        ),
+    })
 }
 
 /// The people asked for, or everybody.

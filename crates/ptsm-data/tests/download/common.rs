@@ -88,7 +88,7 @@ pub(crate) fn settings(server: &Server) -> Settings {
     Settings {
         mirror: Some(server.url()),
         connect: Duration::from_secs(5),
-        stall: Duration::from_millis(400),
+        stall: Duration::from_millis(1500),
         pause: Duration::from_millis(4),
         longest_pause: Duration::from_millis(20),
         tries: 4,
@@ -178,7 +178,7 @@ impl Place {
     pub(crate) fn run(&self) -> Report {
         let began = Instant::now();
         let report = self.run_until(|| false).0;
-        assert!(began.elapsed() < Duration::from_secs(20), "it took too long");
+        assert!(began.elapsed() < Duration::from_secs(300), "it took too long");
         report
     }
 

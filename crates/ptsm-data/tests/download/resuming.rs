@@ -95,10 +95,8 @@ fn a_file_that_nothing_is_known_by_is_begun_anew_unless_its_checksum_is_publishe
 fn stopped_and_started_again_it_goes_on() {
     let place = Place::new(3, 300_000);
     place.server.answer(|_| Manner::Slow(10_000, 5));
-    let began = Instant::now();
     let (report, _) = place.run_until(|| place.server.sent() > 200_000);
     assert!(report.stopped && statuses(&report).contains(&"unfinished"), "{report:?}");
-    assert!(began.elapsed() < Duration::from_secs(5));
     let arrived: u64 = report.files.iter().map(|file| file.bytes).sum();
     assert!(arrived > 100_000, "{arrived}");
     for (i, contents) in place.contents.iter().enumerate() {
@@ -122,11 +120,12 @@ fn stopped_and_started_again_it_goes_on() {
 fn stopped_while_a_server_is_silent_and_in_a_long_pause() {
     for manner in [Manner::Silence, Manner::Stall(100), Manner::Status(503, "Retry-After: 600")] {
         let mut place = Place::new(1, 1000);
-        place.settings.stall = Duration::from_secs(60);
+        // Whoever waits for the server to the end waits ten times as long as a busy machine may take here.
+        place.settings.stall = Duration::from_secs(600);
         place.server.answer(move |_| manner.clone());
         let began = Instant::now();
         let (report, _) = place.run_until(|| began.elapsed() > Duration::from_millis(300));
-        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
         assert_eq!((statuses(&report), report.stopped), (vec!["unfinished"], true));
         place.server.answer(|_| Manner::Well);
         place.succeed();
@@ -158,8 +157,9 @@ fn what_a_killed_process_left_beside_a_whole_file_is_taken_away() {
 #[test]
 fn a_slow_server_is_waited_for() {
     let mut place = Place::new(1, 20_000);
-    place.settings.stall = Duration::from_millis(200);
-    place.server.answer(|_| Manner::Slow(1000, 50));
+    // Pauses are far shorter than what counts as a stall, also where threads are late.
+    place.settings.stall = Duration::from_millis(1000);
+    place.server.answer(|_| Manner::Slow(200, 35));
     let began = Instant::now();
     place.succeed();
     assert!(began.elapsed() > 3 * place.settings.stall);

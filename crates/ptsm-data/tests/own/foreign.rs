@@ -131,7 +131,7 @@ fn issue_19_empty_cut_and_foreign_files_say_what_they_are() {
     let place = Place::new();
     edf_file(&place, "whole.edf");
     let whole = std::fs::read(place.at("whole.edf")).unwrap();
-    for ending in ["edf", "bdf", "gdf", "vhdr", "set", "fif", "mat", "cnt"] {
+    for ending in ["edf", "bdf", "gdf", "vhdr", "ahdr", "set", "fif", "fif.gz", "mat", "cnt"] {
         place.write(&format!("empty/a.{ending}"), "");
         let error = add_folder(&place.at("empty"), None, false, &LoadOptions::default()).unwrap_err();
         assert!(error.to_string().contains(&format!("a.{ending}: is empty: 0 bytes")), "{error}");

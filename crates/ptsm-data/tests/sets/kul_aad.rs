@@ -1,7 +1,7 @@
 //! KU Leuven auditory attention: the fixtures, and made files in the published structure.
 
 use ptsm_io::mat::{Numbers, Value};
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Pipeline, SubjectId};
 
 use super::common::{bare, found, load, noise, notes, refused, save, text, texts, tree, whose, with_field};
 
@@ -157,7 +157,9 @@ fn preprocessed_files_are_read_at_their_own_rate() {
     std::fs::copy(folder.path().join("S3.mat"), raw.path().join("preprocessed_data/S3.mat")).unwrap();
     let there = found(ID, raw.path(), &[]);
     assert_eq!(there.items[0].files, [raw.path().join("S3.mat")]);
-    assert!(there.notes[0].contains("more than once"));
+    assert_eq!(there.doubled, [(SubjectId(3), raw.path().join("S3.mat"))]);
+    assert!(there.notes_of(|_| true)[0].contains("1 file is there more than once"));
+    assert!(there.notes_of(|subject| subject != SubjectId(3)).is_empty());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ptsm_data::{LoadOptions, Loaded, Source, SubjectList};
 use ptsm_signal::{FilterKind, Pick, Reference, Scaling, SubjectId};
 
 use super::common::{bare, counts, found, load, notes, paths, pipeline, recordings, refused, whose};
@@ -151,6 +152,53 @@ fn people_left_out_and_files_missing_are_named() {
         there.excluded.iter().map(|(s, why)| (s.0, &**why)).collect::<Vec<_>>(),
         [(87, "asked for"), (88, "asked for")]
     );
+}
+
+#[test]
+fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    cohort(folder.path(), &[86, 87, 88, 89]);
+    std::fs::remove_file(folder.path().join("S087/S087R08.edf")).unwrap();
+    std::fs::create_dir(folder.path().join("again")).unwrap();
+    std::fs::copy(folder.path().join("S086/S086R04.edf"), folder.path().join("again/S086R04.edf")).unwrap();
+    let all = recordings(ID, folder.path(), &[]);
+    let load = |list: &str| {
+        let list: SubjectList = list.parse().unwrap();
+        Source::Recordings(all.clone()).load(Some(&bare([0.0, 1.0])), Some(&list))
+    };
+    let people = |loaded: &Loaded| counts(loaded).iter().map(|(subject, _)| *subject).collect::<Vec<_>>();
+
+    let loaded = load("86-89").unwrap();
+    assert_eq!(people(&loaded), [86, 87, 89]);
+    let said = notes(&loaded);
+    assert!(said.contains("left out: S88 (recorded at 128 Hz"), "{said}");
+    assert!(
+        said.contains("1 files of people who are there are missing; the first is S087/S087R08.edf"),
+        "{said}"
+    );
+    assert!(said.contains("more than once") && said.contains("S086R04.edf"), "{said}");
+    // Nobody was asked for of whom there is anything to say.
+    let loaded = load("89").unwrap();
+    assert_eq!((people(&loaded), notes(&loaded).as_str()), (vec![89], ""));
+    // Their files need not be there.
+    std::fs::remove_dir_all(folder.path().join("S088")).unwrap();
+    assert_eq!(people(&load("87-89").unwrap()), [87, 89]);
+    assert!(notes(&load("87-89").unwrap()).contains("left out: S88"));
+    for (list, says) in [
+        ("88", "the data leave out S88 (recorded at 128 Hz"),
+        ("87,88,89", "the data leave out S88 (recorded at 128 Hz"),
+        ("85-89", "there is no subject 85; the data have 86-87,89"),
+        ("86,1", "there is no subject 1;"),
+    ] {
+        let error = load(list).unwrap_err();
+        assert!(error.to_string().starts_with(says) && error.hint().is_some(), "{list}: {error}");
+    }
+    let list: SubjectList = "89".parse().unwrap();
+    let report = ptsm_data::check::check(&all, Some(&list), false, &LoadOptions::default()).unwrap();
+    assert!(report.excluded.is_empty() && report.notes.is_empty(), "{report:?}");
+    let list: SubjectList = "88-89".parse().unwrap();
+    let report = ptsm_data::check::check(&all, Some(&list), false, &LoadOptions::default()).unwrap();
+    assert_eq!(report.excluded.len(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! FIF: raw recordings and trials, as MNE saves them (`raw.save`, `epochs.save`).
+//! FIF: raw recordings and trials, as MNE saves them (`raw.save`, `epochs.save`); trials are written, too.
 //!
 //! A file is a list of tags; opening walks over it and keeps where the samples are. Only where a recording has no annotations
 //! but channels of triggers are those read to their end, for the events in them. Recordings split into several files are read as one;
@@ -13,6 +13,7 @@ mod marks;
 mod raw;
 mod split;
 mod tags;
+mod write;
 
 use std::path::Path;
 
@@ -26,6 +27,8 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::opened::{Header, Kind, Opened, Signal};
 use crate::triggers::{self, Trust};
+
+pub use self::write::write_epochs;
 
 /// Opens a recording or trials. Where they are split into several files, `path` is the first of them and all are opened.
 pub fn open(path: &Path) -> Result<Opened> {

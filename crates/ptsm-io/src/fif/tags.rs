@@ -9,7 +9,7 @@ pub(super) const I16: u32 = 2;
 pub(super) const I32: u32 = 3;
 pub(super) const F32: u32 = 4;
 pub(super) const F64: u32 = 5;
-const ID: u32 = 31;
+pub(super) const ID: u32 = 31;
 /// What the types of matrices have on top of that of their values.
 pub(super) const MATRIX: u32 = 0x4000_0000;
 

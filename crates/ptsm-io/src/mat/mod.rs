@@ -152,6 +152,9 @@ const HDF5: &[u8] = b"\x89HDF\r\n\x1A\n";
 
 fn family(bytes: &[u8], place: &Place) -> Result<Family> {
     let refuse = |message: &str, hint: &str| Err(Error::format(place, message).with_hint(hint));
+    if bytes.is_empty() {
+        return Err(Bytes::empty(place));
+    }
     if bytes.starts_with(HDF5) || bytes.get(512..).is_some_and(|bytes| bytes.starts_with(HDF5)) {
         return Ok(Family::Hdf5);
     }

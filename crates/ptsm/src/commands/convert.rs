@@ -28,20 +28,17 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
         return Err(told("`--trials 0` leaves nothing to know the person by", "give at least 1"));
     }
     let other = SubjectId(args.like);
-    let subjects = match &args.data.subjects {
-        None => None,
-        Some(list) => Some(with(list, other)?),
-    };
+    let subjects = args.data.subjects.as_ref().map(|list| list.union(&SubjectList::from_iter([other])));
     let data = DataArgs { subjects, ..args.data.clone() };
     let input = for_model(&data, &run.data, &trained.card, true, session)?;
     let present = input.trials.subjects();
     if !present.contains(&other) {
         // Named as any other person who is not there.
-        SubjectList::from_iter([other]).choose(&present)?;
+        input.choose(&SubjectList::from_iter([other]))?;
     }
     let wanted: BTreeSet<SubjectId> = match &args.data.subjects {
         None => present.iter().copied().filter(|&subject| subject != other).collect(),
-        Some(list) => list.choose(&present)?,
+        Some(list) => input.choose(list)?,
     };
     let from = input.trials.of(&wanted);
     if from.is_empty() {
@@ -85,9 +82,4 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
         "class_counts": trials.all().class_counts(),
     });
     session.output.result(text, &json)
-}
-
-/// A list with one more person.
-fn with(list: &SubjectList, other: SubjectId) -> anyhow::Result<SubjectList> {
-    Ok(format!("{list},{}", other.0).parse()?)
 }

@@ -104,7 +104,7 @@ impl Asked {
     pub(super) fn chosen(&self, named: Option<&SubjectList>) -> anyhow::Result<Subset<'_>> {
         let people = self.people(false)?;
         let Some(named) = named else { return Ok(people) };
-        let wanted = named.choose(&self.input.trials.subjects())?;
+        let wanted = self.input.choose(named)?;
         if let Some(other) = wanted.difference(&people.subjects()).next() {
             return Err(told(
                 format!("the decoder was {} on {other}, or is adapted to somebody else", self.run.made()),

@@ -31,7 +31,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let changes = Changes::read(args.settings.config.as_deref(), &args.settings.set)?;
     let (method, seeds) = wanted(args.model.as_deref(), &args.settings, &changes)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
-    let data = DataArgs { subjects: together(&subjects, &args.target)?, ..args.data.clone() };
+    let data = DataArgs { subjects: together(&subjects, &args.target), ..args.data.clone() };
     let input = to_learn(&data, args.settings.align.map(Into::into), &args.settings.task, &changes, session)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
@@ -125,14 +125,11 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
 }
 
 /// Those learnt from and the target, where both are named; without names it is everybody.
-fn together(
-    subjects: &Option<SubjectList>,
-    target: &Option<SubjectList>,
-) -> anyhow::Result<Option<SubjectList>> {
-    Ok(match (subjects, target) {
-        (Some(subjects), Some(target)) => Some(format!("{subjects},{target}").parse()?),
+fn together(subjects: &Option<SubjectList>, target: &Option<SubjectList>) -> Option<SubjectList> {
+    match (subjects, target) {
+        (Some(subjects), Some(target)) => Some(subjects.union(target)),
         (subjects, _) => subjects.clone(),
-    })
+    }
 }
 
 /// The people whose unlabelled trials are learnt from: none for a decoder that does not look at them, which is said rather than ignored.
@@ -144,7 +141,7 @@ fn target(
 ) -> anyhow::Result<BTreeSet<SubjectId>> {
     let name = method.name;
     match (&args.target, decoder.learns_from_target()) {
-        (Some(target), true) => Ok(target.choose(&input.trials.subjects())?),
+        (Some(target), true) => input.choose(target),
         (None, false) => Ok(BTreeSet::new()),
         (None, true) => Err(told(
             format!(
@@ -166,7 +163,7 @@ fn learners(
 ) -> anyhow::Result<BTreeSet<SubjectId>> {
     let present = input.trials.subjects();
     let Some(subjects) = subjects else { return Ok(present.difference(target).copied().collect()) };
-    let learners = subjects.choose(&present)?;
+    let learners = input.choose(subjects)?;
     if let Some(both) = learners.intersection(target).next() {
         return Err(told(
             format!("{both} is both in `--subjects` and in `--target`"),

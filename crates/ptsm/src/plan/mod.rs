@@ -6,7 +6,6 @@ mod stages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use ptsm_data::{Protocol, SubjectList, Transfer};
 use ptsm_eval::{Metric, Summary};
 use ptsm_signal::{Alignment, Paradigm, Symmetry};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::args::BenchmarkArgs;
-use crate::config::{Changes, TUNED_ON};
+use crate::config::{self, Changes, TUNED_ON};
 use crate::exit::told;
 use crate::input::declared;
 use crate::words;
@@ -159,9 +158,7 @@ impl Plan {
 
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Plan> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        Plan::parse(&path.display().to_string(), &text)
+        Plan::parse(&path.display().to_string(), &config::text(path)?)
     }
 
     fn parse(name: &str, text: &str) -> anyhow::Result<Plan> {

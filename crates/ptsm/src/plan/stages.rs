@@ -114,7 +114,7 @@ impl StagePlan<'_> {
             trials_access: learnt.pipeline.target_access(),
             people: match self.tested {
                 Some(_) => Division::Across { from: called(self.data, &learnt) },
-                None => Division::Within(self.protocol()),
+                None => Division::Within(self.protocol().skipping(&learnt.excluded)?),
             },
             transfers: self.plan.transfers.clone(),
             shots: self.plan.shots.clone(),
@@ -265,7 +265,7 @@ fn called(data: &DataPlan, loaded: &Loaded) -> String {
 
 /// Applies the alignment, which is all that is left of the pipeline.
 fn aligned(mut loaded: Loaded) -> anyhow::Result<Loaded> {
-    loaded.pipeline.align(&mut loaded.trials)?;
+    loaded.align()?;
     Ok(loaded)
 }
 

@@ -5,6 +5,21 @@ use ptsm_io::npy::Array;
 use crate::common::{Case, Place, SMALL, check, people};
 
 #[test]
+fn texts_in_another_encoding_are_told_by_line() {
+    let place = Place::with_data();
+    place.write("mine.toml", b"seeds = 1\nmodel = \"M\xfcller\"\n");
+    let error = &["mine.toml: line 2 is no text in UTF-8 (byte 0xfc)"];
+    check(
+        &place,
+        &[
+            Case::new("train --data a.npz --config mine.toml --out x", error, &["save it as UTF-8"]),
+            Case::new("benchmark mine.toml --out x", error, &["save it as UTF-8"]),
+            Case::new("data export --data a.npz --config mine.toml --to x.npz", error, &["save it as UTF-8"]),
+        ],
+    );
+}
+
+#[test]
 fn nothing_to_read() {
     let place = Place::with_data();
     let whole = place.read("a.npz");

@@ -1,8 +1,6 @@
 //! Places that cannot be written to, or that hold something else.
 
-use std::time::{Duration, Instant};
-
-use crate::common::{Case, Place, QUICK, SMALL, check};
+use crate::common::{Case, Place, QUICK, SMALL, check, wait};
 
 #[test]
 fn places_that_cannot_be_written() {
@@ -108,20 +106,20 @@ fn one_process_at_a_time() {
     let place = Place::with_data();
     let train = || place.ptsm("train --data a.npz --set training.epochs=100000 --out run").args(SMALL);
     let mut first = train().spawn();
-    let began = Instant::now();
-    while !place.path("run/run.toml").exists() && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait(&mut first, "run.toml", || place.path("run/run.toml").exists());
     let second = train().run();
     first.kill().unwrap();
     first.wait().unwrap();
     assert_eq!(second.code, Some(1));
     assert_eq!(second.stdout, "");
-    assert!(
-        second.stderr.contains("error: another process works in run\nhint: wait for it"),
-        "{}",
-        second.stderr
+    // Who it is, what it does, since when.
+    let who = format!(
+        "error: another process works in run: process {} (`ptsm train --data a.npz --set training.epochs=100000 --out run --set ",
+        first.id()
     );
+    assert!(second.stderr.contains(&who), "{}", second.stderr);
+    assert!(second.stderr.contains("), begun "), "{}", second.stderr);
+    assert!(second.stderr.contains(" s ago\nhint: wait for it"), "{}", second.stderr);
 }
 
 /// A folder that a killed process had only begun is taken up, not refused.

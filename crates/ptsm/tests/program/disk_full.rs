@@ -17,6 +17,14 @@ pub(crate) fn cramped(place: &Place, blocks: usize, line: &str) -> Test {
 fn expect(outcome: &Outcome, words: &str, hint: &str) {
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "");
+    // An error and a hint, and no line besides.
+    let begins: Vec<bool> = outcome
+        .stderr
+        .lines()
+        .zip(["error: ", "hint: "])
+        .map(|(line, word)| line.starts_with(word))
+        .collect();
+    assert_eq!((begins, outcome.stderr.lines().count()), (vec![true, true], 2), "{}", outcome.stderr);
     let (error, advice) =
         outcome.stderr.split_once("\nhint: ").unwrap_or_else(|| panic!("{}", outcome.stderr));
     assert!(error.contains(words) && advice.contains(hint), "{}", outcome.stderr);
@@ -34,6 +42,10 @@ fn not_even_room_to_begin() {
     for (line, file) in [
         ("train --data a.npz --out x", "run.toml"),
         ("benchmark --data a.npz --models csp-lda --set band_hz=none --out x", "benchmark.toml"),
+        ("benchmark --data a.npz --models csp-lda --set band_hz=none --jobs 2 --out x", "benchmark.toml"),
+        ("data export --data a.npz --to x.npz", "x.npz"),
+        ("data export --data a.npz --to x-epo.fif", "x-epo.fif"),
+        ("data export --data a.npz --to x.csv", "x.csv"),
     ] {
         expect(&cramped(&place, 0, line).run(), &format!("{file}: cannot write"), "make room");
         assert_eq!(place.list(), before);
@@ -102,6 +114,14 @@ fn a_full_device() {
     let to = || File::options().write(true).open("/dev/full").unwrap();
     for line in ["models", "models --json", "completions bash", "predict run --data a.npz"] {
         expect(&place.ptsm(line).stdout(to()).run(), "standard output cannot be written", "make room");
+    }
+    // Where nobody can be told, the exit code says it.
+    for (line, code) in [("train --data none.npz --out x", 1), ("evaluate run --data a.npz --subjects 7", 0)]
+    {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" 2> /dev/full", env!("CARGO_BIN_EXE_ptsm")]);
+        let outcome = Test::through(shell, &place.path("")).args(line.split(' ')).run();
+        assert_eq!(outcome.code, Some(code), "{line}");
     }
     assert!(is_device());
 }

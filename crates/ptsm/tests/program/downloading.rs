@@ -1,8 +1,6 @@
 //! `data get`, from a server on this machine in place of the publisher's.
 
-use std::time::{Duration, Instant};
-
-use crate::common::{Case, Place, Test, check, random};
+use crate::common::{Case, Place, Test, check, random, wait};
 use crate::server::{Manner, Server};
 
 /// Bytes of each file.
@@ -54,12 +52,10 @@ impl Published {
     fn begin(&self) -> std::process::Child {
         self.server.answer(|_| Manner::Slow(2000, 50));
         let before = self.arrived();
-        let child = self.get().spawn();
-        let start = Instant::now();
-        while self.arrived().iter().zip(&before).any(|(now, before)| now <= before) {
-            assert!(start.elapsed() < Duration::from_secs(30), "it never began");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let mut child = self.get().spawn();
+        wait(&mut child, "something of both files arrived", || {
+            self.arrived().iter().zip(&before).all(|(now, before)| now > before)
+        });
         child
     }
 
@@ -225,4 +221,35 @@ fn what_cannot_be_downloaded_is_refused() {
     let mirror = place.ptsm("data get kul-aad --to kul --mirror lab").run();
     assert_eq!(mirror.code, Some(1));
     assert!(mirror.stderr.ends_with("such as `https://mirror.example.org`\n"), "{}", mirror.stderr);
+}
+
+/// A range may reach over people whom the data set leaves out; naming one of them is a mistake.
+#[test]
+fn ranges_skip_who_is_left_out() {
+    let place = Place::new();
+    let told = place.ptsm("data get physionet-mi --to eegmmidb --subjects 87-89 --dry-run --json").succeed();
+    assert!(
+        told.stderr.contains("note: left out: S88 (recorded at 128 Hz with other timing)\n"),
+        "{}",
+        told.stderr
+    );
+    let files = told.json()["files"].as_array().unwrap().clone();
+    assert_eq!(files.len(), 6);
+    let told = place.ptsm("data get physionet-mi --to eegmmidb --subjects 1-3 --dry-run").succeed();
+    assert!(!told.stderr.contains("left out"), "{}", told.stderr);
+    check(
+        &place,
+        &[
+            Case::new(
+                "data get physionet-mi --to eegmmidb --subjects 87,88,89 --dry-run",
+                &["the data leave out S88 (recorded at 128 Hz with other timing)"],
+                &["leave them out of the list", "`--with`"],
+            ),
+            Case::new(
+                "data get physionet-mi --to eegmmidb --subjects 105-110 --dry-run",
+                &["there is no subject 110"],
+                &["choose among"],
+            ),
+        ],
+    );
 }

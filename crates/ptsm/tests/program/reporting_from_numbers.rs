@@ -56,8 +56,12 @@ fn stored_numbers_make_every_section_and_every_figure() {
         place.ptsm("report --from report.json --out page.html").env("PTSM_DATA", "simulated").succeed();
     assert!(told.stdout.contains("In short;") && told.stdout.contains("Model card"), "{}", told.stdout);
     assert_eq!(text(&place, "page.html").matches("<section").count(), 13);
-    let names = place.ptsm("report --from report.json --figure list --out x").succeed().stdout;
+    let names = place.ptsm("report --from report.json --figure list").succeed().stdout;
     assert!(names.lines().count() > 30, "{names}");
+    assert_eq!(place.ptsm("report --from report.json --figure list --out x").succeed().stdout, names);
+    assert!(!place.path("x").exists());
+    let told = place.ptsm("report --from report.json --figure list --json").succeed().json();
+    assert_eq!(told["figures"].as_array().unwrap().len(), names.lines().count());
     place.ptsm("report --from report.json --figure spatial-masks --out masks.svg").succeed();
     assert!(text(&place, "masks.svg").starts_with("<svg"));
     let told = place.ptsm("report --from report.json --sections people,card --out some.html").succeed();
@@ -130,6 +134,12 @@ fn files_that_are_no_numbers_are_refused() {
                 &["two files"],
             ),
             Case::new("report --from report.json --out nowhere/x.html", &["nowhere is no folder"], &["make"]),
+            Case::new(
+                "report --from report.json --figure spatial-masks",
+                &["nobody says where the figure `spatial-masks` goes"],
+                &["--out spatial-masks.svg"],
+            ),
+            Case::line("report --from report.json", &["--out <FILE>"]),
             Case::line("report run --from report.json --out x.html", &["cannot be used with"]),
             Case::line("report --from report.json --benchmark b --out x.html", &["cannot be used with"]),
             Case::line("report --from report.json --shots 1 --out x.html", &["cannot be used with"]),

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use crate::common::{Outcome, Place, SMALL, Test};
+use crate::common::{Outcome, Place, SMALL, Test, wait};
 
 /// Whether a file has something in it, or a folder.
 fn has_something(path: &Path) -> bool {
@@ -18,14 +17,7 @@ fn has_something(path: &Path) -> bool {
 /// Starts it, sends a signal once a file or a folder has something in it, and waits for the end.
 fn stop(test: Test, signal: &str, begun: &Path) -> Outcome {
     let mut child = test.spawn();
-    let start = Instant::now();
-    while !has_something(begun) {
-        assert!(
-            start.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none(),
-            "it never began"
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait(&mut child, "it began", || has_something(begun));
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     Outcome::from(child.wait_with_output().unwrap())
 }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow};
 use ptsm_io::mat::{self, MatFile};
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Archive, Compression};
-use ptsm_io::{Error, edf};
-use ptsm_signal::{Channel, Event, Recording, Unit};
+use ptsm_io::{Error, edf, fif};
+use ptsm_signal::{Channel, Event, Layout, Recording, SubjectId, TaskDeclaration, Trial, Trials, Unit};
 use serde::Deserialize;
 
 use super::Held;
@@ -59,7 +59,7 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Writes an archive's arrays again, and where they are a recording that as EDF.
+/// Writes an archive's arrays again, and where they are a recording that as EDF and, cut into epochs, as FIF.
 fn written(path: &Path) -> Result<()> {
     let mut archive = npz::read(path)?;
     let arrays = archive.names().into_iter().map(|name| Ok((archive.array(&name)?, name)));
@@ -68,7 +68,12 @@ fn written(path: &Path) -> Result<()> {
     npz::write(&path.with_extension("npz-stored"), &named, Compression::Stored)?;
     npz::write(&path.with_extension("npz-deflated"), &named, Compression::Deflated)?;
     if archive.has("rate_hz") {
-        let written = edf::write(&path.with_extension("edf"), &recording(&mut archive)?)?;
+        let recording = recording(&mut archive)?;
+        let epochs = epochs(&recording)?;
+        // Once as microvolts, once as numbers without a unit.
+        fif::write_epochs(&path.with_extension("volts-epo.fif"), &epochs, true)?;
+        fif::write_epochs(&path.with_extension("plain-epo.fif"), &epochs, false)?;
+        let written = edf::write(&path.with_extension("edf"), &recording)?;
         let ends = written.padding.iter().flat_map(|range| [range.start as u64, range.end as u64]);
         let padding = Array::vector(ends.collect::<Vec<_>>());
         npz::write(&path.with_extension("padding"), &[("padding", &padding)], Compression::Stored)?;
@@ -95,6 +100,33 @@ fn recording(archive: &mut Archive) -> Result<Recording> {
     let events = at.zip(lasts).zip(texts("texts")?);
     let events = events.map(|((sample, samples), code)| Event { sample, code, samples });
     Ok(Recording::new(rate_hz, channels.collect(), samples, events.collect())?.with_breaks(breaks)?)
+}
+
+/// Samples of each of the epochs that a recording is cut into.
+const EPOCH: usize = 40;
+
+/// A recording cut into epochs, of two classes in turn and of three people.
+fn epochs(recording: &Recording) -> Result<Trials> {
+    let length = recording.samples.len() / recording.channels.len();
+    let count = length / EPOCH;
+    let layout = Layout {
+        channels: recording.channels.clone(),
+        samples: EPOCH,
+        rate_hz: recording.rate_hz,
+        start_s: -3.0 / recording.rate_hz,
+        classes: vec!["left/hand".into(), "r\u{e9}st: \u{3b1}".into()],
+        task: TaskDeclaration::default(),
+    };
+    let channels = || recording.samples.chunks(length);
+    let x = (0..count).flat_map(|i| channels().flat_map(move |channel| &channel[i * EPOCH..][..EPOCH]));
+    let trial = |i: usize| Trial {
+        label: (i % 2) as u32,
+        subject: SubjectId((3 * i / count) as u32 + 1),
+        session: 1,
+        run: (i % 3) as u32 + 1,
+        cue_s: i as f64 / 3.0,
+    };
+    Ok(Trials::new(layout, x.copied().collect(), (0..count).map(trial).collect())?)
 }
 
 /// Writes the variables of a file again.

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::cluster::Cluster;
-use super::configuration::NODES;
+use super::configuration::{NODE_CPUS, NODES};
 use super::program::{Job, Program};
+use super::stopper::Stopper;
 use super::task::Task;
-
-/// The most that any one thing may take.
-const LIMIT: Duration = Duration::from_secs(240);
 
 /// Fits of each decoder, and tasks of each: 3 folds with 2 seeds.
 const FITS: usize = 6;
@@ -43,30 +40,33 @@ fn a_task_is_killed_and_a_node_drained(cluster: &Cluster, program: &Program) -> 
     // A name that a shell, or Slurm, could misread.
     let out = "it's 5%a";
     let options = ["--sbatch", "-p all --cpus-per-task=1", "--node-cache", "near"];
+    // Every network stops as soon as its training has begun, so that the state that is wanted stays, however fast or slow the machine
+    // is: both nodes are full of networks, and more wait.
+    let stopper = Stopper::begin(program.folder(out), is_network);
     let first = submit(program, out, &options)?;
     ensure!(first.tasks == 2 * FITS, "{} tasks instead of {}", first.tasks, 2 * FITS);
     let refused = program.benchmark(out, &["--jobs", "1"]).err().context("it was taken twice")?.to_string();
     ensure!(refused.contains(&format!("job {} (", first.array)), "the second time it said: {refused}");
 
-    let victim = cluster.wait_for("networks are trained on both nodes and more wait", LIMIT, || {
-        let told = program.status(out)?;
+    let tasks = cluster.wait_for("networks are trained on both nodes and more wait", || {
         let tasks = cluster.tasks_of(first.array)?;
-        // The classic decoder's tasks come first and take no time.
-        let trains = |t: &&Task, node: &str| t.runs() && t.node == node && t.index >= Some(FITS as u32);
-        let on = |node: &str| tasks.iter().rfind(|t| trains(t, node));
-        let both = on(NODES[1]).and(on(NODES[0])).filter(|_| told.running > 0 && told.missing > 0);
-        Ok(both.and_then(|task| Some((program.worker(out, task.index?)?, task.clone()))))
+        let trained = |node: &str| tasks.iter().filter(|t| t.node == node && stopper.has(t)).count();
+        Ok(NODES.iter().all(|node| trained(node) == NODE_CPUS).then_some(tasks))
     })?;
-    let (process, task) = victim;
-    cluster.call("kill", ["-KILL", &process])?;
+    let told = program.status(out)?;
+    ensure!(told.running == NODES.len() * NODE_CPUS && told.missing > 0, "with all nodes full: {told:?}");
+    let task =
+        tasks.iter().rfind(|t| t.node == NODES[1] && stopper.has(t)).context("nobody to kill")?.clone();
+    stopper.kill(&task)?;
     cluster.drain(NODES[1])?;
     let kept = on_drained(cluster, first.array)?;
     println!("task {task} was killed, {} is drained", NODES[1]);
-    cluster.wait_for_node(NODES[1], "drained", LIMIT)?;
+    stopper.go_on();
+    cluster.wait_for_node(NODES[1], "drained")?;
     ensure!(on_drained(cluster, first.array)? == kept, "the drained node was given more tasks");
     cluster.resume(NODES[1])?;
 
-    let ended = cluster.wait_for_end(first.array, LIMIT)?;
+    let ended = cluster.wait_for_end(first.array)?;
     for one in &ended {
         let killed = one.index == task.index;
         let well = if killed { one.exit.signal() == Some(9) } else { one.state == "COMPLETED" };
@@ -90,14 +90,17 @@ fn a_task_is_killed_and_a_node_drained(cluster: &Cluster, program: &Program) -> 
 fn everything_is_cancelled_and_given_again(cluster: &Cluster, program: &Program) -> Result<()> {
     let out = "again";
     let options = ["--sbatch", "--export=NONE"];
+    let stopper = Stopper::begin(program.folder(out), is_network);
     let first = submit(program, out, &options)?;
-    cluster.wait_for("some fits are done and some under way", LIMIT, || {
+    cluster.wait_for("some fits are done and some under way", || {
         let told = program.status(out)?;
-        Ok((told.done > 0 && told.running > 0).then_some(()))
+        Ok((told.done > 0 && told.running > 0 && stopper.count() > 0).then_some(()))
     })?;
     cluster.call("scancel", [first.collects.to_string(), first.array.to_string()])?;
-    cluster.wait_for_end(first.array, LIMIT)?;
-    cluster.wait_for_end(first.collects, LIMIT)?;
+    // They are asked to end, and can hear it.
+    stopper.go_on();
+    cluster.wait_for_end(first.array)?;
+    cluster.wait_for_end(first.collects)?;
     let told = program.status(out)?;
     ensure!(told.running == 0 && told.missing > 0, "after the end of all jobs: {told:?}");
     // Slurm forgets jobs after a while; this one forgets none, but knows none of these numbers either.
@@ -116,6 +119,11 @@ fn everything_is_cancelled_and_given_again(cluster: &Cluster, program: &Program)
     Ok(())
 }
 
+/// Whether a task trains a network: the classic decoder's come first and take no time.
+fn is_network(task: u32) -> bool {
+    task >= FITS as u32
+}
+
 fn submit(program: &Program, out: &str, options: &[&str]) -> Result<Job> {
     let jobs = FITS.to_string();
     let told = program.benchmark(out, &[&["--launcher", "slurm", "--jobs", &jobs], options].concat())?;
@@ -124,7 +132,7 @@ fn submit(program: &Program, out: &str, options: &[&str]) -> Result<Job> {
 
 /// Waits until a job has ended well.
 fn done(cluster: &Cluster, job: u32) -> Result<()> {
-    let tasks = cluster.wait_for_end(job, LIMIT)?;
+    let tasks = cluster.wait_for_end(job)?;
     ensure!(tasks.iter().all(|t| t.state == "COMPLETED"), "job {job} came out as {tasks:?}");
     Ok(())
 }

@@ -15,12 +15,16 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::configuration::{NODES, Ports, plain, written};
 use super::install::install;
-use super::processes::{Daemon, conf, sweep};
+use super::processes::{Daemon, computed, conf, sweep};
+use super::still::Stillness;
 use super::task::{FORMAT, Task};
 use crate::shell::{capture, target};
 
-/// How long a daemon may take to answer on a busy machine.
-const START: Duration = Duration::from_secs(60);
+/// How long nothing may move before waiting is given up: a busy machine is slow, but not still.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The most that any one thing may take, moving or not.
+const LIMIT: Duration = Duration::from_secs(3600);
 
 /// How often a state is asked for.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -84,14 +88,14 @@ impl Cluster {
             ],
         )?;
         let socket = self.folder.join("munge.socket");
-        self.wait_for("munged listens", START, || Ok(socket.exists().then_some(())))?;
+        self.wait_for("munged listens", || Ok(socket.exists().then_some(())))?;
         self.daemon("slurmctld", "slurmctld", &["-D", "-c"])?;
-        self.wait_for("slurmctld answers", START, || Ok(self.call("scontrol", ["ping"]).ok()))?;
+        self.wait_for("slurmctld answers", || Ok(self.call("scontrol", ["ping"]).ok()))?;
         for node in NODES {
             self.daemon(node, "slurmd", &["-D", "-N", node])?;
         }
         for node in NODES {
-            self.wait_for_node(node, "idle", START)?;
+            self.wait_for_node(node, "idle")?;
         }
         Ok(())
     }
@@ -175,28 +179,23 @@ impl Cluster {
         Ok(told.trim().into())
     }
 
-    pub(crate) fn wait_for_node(&self, node: &str, state: &str, limit: Duration) -> Result<()> {
-        self.wait_for(&format!("{node} is {state}"), limit, || {
-            Ok((self.node_state(node)? == state).then_some(()))
-        })
+    pub(crate) fn wait_for_node(&self, node: &str, state: &str) -> Result<()> {
+        self.wait_for(&format!("{node} is {state}"), || Ok((self.node_state(node)? == state).then_some(())))
     }
 
     /// Waits until all tasks of a job have ended, and returns them.
-    pub(crate) fn wait_for_end(&self, job: u32, limit: Duration) -> Result<Vec<Task>> {
-        self.wait_for(&format!("job {job} ends"), limit, || {
+    pub(crate) fn wait_for_end(&self, job: u32) -> Result<Vec<Task>> {
+        self.wait_for(&format!("job {job} ends"), || {
             let tasks = self.tasks_of(job)?;
             Ok(tasks.iter().all(Task::ended).then_some(tasks))
         })
     }
 
-    /// Asks again and again until there is an answer. Ends early with an error where a daemon is no longer there.
-    pub(crate) fn wait_for<T>(
-        &self,
-        what: &str,
-        limit: Duration,
-        mut answer: impl FnMut() -> Result<Option<T>>,
-    ) -> Result<T> {
+    /// Asks again and again until there is an answer, for as long as anything moves. Ends early with an error where a daemon is no
+    /// longer there.
+    pub(crate) fn wait_for<T>(&self, what: &str, mut answer: impl FnMut() -> Result<Option<T>>) -> Result<T> {
         let start = Instant::now();
+        let mut still = Stillness::new(start);
         loop {
             if let Some(answer) = answer().with_context(|| format!("while waiting until {what}"))? {
                 return Ok(answer);
@@ -204,11 +203,20 @@ impl Cluster {
             for daemon in self.daemons.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
                 daemon.alive().with_context(|| format!("while waiting until {what}"))?;
             }
-            if start.elapsed() > limit {
-                bail!("waited {} s until {what}, in vain", limit.as_secs());
+            let now = Instant::now();
+            if still.since(now, || self.moves()) > PATIENCE {
+                bail!("waited until {what}; nothing has moved for {} s", PATIENCE.as_secs());
+            }
+            if now - start > LIMIT {
+                bail!("waited {} s until {what}, in vain", LIMIT.as_secs());
             }
             sleep(PAUSE);
         }
+    }
+
+    /// Something that changes whenever jobs get on: what Slurm says of them, and how long their processes have computed.
+    fn moves(&self) -> (Option<Vec<Task>>, u64) {
+        (self.tasks().ok(), computed(&self.folder))
     }
 
     /// What the daemons wrote last, and the queue.

@@ -11,6 +11,8 @@ mod install;
 mod processes;
 mod program;
 mod self_test;
+mod still;
+mod stopper;
 mod task;
 
 use super::built;

@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::install::found;
-use crate::shell::tail;
+use crate::shell::{self, tail};
 
 /// A program in the foreground that writes to a log and ends with us, also when we are killed.
 pub(super) struct Daemon {
@@ -89,6 +89,25 @@ pub(super) fn sweep(folder: &Path) {
         }
         sleep(Duration::from_millis(50));
     }
+}
+
+/// How long the jobs of the cluster in `folder` have computed, in ticks of the kernel: it grows while any of them gets on. Those of the
+/// daemons do not count, which look around even when nothing is to be done.
+pub(super) fn computed(folder: &Path) -> u64 {
+    let all = processes(folder);
+    let known = all.iter().filter_map(|process| shell::computed(process));
+    let daemon = |name: &str| name.starts_with("slurm") || name.starts_with("munge");
+    known.filter(|(name, _)| !daemon(name)).map(|(_, ticks)| ticks).sum()
+}
+
+/// Stops a process where it is, or lets it go on.
+pub(super) fn signal(process: &str, name: &str) -> Result<()> {
+    let mut kill = Command::new("sh");
+    // That it has ended is told by the error, where that matters.
+    kill.args(["-c", "kill -s \"$1\" \"$2\"", "kill", name, process]).stderr(Stdio::null());
+    let status = kill.status()?;
+    ensure!(status.success(), "{name} cannot be sent to process {process}");
+    Ok(())
 }
 
 /// The processes, other than ours and those that have ended, whose environment names the configuration in `folder`.

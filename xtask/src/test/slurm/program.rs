@@ -54,20 +54,6 @@ impl Program<'_> {
         Ok(Counts { done: count("done")?, running: count("running")?, missing: count("missing")? })
     }
 
-    /// The number of the process that does a task, where there is one.
-    pub(super) fn worker(&self, out: &str, task: u32) -> Option<String> {
-        let (folder, task) = (self.folder(out), task.to_string());
-        let wanted = ["work", folder.to_str()?, "--task", &task];
-        let wanted: Vec<&[u8]> = wanted.iter().map(|word| word.as_bytes()).collect();
-        let is = |process: &fs::DirEntry| {
-            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-            let words: Vec<&[u8]> = line.split(|&b| b == 0).collect();
-            words.get(1..5).is_some_and(|words| words == wanted)
-        };
-        let process = fs::read_dir("/proc").ok()?.flatten().find(is)?;
-        process.file_name().into_string().ok()
-    }
-
     /// Writes other numbers of jobs into a benchmark's folder.
     pub(super) fn rename_jobs(&self, out: &str, job: &Job, by: u32) -> Result<()> {
         let path = self.folder(out).join("slurm.json");
@@ -100,7 +86,8 @@ impl Program<'_> {
         Ok(())
     }
 
-    fn folder(&self, name: &str) -> PathBuf {
+    /// A folder of results.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
         self.cluster.folder().join(name)
     }
 }

@@ -2,16 +2,12 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::cluster::Cluster;
 use super::configuration::{NODE_CPUS, NODES};
 use super::task::Task;
-
-/// The most that any one thing may take.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Tasks that say where they are and go on until somebody lets them.
 const SCRIPT: &str = r#"#!/bin/sh
@@ -38,12 +34,11 @@ pub(super) fn check(cluster: &Cluster) -> Result<()> {
 
     // A node that is drained keeps what it runs and takes nothing more.
     cluster.drain(NODES[1])?;
-    cluster.wait_for_node(NODES[1], "draining", LIMIT)?;
+    cluster.wait_for_node(NODES[1], "draining")?;
     cluster.cancel(&tasks[1])?;
-    cluster
-        .wait_for("the killed task ends", LIMIT, || Ok(cluster.tasks_of(job)?[1].ended().then_some(())))?;
+    cluster.wait_for("the killed task ends", || Ok(cluster.tasks_of(job)?[1].ended().then_some(())))?;
     fs::write(cluster.folder().join("go"), "")?;
-    let tasks = cluster.wait_for_end(job, LIMIT)?;
+    let tasks = cluster.wait_for_end(job)?;
     for (task, state) in tasks.iter().zip(["COMPLETED", "CANCELLED", "COMPLETED", "FAILED"]) {
         ensure!(task.state == state, "{task} is {} instead of {state}", task.state);
     }
@@ -56,23 +51,23 @@ pub(super) fn check(cluster: &Cluster) -> Result<()> {
     }
     println!("of 4 tasks of an array 1 was killed and 1 failed");
 
-    let done = cluster.wait_for_end(afterany, LIMIT)?;
+    let done = cluster.wait_for_end(afterany)?;
     ensure!(done[0].state == "COMPLETED" && done[0].node == NODES[0], "afterany came out as {done:?}");
     ensure!(read(cluster, "afterany.out")? == "done\n");
-    cluster.wait_for("the job after success knows that it never runs", LIMIT, || {
+    cluster.wait_for("the job after success knows that it never runs", || {
         let waits = cluster.tasks_of(afterok)?;
         Ok(waits.iter().all(|t| t.reason == "DependencyNeverSatisfied").then_some(()))
     })?;
     println!("the job after any end ran on the other node, the job after success waits for ever");
 
-    cluster.wait_for_node(NODES[1], "drained", LIMIT)?;
+    cluster.wait_for_node(NODES[1], "drained")?;
     let wanting = cluster.submit(["--nodelist", NODES[1], "--output=/dev/null", "--wrap", "true"])?;
-    cluster.wait_for("a job waits for the drained node", LIMIT, || {
+    cluster.wait_for("a job waits for the drained node", || {
         let waits = cluster.tasks_of(wanting)?;
         Ok(waits.iter().all(|t| t.reason.starts_with("ReqNodeNotAvail")).then_some(()))
     })?;
     cluster.resume(NODES[1])?;
-    let ran = cluster.wait_for_end(wanting, LIMIT)?;
+    let ran = cluster.wait_for_end(wanting)?;
     ensure!(ran[0].state == "COMPLETED" && ran[0].node == NODES[1], "after the drain it came out as {ran:?}");
     println!("a job waited for the drained node and ran when it was back");
     Ok(())
@@ -80,7 +75,7 @@ pub(super) fn check(cluster: &Cluster) -> Result<()> {
 
 /// Waits until every task has said where it is: Slurm calls a task running before its script has begun.
 fn all_run(cluster: &Cluster, job: u32) -> Result<Vec<Task>> {
-    cluster.wait_for("all tasks run", LIMIT, || {
+    cluster.wait_for("all tasks run", || {
         let tasks = cluster.tasks_of(job)?;
         let spoke = |task: &Task| read(cluster, &format!("{task}.out")).is_ok_and(|o| o.ends_with('\n'));
         Ok(tasks.iter().all(|task| task.runs() && spoke(task)).then_some(tasks))

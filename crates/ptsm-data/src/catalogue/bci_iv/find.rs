@@ -22,14 +22,15 @@ struct Present {
     gdfs: BTreeMap<(u32, u32), PathBuf>,
     /// Labels of the competition's files.
     labels: BTreeMap<(u32, u32), PathBuf>,
-    notes: Vec<String>,
+    /// Files that are there more than once.
+    doubled: Vec<(SubjectId, PathBuf)>,
 }
 
 /// Looks for what was chosen.
 pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> {
     let present = Present::new(set, root)?;
     let classes = set.classes.iter().map(|(_, class)| class.to_string()).collect();
-    let mut found = Found { classes, notes: present.notes.clone(), ..Found::default() };
+    let mut found = Found { classes, doubled: present.doubled.clone(), ..Found::default() };
     let (mut both, mut anybody) = (false, false);
     for subject in 1..=PEOPLE {
         let Some(sibling) = present.of(subject) else { continue };
@@ -100,7 +101,11 @@ impl Present {
             }
         }
         let ((mats, a), (gdfs, b), (labels, c)) = (once(mats), once(gdfs), once(labels));
-        Ok(Present { mats, gdfs, labels, notes: [a, b, c].into_iter().flatten().collect() })
+        let whose = |subject: u32, path| (SubjectId(subject), path);
+        let mut doubled: Vec<(SubjectId, PathBuf)> =
+            a.into_iter().map(|((subject, _), path)| whose(subject, path)).collect();
+        doubled.extend(b.into_iter().chain(c).map(|((subject, _), path)| whose(subject, path)));
+        Ok(Present { mats, gdfs, labels, doubled })
     }
 
     /// A recording of a person.

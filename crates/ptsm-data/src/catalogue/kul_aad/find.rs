@@ -20,7 +20,8 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     });
     let (present, twice) = once(named);
     let classes = CLASSES.map(String::from).to_vec();
-    let mut found = Found { classes, notes: twice.into_iter().collect(), ..Found::default() };
+    let mut found = Found { classes, ..Found::default() };
+    found.doubled = twice.into_iter().map(|(subject, path)| (SubjectId(subject), path)).collect();
     if present.is_empty() {
         found.missing = (1..=PEOPLE).map(|subject| (SubjectId(subject), place(subject))).collect();
     }

@@ -24,7 +24,8 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<F
     });
     let (present, twice) = once(named);
     let classes = set.classes.iter().map(|class| class.to_string()).collect();
-    let mut found = Found { classes, notes: twice.into_iter().collect(), ..Found::default() };
+    let mut found = Found { classes, ..Found::default() };
+    found.doubled = twice.into_iter().map(|((subject, _), path)| (SubjectId(subject), path)).collect();
     let people: BTreeMap<u32, &PathBuf> =
         present.iter().rev().map(|((subject, _), path)| (*subject, path)).collect();
     for (subject, sibling) in people {

@@ -19,7 +19,7 @@ pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<Found> {
     });
     let (present, twice) = once(named);
     let mut found = Found { classes: chosen.classes.clone(), ..Found::default() };
-    found.notes.extend(twice);
+    found.doubled = twice.into_iter().map(|((subject, _), path)| (SubjectId(subject), path)).collect();
     let mut folders: BTreeMap<u32, &Path> = BTreeMap::new();
     for ((subject, _), path) in &present {
         folders.entry(*subject).or_insert_with(|| path.parent().unwrap_or(root));

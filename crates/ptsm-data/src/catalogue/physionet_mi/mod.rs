@@ -9,7 +9,7 @@ mod remote;
 
 use std::path::Path;
 
-use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
+use ptsm_signal::{Paradigm, Pipeline, Reference, SubjectId, TaskDeclaration};
 
 use super::channels::{MOTOR, pick};
 use super::signal::zero_phase;
@@ -119,6 +119,13 @@ impl DataSet for PhysionetMi {
 
     fn read(&self, item: &Item, _: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
         Ok(vec![read::read(item, pipeline)?])
+    }
+
+    fn excluded(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
+        let chosen = Chosen::new(options)?;
+        let known =
+            (1..=PEOPLE).filter_map(|subject| Some((SubjectId(subject), chosen.excluded(subject)?.into())));
+        Ok(known.collect())
     }
 
     fn remote(&self, options: &Options) -> Result<Vec<Remote>> {

@@ -114,9 +114,10 @@ impl DataSet for Bids {
         Ok(Found {
             items,
             classes: choose::names(&self.id, given.as_ref(), &survey)?,
-            excluded: vec![],
             missing: listed.missing,
+            remarks: survey.remarks.clone(),
             notes,
+            ..Found::default()
         })
     }
 

@@ -252,9 +252,10 @@ impl DataSet for Files {
         Ok(Found {
             items,
             classes: classes.names().to_vec(),
-            excluded: vec![],
             missing,
+            remarks: survey.remarks.clone(),
             notes: survey.notes.clone(),
+            ..Found::default()
         })
     }
 

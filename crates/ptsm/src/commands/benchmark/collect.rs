@@ -10,7 +10,7 @@ use super::{results, slurm, tasks};
 use crate::args::CollectArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use crate::folder::{self, Folder};
+use crate::folder::{self, Folder, InUse};
 use crate::plan::Plan;
 
 /// How long another process may keep the folder from the job that collects.
@@ -19,7 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     let folder = &args.folder;
     check(folder)?;
-    let held = enter(folder, args.resubmit)?;
+    let held = match enter(folder, args.resubmit)? {
+        Ok(held) => held,
+        Err(used) if args.resubmit => return Err(used.refusal()),
+        Err(used) => return beside(folder, &used, session),
+    };
     let (plan, list) = read(folder)?;
     let collected = list.collect(folder);
     if collected.records.is_empty() && collected.failures.is_empty() && !args.resubmit {
@@ -36,6 +40,25 @@ pub(crate) fn run(args: &CollectArgs, session: &Session) -> anyhow::Result<()> {
     }
     drop(held);
     results::show(&collected, &list, &plan, folder, session)
+}
+
+/// What there is while somebody works at the rest. No file is written: whoever works there writes them all in the end, and would be
+/// overtaken by older numbers.
+fn beside(folder: &Path, used: &InUse, session: &Session) -> anyhow::Result<()> {
+    let (plan, list) = read(folder)?;
+    let collected = list.collect(folder);
+    if collected.records.is_empty() && collected.failures.is_empty() {
+        return Err(told(
+            format!("nothing is done yet in {}, where {} is at work", folder.display(), used.who()),
+            format!("wait for it; `ptsm status {}` says how far it has come", folder.display()),
+        ));
+    }
+    let (missing, all) = (collected.missing, list.items().count());
+    session.output.note(format!(
+        "note: {} is at work: {missing} of {all} fits are missing; this is of the others, and no file is written",
+        used.who()
+    ));
+    results::show_so_far(&collected, &list, &plan, folder, session)
 }
 
 /// Refuses a folder that holds no benchmark.
@@ -65,11 +88,11 @@ pub(super) fn nothing_done(folder: &Path) -> anyhow::Error {
 
 /// Takes up the folder. The job that collects waits for it: it can begin before the process that submitted it has ended, and nobody gives it
 /// again.
-fn enter(folder: &Path, waits: bool) -> anyhow::Result<Folder> {
+fn enter(folder: &Path, waits: bool) -> anyhow::Result<Result<Folder, InUse>> {
     let start = Instant::now();
     loop {
-        match Folder::lock_benchmark(folder) {
-            Err(_) if waits && start.elapsed() < PATIENCE => sleep(Duration::from_millis(200)),
+        match Folder::try_lock_benchmark(folder) {
+            Ok(Err(_)) | Err(_) if waits && start.elapsed() < PATIENCE => sleep(Duration::from_millis(200)),
             entered => return entered,
         }
     }

@@ -95,17 +95,32 @@ pub(super) fn run(
     }
     if let Some(&task) = given_up.first() {
         let said = std::fs::read_to_string(log(&logs, task)).unwrap_or_default();
+        let (error, hint) = complaint(&said);
         return Err(told(
             format!(
-                "{} of {} tasks could not be done; task {task} ended with: {}",
+                "{} of {} tasks could not be done; task {task} ended with: {error}",
                 given_up.len(),
                 tasks.len(),
-                said.trim()
             ),
-            format!("see {}; given again, the same command continues", logs.display()),
+            hint.unwrap_or_else(|| {
+                format!("see {}; given again, the same command continues", logs.display())
+            }),
         ));
     }
     Ok(())
+}
+
+/// What a worker ended with, and what it said to do about it, without the words that begin its lines.
+fn complaint(said: &str) -> (String, Option<String>) {
+    let (said, hint) = match said.trim().rsplit_once("\nhint: ") {
+        Some((said, hint)) => (said, Some(hint.to_string())),
+        None => (said.trim(), None),
+    };
+    let error = match said.rsplit_once("error: ") {
+        Some((before, error)) if before.is_empty() || before.ends_with('\n') => error,
+        _ => said,
+    };
+    (if error.is_empty() { "no word".into() } else { error.to_string() }, hint)
 }
 
 /// Fits that are scored or failed.
@@ -166,7 +181,18 @@ fn gpu(task: usize, count: usize, seen: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::gpu;
+    use super::{complaint, gpu};
+
+    #[test]
+    fn a_workers_last_words_are_one_error_and_one_hint() {
+        let said = "note: small\nerror: items/a.json: cannot write: No space left on device\nhint: make room on the disk\n";
+        let (error, hint) = complaint(said);
+        assert_eq!(error, "items/a.json: cannot write: No space left on device");
+        assert_eq!(hint.as_deref(), Some("make room on the disk"));
+        assert_eq!(complaint("error: x\n"), ("x".into(), None));
+        assert_eq!(complaint("memory allocation of 8 bytes failed").0, "memory allocation of 8 bytes failed");
+        assert_eq!(complaint(" \n"), ("no word".into(), None));
+    }
 
     #[test]
     fn tasks_take_turns_on_gpus() {

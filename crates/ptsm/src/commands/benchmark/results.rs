@@ -123,6 +123,24 @@ pub(super) fn show(
     folder: &Path,
     session: &Session,
 ) -> anyhow::Result<()> {
+    show_so_far(collected, list, plan, folder, session)?;
+    if collected.missing > 0 {
+        return Err(told(
+            format!("{} of {} fits are missing", collected.missing, list.items().count()),
+            "give the same command again; it continues",
+        ));
+    }
+    Ok(())
+}
+
+/// The same while others are at work: what is missing is no error.
+pub(super) fn show_so_far(
+    collected: &Collected,
+    list: &WorkList,
+    plan: &Plan,
+    folder: &Path,
+    session: &Session,
+) -> anyhow::Result<()> {
     let summaries = summaries(collected, list, plan)?;
     let mut text = String::new();
     if let Some(title) = &plan.title {
@@ -187,12 +205,6 @@ pub(super) fn show(
                     folder.display()
                 )
             }),
-        ));
-    }
-    if collected.missing > 0 {
-        return Err(told(
-            format!("{} of {all} fits are missing", collected.missing),
-            "give the same command again; it continues",
         ));
     }
     Ok(())

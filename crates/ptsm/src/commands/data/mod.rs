@@ -2,6 +2,7 @@
 
 mod add;
 mod check;
+mod export;
 mod get;
 mod list;
 mod pipeline;
@@ -21,6 +22,7 @@ pub(super) fn run(command: &DataCommand, session: &Session) -> anyhow::Result<()
         DataCommand::Get(args) => get::run(args, session),
         DataCommand::Add(args) => add::run(args, session),
         DataCommand::Check(args) => check::run(args, session),
+        DataCommand::Export(args) => export::run(args, session),
         DataCommand::Simulate(args) => simulate::run(args, session),
     }
 }

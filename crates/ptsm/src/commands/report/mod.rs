@@ -21,6 +21,9 @@ use crate::report::{self, Adapted, Kind, Made, Material};
 /// Pixels to a unit of a figure, which is 440 units wide: enough for print.
 const PNG_SCALE: f32 = 4.0;
 
+/// In place of a figure: only the names of all figures are told.
+const LIST: &str = "list";
+
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
     let kinds = report::chosen(&args.page.sections, true)?;
     check(&args.page, None)?;
@@ -141,22 +144,36 @@ fn licence(data: &str) -> Option<String> {
 
 /// Refuses places that cannot be written to before anything is computed.
 fn check(args: &PageArgs, from: Option<&Path>) -> anyhow::Result<()> {
-    let out = &args.out;
+    let figure = args.figure.as_deref().filter(|figure| *figure != LIST);
+    match (&args.out, figure) {
+        (None, Some(figure)) => {
+            return Err(told(
+                format!("nobody says where the figure `{figure}` goes"),
+                format!("give `--out {figure}.svg` or `--out {figure}.png`"),
+            ));
+        }
+        (None, None) => {}
+        (Some(out), figure) => is_page(out, figure.is_some(), &[from, args.numbers.as_deref()])?,
+    }
+    args.numbers.as_ref().map_or(Ok(()), |numbers| is_place(numbers, "report.json"))
+}
+
+/// Whether the page, or a figure, can stand there beside other files that it must not replace.
+fn is_page(out: &Path, figure: bool, others: &[Option<&Path>]) -> anyhow::Result<()> {
     let ending = out.extension().and_then(|ending| ending.to_str());
-    if args.figure.as_ref().is_some_and(|figure| figure != "list") && !matches!(ending, Some("svg" | "png")) {
+    if figure && !matches!(ending, Some("svg" | "png")) {
         return Err(told(
             format!("{} is neither an SVG nor a PNG file", out.display()),
             "end the name of `--out` in `.svg` or `.png`",
         ));
     }
-    if [from, args.numbers.as_deref()].contains(&Some(out)) {
+    if others.contains(&Some(out)) {
         return Err(told(
             format!("{} would hold the page and its numbers", out.display()),
             "name two files, such as `report.html` and `report.json`",
         ));
     }
-    is_place(out, "report.html")?;
-    args.numbers.as_ref().map_or(Ok(()), |numbers| is_place(numbers, "report.json"))
+    is_place(out, "report.html")
 }
 
 /// Whether a file can stand there.
@@ -188,7 +205,14 @@ fn deliver(
         session.output.note(format!("numbers: {}", path.display()));
     }
     let page = report::build(material, kinds, true);
-    let out = args.out.as_path();
+    if args.figure.as_deref() == Some(LIST) {
+        let figures = report::figures(&page);
+        let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+        return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));
+    }
+    let Some(out) = args.out.as_deref() else {
+        return Err(told("nobody says where the page goes", "give `--out report.html`"));
+    };
     let Some(wanted) = &args.figure else {
         let html = page.html();
         output::write(out, html.as_bytes())?;
@@ -200,9 +224,6 @@ fn deliver(
     };
     let figures = report::figures(&page);
     let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
-    if wanted == "list" {
-        return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));
-    }
     let Some((_, svg)) = figures.iter().find(|(name, _)| name == wanted) else {
         return Err(told(
             format!("there is no figure `{wanted}`"),

@@ -83,7 +83,7 @@ pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
         let tested = match &fold.split {
             None => None,
             Some((number, split)) => {
-                let protocol = args.nested.clone().unwrap_or(Protocol::LeaveOneOut);
+                let protocol = workshop.nested.clone().unwrap_or(Protocol::LeaveOneOut);
                 let records = workshop.tested(best.candidate, protocol, *number)?;
                 Some(Tested { fold: *number, people: split.test_subjects().clone(), records })
             }
@@ -125,7 +125,7 @@ impl Workshop<'_> {
         before: &BTreeSet<String>,
     ) -> anyhow::Result<Vec<Search>> {
         let folds = |n: usize| args.folds.unwrap_or(FOLDS.min(n));
-        let Some(protocol) = &args.nested else {
+        let Some(protocol) = &self.nested else {
             let n = everybody.len();
             if n < FEWEST {
                 return Err(told(

@@ -46,6 +46,8 @@ pub(super) struct Workshop<'a> {
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, Input)>,
     people: BTreeMap<SubjectId, Person>,
+    /// How people are divided in nested searches, without those whom the data leave out on purpose.
+    pub(super) nested: Option<Protocol>,
     name: String,
 }
 
@@ -89,6 +91,7 @@ impl<'a> Workshop<'a> {
             pipelines,
             kept: None,
             people: BTreeMap::new(),
+            nested: args.nested.clone(),
             name: String::new(),
         };
         let mut layouts = vec![];
@@ -101,6 +104,8 @@ impl<'a> Workshop<'a> {
                 ));
             }
             layouts.push(input.trials.layout().clone());
+            workshop.nested =
+                workshop.nested.map(|protocol| protocol.skipping(&input.excluded)).transpose()?;
             (workshop.people, workshop.name) = (input.people.clone(), input.name.clone());
             workshop.kept = Some((kind, input));
         }

@@ -6,6 +6,7 @@ mod refused;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub(crate) use data::{Arrays, other_people, people, random};
 pub(crate) use refused::{Case, check};
@@ -140,6 +141,23 @@ impl Test {
     /// Starts it.
     pub(crate) fn spawn(mut self) -> Child {
         self.0.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+/// How long anything may take on a machine that is busy with something else; only what never comes takes so long.
+const NEVER: Duration = Duration::from_secs(900);
+
+/// Waits until something holds that a process brings about, for as long as the process lives.
+pub(crate) fn wait(child: &mut Child, what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        if let Some(status) = child.try_wait().unwrap() {
+            // It may have come about just before the end.
+            assert!(holds(), "the process ended with {status} before {what}");
+            return;
+        }
+        assert!(start.elapsed() < NEVER, "waited for {what} in vain");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -1,0 +1,148 @@
+//! `ptsm data export`: epochs as a decoder sees them.
+
+mod csv;
+mod fif;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use ptsm_data::Source;
+use ptsm_data::arrays::write_prepared_trials;
+use ptsm_signal::{Alignment, Scaling, Unit};
+use serde_json::json;
+
+use crate::args::{ExportArgs, SourceArgs};
+use crate::commands::{Session, Trained};
+use crate::config::Changes;
+use crate::exit::told;
+use crate::folder;
+use crate::input::{Input, for_model, given, source, to_learn};
+use crate::words::{count, people};
+
+/// What epochs are written as.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    Npz,
+    Fif,
+    Csv,
+}
+
+impl Format {
+    /// What the name of a file says.
+    fn of(path: &Path) -> anyhow::Result<Format> {
+        match path.extension().and_then(OsStr::to_str).map(str::to_lowercase).as_deref() {
+            Some("npz") => Ok(Format::Npz),
+            Some("fif") => Ok(Format::Fif),
+            Some("csv") => Ok(Format::Csv),
+            _ => Err(told(
+                format!("{} does not say what it is to hold", path.display()),
+                "end the name of `--to` in `.npz` (NumPy), `.fif` (MNE) or `.csv` (pandas)",
+            )),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Format::Npz => "npz",
+            Format::Fif => "fif",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
+    let format = Format::of(&args.to)?;
+    let changes = Changes::read(args.config.as_deref(), &args.set)?;
+    only_pipeline(&args.set)?;
+    is_apart(&given(&args.data, &changes)?.source, &args.to)?;
+    let input = epochs(args, &changes, session)?;
+    let (trials, layout) = (&input.trials, input.trials.layout());
+    match format {
+        Format::Npz => write_prepared_trials(&args.to, trials, &input.pipeline, &input.people)?,
+        Format::Fif => fif::write(&args.to, trials, is_scaled(&input), session)?,
+        Format::Csv => csv::write(&args.to, trials, session)?,
+    }
+    let bytes = std::fs::metadata(&args.to).map(|about| about.len()).ok();
+    let unit = if is_scaled(&input) { "none" } else { "uV" };
+    let text = format!(
+        "{} of {}, {} x {} samples at {} Hz: {}\n",
+        count(trials.len(), "epoch"),
+        people(trials.subjects().len()),
+        layout.channels.len(),
+        layout.samples,
+        layout.rate_hz,
+        args.to.display()
+    );
+    let document = json!({
+        "file": args.to,
+        "format": format.name(),
+        "bytes": bytes,
+        "data": input.name,
+        "run": args.run,
+        "subjects": trials.subjects(),
+        "epochs": trials.len(),
+        "channels": layout.channels.iter().map(|channel| &channel.name).collect::<Vec<_>>(),
+        "samples": layout.samples,
+        "rate_hz": layout.rate_hz,
+        "start_s": layout.start_s,
+        "classes": layout.classes,
+        "class_counts": trials.all().class_counts(),
+        "unit": unit,
+        "task": layout.task,
+        "pipeline": input.pipeline,
+        "target_access": input.access(),
+        "fingerprint": input.fingerprint,
+    });
+    session.output.result(text, &document)
+}
+
+/// The epochs: as a trained decoder wants them, or as the flags and the configuration say.
+fn epochs(args: &ExportArgs, changes: &Changes, session: &Session) -> anyhow::Result<Input> {
+    let Some(run) = &args.run else {
+        return to_learn(&args.data, args.align.map(Into::into), &args.task, changes, session);
+    };
+    let file = folder::read(run)?;
+    let card = Trained::load(run, &session.device)?.card;
+    let input = for_model(&args.data, &file.data, &card, true, session)?;
+    // What is decoded is mirrored as what was learnt from.
+    let trials = input.trials.with_task(card.layout.task.clone())?;
+    Ok(Input { trials, ..input })
+}
+
+/// Whether numbers are no microvolts any more, or never were.
+fn is_scaled(input: &Input) -> bool {
+    let pipeline = &input.pipeline;
+    let unknown = input.trials.layout().channels.iter().any(|channel| channel.unit != Unit::Microvolts);
+    unknown || pipeline.scaling != Scaling::None || pipeline.alignment != Alignment::None
+}
+
+/// Refuses settings of a decoder: there is none that they could be of.
+fn only_pipeline(set: &[String]) -> anyhow::Result<()> {
+    let foreign = |pair: &&String| !pair.trim_start().starts_with("pipeline.");
+    match set.iter().find(foreign) {
+        None => Ok(()),
+        Some(pair) => Err(told(
+            format!("`--set {pair}` is no setting of the pipeline"),
+            "write `--set pipeline.window_s=[0,2]`; settings of decoders change nothing about epochs",
+        )),
+    }
+}
+
+/// Refuses a file that would replace the data it is made of, or become a part of them.
+fn is_apart(data: &SourceArgs, to: &Path) -> anyhow::Result<()> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let same = |one: Option<PathBuf>, other: &Path| one.is_some() && one == real(other);
+    let inside = match source(data)? {
+        Source::File(path) => same(real(to), &path),
+        Source::Folder(path) => same(real(folder), &path),
+        Source::Recordings(_) | Source::Simulated { .. } => false,
+    };
+    match inside {
+        false => Ok(()),
+        true => Err(told(
+            format!("{} would become a part of the data that it is made of", to.display()),
+            "give a file in another folder to `--to`",
+        )),
+    }
+}
