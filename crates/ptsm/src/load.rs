@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn long_lists_are_shortened() {
         assert_eq!(shortened("C3 (1 %), C4 (2 %)"), "C3 (1 %), C4 (2 %)");
-        let long = vec!["C3 (1 %)"; 20].join(", ");
-        assert_eq!(shortened(&long), format!("{}, ..", vec!["C3 (1 %)"; 8].join(", ")));
+        let long = ["C3 (1 %)"; 20].join(", ");
+        assert_eq!(shortened(&long), format!("{}, ..", ["C3 (1 %)"; 8].join(", ")));
         assert_eq!(shortened(&"\u{e4}".repeat(200)), "\u{e4}".repeat(200));
     }
 
