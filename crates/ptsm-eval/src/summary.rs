@@ -127,6 +127,9 @@ pub struct Chance {
     /// The same at an error rate of [`STRICT_ALPHA`]; none in older files, and where there is no test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<StrictTest>,
+    /// The accuracy of always answering the most frequent class; none where no class is clearly more frequent, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<f64>,
 }
 
 /// The pooled value against chance at an error rate of [`STRICT_ALPHA`].
@@ -262,6 +265,7 @@ impl Summary {
         let pooled = Evidence::pooled(&evidence);
         let chance = Chance {
             metric: Some(leading.name.into()),
+            majority: (level > 1.0 / classes as f64).then_some(level),
             level: testable,
             alpha: ALPHA,
             above,

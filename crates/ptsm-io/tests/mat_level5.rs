@@ -293,7 +293,8 @@ fn other_files_are_refused_with_what_to_do() {
         assert!(error.to_string().contains(what), "{error}");
         assert!(error.hint().is_some(), "{error}");
     };
-    refused(b"", "too short");
+    refused(b"", "is empty: 0 bytes");
+    refused(b"M", "too short");
     refused(&[0, 0, 0, 0, 2, 0, 0, 0], "level 4");
     refused(&[b' '; 500], "not a MATLAB file");
     let mut strange = header();

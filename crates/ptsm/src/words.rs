@@ -251,8 +251,12 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
         "accuracy" => format!("Guessing: {level} % accuracy"),
         _ => format!("Chance level of {called}: {level} %"),
     };
+    let majority = match chance.majority.filter(|_| metric.name != "accuracy") {
+        None => String::new(),
+        Some(share) => format!(" Always answering the most frequent class: {} % accuracy.", percent(share)),
+    };
     format!(
-        "{reached}; {needed} % {together} at p < {STRICT_ALPHA}, {verdict}. Above chance: people, by their {called} at p < 0.05 each."
+        "{reached}; {needed} % {together} at p < {STRICT_ALPHA}, {verdict}. Above chance: people, by their {called} at p < 0.05 each.{majority}"
     )
 }
 

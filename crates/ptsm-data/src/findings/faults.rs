@@ -64,23 +64,48 @@ pub(super) fn clipped(recording: &Recording, opened: Option<&Opened>) -> Option<
 }
 
 fn at_ends(samples: &[f32], range: Option<[f64; 2]>) -> usize {
-    let finite = || samples.iter().copied().filter(|x| x.is_finite());
-    let (low, high) = (finite().fold(f32::INFINITY, f32::min), finite().fold(f32::NEG_INFINITY, f32::max));
+    let [low, high] = extremes(samples);
     // A channel that never changes is flat, not clipped.
     if low >= high {
         return 0;
     }
     let outside = range.map_or(0, |[from, to]| {
         let slack = 1e-5 * (to - from).abs();
-        samples.iter().map(|&x| f64::from(x)).filter(|&x| x <= from + slack || x >= to - slack).count()
+        let [least, most] = [(from + slack) as f32, (to - slack) as f32];
+        // Most channels come near to neither end.
+        match low <= least || high >= most {
+            true => samples.iter().filter(|&&x| x <= least || x >= most).count(),
+            false => 0,
+        }
     });
-    let mut repeated = 0;
-    for row in samples.chunk_by(|a, b| a == b) {
-        if row.len() >= IN_A_ROW && (row[0] == low || row[0] == high) {
-            repeated += row.len();
+    // Nor do extremes come again in most.
+    let repeated = match samples.iter().filter(|&&x| x == low || x == high).count() {
+        0..IN_A_ROW => 0,
+        _ => samples
+            .chunk_by(|a, b| a == b)
+            .filter(|row| row.len() >= IN_A_ROW && (row[0] == low || row[0] == high))
+            .map(<[f32]>::len)
+            .sum(),
+    };
+    outside.max(repeated)
+}
+
+/// The least and the largest number among samples, sixteen at a time.
+fn extremes(samples: &[f32]) -> [f32; 2] {
+    let wider = |[low, high]: [f32; 2], x: f32| {
+        let finite = x.abs() <= f32::MAX;
+        [if finite && x < low { x } else { low }, if finite && x > high { x } else { high }]
+    };
+    let none = [f32::INFINITY, f32::NEG_INFINITY];
+    let (rows, rest) = samples.as_chunks::<16>();
+    let mut lanes = [none; 16];
+    for row in rows {
+        for (lane, &x) in lanes.iter_mut().zip(row) {
+            *lane = wider(*lane, x);
         }
     }
-    outside.max(repeated)
+    let all = lanes.iter().flatten().chain(rest).copied();
+    all.fold(none, wider)
 }
 
 /// How long all channels are exactly nothing.

@@ -101,7 +101,7 @@ impl<'a> Work<'a> {
     fn say_held_back(&self, session: &Session) {
         let mut said: Vec<&String> = self.held_back.iter().collect();
         said.dedup();
-        said.iter().for_each(|line| session.output.note(line));
+        said.iter().for_each(|line| session.output.note(format!("note: {line}")));
     }
 
     /// Refuses results that could not be told apart in the end.

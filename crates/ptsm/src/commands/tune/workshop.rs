@@ -201,7 +201,7 @@ impl<'a> Workshop<'a> {
         let entry = Entry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
         let stage = self.stage(input, people.clone(), vec![entry]);
         let held_back = words::held_back(&stage.training_subjects(Sets::one(&input.trials))?);
-        self.session.output.note(held_back);
+        self.session.output.note(format!("note: {held_back}"));
         Ok(())
     }
 
