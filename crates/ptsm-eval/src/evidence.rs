@@ -19,6 +19,8 @@ pub(crate) enum Evidence {
     Accuracy { n: usize, value: f64, level: f64 },
     /// Trials of each class and the share of them decoded right.
     BalancedAccuracy { trials: Vec<usize>, recalls: Vec<f64> },
+    /// The mean over people of a metric whose chance level and variance by chance are known.
+    Mean { value: f64, level: f64, variance: f64 },
     /// The AUC of two classes: its variance by chance, and the trials of both classes where it is of one record.
     Auc { value: f64, variance: f64, one: Option<[usize; 2]> },
 }
@@ -46,7 +48,7 @@ impl Evidence {
         }
     }
 
-    /// Of all people together: of accuracy and balanced accuracy all trials, of AUC the mean over people. None of nobody.
+    /// Of all people together: of accuracy all trials, of balanced accuracy and AUC the mean over people. None of nobody.
     pub(crate) fn pooled(all: &[Evidence]) -> Option<Evidence> {
         match all.first()? {
             Evidence::Accuracy { level, .. } => {
@@ -59,20 +61,24 @@ impl Evidence {
                 }
                 Some(Evidence::Accuracy { n: trials, value: right / trials as f64, level: *level })
             }
+            Evidence::BalancedAccuracy { trials, recalls } if all.len() == 1 => {
+                Some(Evidence::BalancedAccuracy { trials: trials.clone(), recalls: recalls.clone() })
+            }
+            // Not the recalls of all trials together: a decoder that answers with each person's frequent class, where that differs, would be
+            // above chance there and in nobody.
             Evidence::BalancedAccuracy { trials, .. } => {
-                let mut sums = vec![(0, 0.0); trials.len()];
-                for one in all {
-                    if let Evidence::BalancedAccuracy { trials, recalls } = one {
-                        for ((n, hits), (own, recall)) in sums.iter_mut().zip(trials.iter().zip(recalls)) {
-                            *n += own;
-                            *hits += *own as f64 * recall;
-                        }
+                let parts = all.iter().filter_map(|evidence| match evidence {
+                    Evidence::BalancedAccuracy { trials, recalls } => {
+                        Some((mean(recalls), balanced_accuracy_variance(trials)))
                     }
-                }
-                Some(Evidence::BalancedAccuracy {
-                    trials: sums.iter().map(|(n, _)| *n).collect(),
-                    recalls: sums.iter().map(|(n, hits)| hits / *n as f64).collect(),
-                })
+                    _ => None,
+                });
+                let (values, variances): (Vec<f64>, Vec<f64>) = parts.unzip();
+                let variance = mean(&variances) / variances.len() as f64;
+                Some(Evidence::Mean { value: mean(&values), level: 1.0 / trials.len() as f64, variance })
+            }
+            Evidence::Mean { value, level, variance } => {
+                Some(Evidence::Mean { value: *value, level: *level, variance: *variance })
             }
             Evidence::Auc { one, .. } => {
                 let parts = all.iter().filter_map(|evidence| match evidence {
@@ -92,7 +98,9 @@ impl Evidence {
     /// The value that is compared with chance.
     pub(crate) fn value(&self) -> f64 {
         match self {
-            Evidence::Accuracy { value, .. } | Evidence::Auc { value, .. } => *value,
+            Evidence::Accuracy { value, .. } | Evidence::Auc { value, .. } | Evidence::Mean { value, .. } => {
+                *value
+            }
             Evidence::BalancedAccuracy { recalls, .. } => mean(recalls),
         }
     }
@@ -104,6 +112,7 @@ impl Evidence {
             Evidence::BalancedAccuracy { trials, .. } => balanced_accuracy_threshold(trials, alpha),
             Evidence::Auc { one: Some([a, b]), .. } => auc_threshold(*a, *b, alpha),
             Evidence::Auc { variance, .. } => normal_threshold(0.5, *variance, alpha),
+            Evidence::Mean { level, variance, .. } => normal_threshold(*level, *variance, alpha),
         }
     }
 
@@ -213,5 +222,20 @@ mod tests {
         assert_eq!(of("auc", &[vec![3, 3, 3], vec![3, 3, 3]]), None);
         assert_eq!(of("auc", &[]), None);
         assert_eq!(of("balanced_accuracy", &[vec![5, 0], vec![0, 5]]), None);
+    }
+
+    /// A decoder that answers with each person's frequent class knows nothing of anybody, though 82 % of the trials of each class are right.
+    #[test]
+    fn frequent_classes_that_differ_between_people_are_no_evidence() {
+        let of = |trials: [usize; 2], recalls: [f64; 2]| Evidence::BalancedAccuracy {
+            trials: trials.to_vec(),
+            recalls: recalls.to_vec(),
+        };
+        let guessed = [of([90, 20], [1.0, 0.0]), of([20, 90], [0.0, 1.0])];
+        let pooled = Evidence::pooled(&guessed).unwrap();
+        assert_eq!(pooled.value(), 0.5);
+        assert!(!pooled.is_above(0.05));
+        let known = [of([90, 20], [0.8, 0.7]), of([20, 90], [0.7, 0.8])];
+        assert!(Evidence::pooled(&known).unwrap().is_above(0.001));
     }
 }

@@ -111,13 +111,13 @@ pub struct Chance {
     pub alpha: f64,
     /// People above their own threshold.
     pub above: Option<usize>,
-    /// Their share of all people.
+    /// Their share of all people who can be tested: balanced accuracy and AUC need trials of all classes.
     pub share: Option<f64>,
     /// Trials of all people together.
     pub pooled_n: usize,
     /// Share of all trials decoded right, averaged over seeds.
     pub pooled_accuracy: f64,
-    /// The metric of all trials together, of AUC the mean over people; none in older files, and where there is no test.
+    /// Accuracy of all trials together, of other metrics the mean over people; none in older files, and where there is no test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooled_value: Option<f64>,
     /// What chance exceeds there.
@@ -261,7 +261,10 @@ impl Summary {
             });
         }
         let testable = Evidence::level(leading, classes, level);
-        let above = testable.map(|_| subjects.iter().filter(|s| s.above_chance == Some(true)).count());
+        let tested = subjects.iter().filter(|s| s.above_chance.is_some()).count();
+        let above = testable
+            .filter(|_| tested > 0)
+            .map(|_| subjects.iter().filter(|s| s.above_chance == Some(true)).count());
         let pooled = Evidence::pooled(&evidence);
         let chance = Chance {
             metric: Some(leading.name.into()),
@@ -269,7 +272,7 @@ impl Summary {
             level: testable,
             alpha: ALPHA,
             above,
-            share: above.map(|above| above as f64 / subjects.len() as f64),
+            share: above.map(|above| above as f64 / tested as f64),
             pooled_n: subjects.iter().map(|s| s.n).sum(),
             pooled_accuracy: Evidence::pooled(&accuracies).map_or(f64::NAN, |all| all.value()),
             pooled_value: pooled.as_ref().map(Evidence::value),

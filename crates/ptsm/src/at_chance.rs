@@ -43,7 +43,10 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
         _ => format!("by {}", words::spoken(metric)),
     };
     warn(
-        &format!("{who} on {}: {reached}, and {needed} % would be needed at p < {ALPHA}", first.data),
+        &format!(
+            "{who} on {}: {reached}, and more than {needed} % would be needed at p < {ALPHA}",
+            first.data
+        ),
         output,
     );
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use ptsm_data::arrays::Wanted;
-use ptsm_data::check::{Problem, ProblemKind};
+use ptsm_data::check::{Case, Problem, ProblemKind};
 use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Pipeline, SubjectId};
 
 use crate::commands::Session;
 use crate::exit::told;
@@ -70,11 +70,22 @@ fn tell_findings(loaded: &Loaded, session: &Session) -> anyhow::Result<()> {
         .duplicates
         .iter()
         .map(|duplicate| (duplicate.to_string(), "leave one of them out with `--subjects`".to_string()));
-    // Whoever shares a recording is told as a pair, with more than the place of it.
-    let others =
-        loaded.findings.iter().filter(|p| p.kind != ProblemKind::Doubled || loaded.duplicates.is_empty());
+    // Whoever shares a recording is told as a pair.
+    let paired = |case: &Case| {
+        loaded.duplicates.iter().any(|d| {
+            let named = |own: SubjectId, other: SubjectId| {
+                case.subject == Some(own) && case.detail.contains(&format!("{other} "))
+            };
+            named(d.first, d.second) || named(d.second, d.first)
+        })
+    };
+    let others = loaded.findings.iter().filter_map(|problem| {
+        let mut problem = problem.clone();
+        problem.cases.retain(|case| problem.kind != ProblemKind::Doubled || !paired(case));
+        (!problem.cases.is_empty()).then_some(problem)
+    });
     let findings: Vec<(String, String)> =
-        pairs.chain(others.map(|problem| (in_short(problem), problem.advice.clone()))).collect();
+        pairs.chain(others.map(|problem| (in_short(&problem), problem.advice.clone()))).collect();
     let Some((first, hint)) = findings.first() else { return Ok(()) };
     if session.strict {
         let more = match findings.len() - 1 {

@@ -198,7 +198,11 @@ pub(crate) fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -
             value(metric.name, s.metric(metric.name).map_or(f64::NAN, |spread| spread.mean))
         };
         row.extend(metrics.iter().skip(1).map(mean));
-        let above = s.chance.above.map_or("-".into(), |above| format!("{above} of {}", s.subjects.len()));
+        let above = s.chance.above.map_or("-".into(), |above| {
+            // Somebody without trials of a class cannot be tested.
+            let tested = s.subjects.iter().filter(|subject| subject.above_chance.is_some()).count();
+            format!("{above} of {tested}")
+        });
         row.extend([above, s.target_access.to_string()]);
         row
     });
@@ -227,6 +231,11 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
     let metric = chance.metric();
     let called = spoken(metric);
     let (Some(level), Some(needed)) = (chance.level, chance.strict()) else {
+        if chance.level.is_some() {
+            return format!(
+                "Nobody has trials of all classes, which a test of {called} against chance needs."
+            );
+        }
         return format!(
             "There is no test of {called} against chance; there are tests of accuracy, of balanced accuracy and, with two classes, of AUC."
         );
@@ -241,8 +250,8 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
     };
     let (level, needed) = (value(metric.name, level), value(metric.name, needed.threshold));
     let together = match metric.name {
-        "auc" => format!("for the mean over {}", people(first.subjects.len())),
-        _ => format!("on all {} trials together", chance.pooled_n),
+        "accuracy" => format!("on all {} trials together", chance.pooled_n),
+        _ => format!("for the mean over {}", people(first.subjects.len())),
     };
     let reached = match metric.name {
         "accuracy" if chance.level > Some(1.0 / first.classes as f64) => {

@@ -73,15 +73,24 @@ fn check_here(
     let parts: Vec<(&Item, &Measured)> =
         checked.iter().flat_map(|c| c.parts.iter().flatten().map(|(part, _)| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
-    // What cannot be loaded is told above.
-    if let Ok(loaded) =
-        recordings.load(Some(&pipeline), subjects, Wanted::Own, &LoadOptions { progress: None, ..*options })
-    {
-        add_duplicates(&mut problems, &loaded.duplicates);
+    let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
+    let quiet = LoadOptions { progress: None, ..*options };
+    match recordings.load(Some(&pipeline), subjects, Wanted::Own, &quiet) {
+        Ok(loaded) => add_duplicates(&mut problems, &loaded.duplicates),
+        // Each of these is told above.
+        Err(_) if problems.iter().any(|problem| problem.damage) => {
+            notes.push("subjects were not compared with each other: what is wrong keeps their epochs from being loaded".into());
+        }
+        Err(error) => {
+            let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+            let place = recordings.set().about().id;
+            let case = Case { subject: None, place, detail: format!("{error}{hint}") };
+            add_cases(&mut problems, ProblemKind::Unreadable, vec![case]);
+        }
     }
     let head = report::Head {
         name: recordings.set().about().id,
-        notes: found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject))),
+        notes,
         excluded: asked(&excluded, &found, subjects),
     };
     Ok(report::report(head, &found, &checked, &names, problems))

@@ -193,7 +193,7 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
         ),
         ProblemKind::Trigger => (
             true,
-            "channels hold triggers: they stand still but for steps, and their values tell the class of every epoch",
+            "channels hold triggers: they rest at a few levels, and their values tell the class of every epoch",
             "leave them out by `pick` in `[pipeline]`: a decoder would read the label, not the EEG",
         ),
         ProblemKind::Doubled => (

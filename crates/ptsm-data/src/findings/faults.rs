@@ -91,7 +91,7 @@ fn at_ends(samples: &[f32], range: Option<[f64; 2]>) -> usize {
 }
 
 /// The least and the largest number among samples, sixteen at a time.
-fn extremes(samples: &[f32]) -> [f32; 2] {
+pub(super) fn extremes(samples: &[f32]) -> [f32; 2] {
     let wider = |[low, high]: [f32; 2], x: f32| {
         let finite = x.abs() <= f32::MAX;
         [if finite && x < low { x } else { low }, if finite && x > high { x } else { high }]

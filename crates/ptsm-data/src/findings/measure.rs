@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::faults::{clipped, flat, not_numbers, zeros};
 use super::problem::ProblemKind;
 use super::scale::{Scale, scale, spread};
-use super::steps::{StepChannel, step_channels};
+use super::steps::{EpochsAt, StepChannel, step_channels};
 use super::windows::Windows;
 use crate::catalogue::{Item, Part, Signal};
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ pub(crate) struct Measured {
     /// Of all samples; none where no channel moves, for all such recordings are the same.
     pub(crate) hash: Option<[u8; 32]>,
     pub(crate) problems: Vec<(ProblemKind, String)>,
-    /// Channels that stand still but for steps.
+    /// Channels that rest at a few levels.
     pub(crate) steps: Vec<StepChannel>,
 }
 
@@ -62,6 +62,13 @@ pub(crate) fn measure_with(
         Signal::Epochs { channels, rate_hz, samples, x, codes, .. } => {
             (Cow::Owned(joined(channels.clone(), *rate_hz, *samples, x, codes)?), Some(*samples))
         }
+    };
+    let epochs_at = match &part.signal {
+        Signal::Recording(_) => EpochsAt::Cues(pipeline.window_s),
+        Signal::Epochs { samples, start_s, rate_hz, .. } => EpochsAt::Cut {
+            samples: *samples,
+            cue: ((-start_s * rate_hz).round().max(0.0) as usize).min(samples.saturating_sub(1)),
+        },
     };
     let recording = &*recording;
     let windows = Windows::new(recording, classes, pipeline, trials);
@@ -99,7 +106,7 @@ pub(crate) fn measure_with(
         spread,
         hash: moves(recording).then(|| hash(&recording.samples)),
         problems,
-        steps: step_channels(recording, classes, pipeline.window_s, trials),
+        steps: step_channels(recording, classes, &epochs_at),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Channels that hold triggers, whatever they are called: they stand still but for steps, and their values tell the classes.
+//! Channels that hold triggers, whatever they are called: they rest at a few levels, and their values tell the classes.
 //!
 //! An amplifier's electrode moves with every sample. A channel of triggers does not, and what it shows where an epoch begins is a
 //! function of the class: a decoder that is given it reads the label, and is right on pure noise.
@@ -9,25 +9,39 @@ use std::ops::Range;
 use ptsm_signal::Recording;
 use serde::{Deserialize, Serialize};
 
-/// A channel that changes at more of its samples than this has no steps.
-const MOST_CHANGES: f64 = 0.05;
-/// A channel with more different values than these is no channel of triggers.
+use super::faults::extremes;
+
+/// Of a channel of triggers, the most frequent values, one more than there are classes, make this share of all samples.
+const AT_REST: f64 = 0.8;
+/// A channel with more different values is noisy: values within a share of its range are one level.
 const MOST_VALUES: usize = 256;
-/// Epochs that a class needs before its values say something: five of each class fall apart by chance once in a hundred times.
-const LEAST_EPOCHS: usize = 5;
+/// Levels of the range of a noisy channel.
+const LEVELS: f32 = 200.0;
+/// Epochs that a class needs before its values say something: six of each of two classes fall apart by chance once in 460 times.
+const LEAST_EPOCHS: usize = 6;
+/// Levels of a noisy channel that a class may have: those of an eye that follows the cue are many.
+const MOST_LEVELS: usize = 4;
+/// A trigger may be some samples beside its cue.
+const BESIDE: [usize; 2] = [2, 3];
 /// Around the cue, in seconds, a trigger is looked for.
 const AROUND_S: [f64; 2] = [-0.05, 0.2];
 /// A state that is held shows its value so long after the cue, in seconds.
 const HELD_S: f64 = 0.1;
+/// Of a noisy channel one in so many samples tells whether it rests.
+const GLANCE: usize = 8;
+/// Ways to look at an epoch.
+const LOOKS: usize = 5;
 
-/// A channel that stands still but for steps, and what it shows in epochs of each class.
+/// A channel that rests at a few levels, and what it shows in epochs of each class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StepChannel {
     pub(crate) name: String,
+    /// Whether values are levels of its range in this recording alone, not values as they are.
+    noisy: bool,
     /// Epochs of each class.
     epochs: Vec<usize>,
-    /// The values, as bits, in epochs of each class: three ways to look at an epoch.
-    values: [Vec<BTreeSet<u32>>; 3],
+    /// What it shows in epochs of each class, by every way to look at an epoch.
+    values: [Vec<BTreeSet<u32>>; LOOKS],
 }
 
 impl StepChannel {
@@ -39,9 +53,17 @@ impl StepChannel {
 
     /// Whether no value is of two classes, and values come again: a counter, which never repeats one, tells nothing.
     fn apart(&self, values: &[BTreeSet<u32>]) -> bool {
-        let all: BTreeSet<u32> = values.iter().flatten().copied().collect();
-        let apart = all.len() == values.iter().map(BTreeSet::len).sum::<usize>();
-        apart && all.len() <= self.epochs.iter().sum::<usize>() / 2
+        let mut all: Vec<(u32, usize)> = values
+            .iter()
+            .enumerate()
+            .flat_map(|(class, own)| own.iter().map(move |&value| (value, class)))
+            .collect();
+        all.sort_unstable();
+        // Neighbouring levels of a noisy channel are one.
+        let near = if self.noisy { 1 } else { 0 };
+        let mixed = all.windows(2).any(|pair| pair[0].1 != pair[1].1 && pair[1].0 - pair[0].0 <= near);
+        let few = !self.noisy || values.iter().all(|own| own.len() <= MOST_LEVELS);
+        !mixed && few && all.len() <= self.epochs.iter().sum::<usize>() / 2
     }
 
     fn join(&mut self, other: &StepChannel) {
@@ -60,79 +82,165 @@ pub(super) fn triggers<'a>(parts: impl Iterator<Item = &'a [StepChannel]>) -> BT
         if channel.tells_classes() {
             told.insert(&channel.name);
         }
-        together
-            .entry(&channel.name)
-            .and_modify(|known| known.join(channel))
-            .or_insert_with(|| channel.clone());
+        if !channel.noisy {
+            together
+                .entry(&channel.name)
+                .and_modify(|known| known.join(channel))
+                .or_insert_with(|| channel.clone());
+        }
     }
     told.extend(together.iter().filter(|(_, channel)| channel.tells_classes()).map(|(name, _)| *name));
     told
 }
 
-/// The channels of a recording that have steps. `each` is the length of epochs that are cut already; `window_s` is where epochs of
-/// others are.
-pub(super) fn step_channels(
-    recording: &Recording,
-    classes: &[String],
-    window_s: [f64; 2],
-    each: Option<usize>,
-) -> Vec<StepChannel> {
-    let cues: Vec<(usize, usize)> = recording
+/// Where epochs are in a recording.
+pub(super) enum EpochsAt {
+    /// Around each cue, in seconds.
+    Cues([f64; 2]),
+    /// One after the other, of so many samples, with the cue after so many of them.
+    Cut { samples: usize, cue: usize },
+}
+
+/// The channels of a recording that rest at a few levels.
+pub(super) fn step_channels(recording: &Recording, classes: &[String], at: &EpochsAt) -> Vec<StepChannel> {
+    let class = |code: &str| classes.iter().position(|class| class == code);
+    let looks: Vec<(usize, [Range<usize>; LOOKS - 1])> = recording
         .events
         .iter()
-        .filter_map(|event| Some((classes.iter().position(|class| *class == event.code)?, event.sample)))
+        .enumerate()
+        .filter_map(|(i, event)| {
+            let next = recording.events[i + 1..].iter().map(|e| e.sample).find(|s| *s > event.sample);
+            Some((class(&event.code)?, looks(recording, event.sample, next, at)))
+        })
         .collect();
-    let of = |c: usize| {
-        let samples = recording.channel(c);
-        let rest = resting_value(samples)?;
-        let mut channel = StepChannel {
-            name: recording.channels[c].name.clone(),
-            epochs: vec![0; classes.len()],
-            values: std::array::from_fn(|_| vec![BTreeSet::new(); classes.len()]),
-        };
-        for &(class, cue) in &cues {
-            let windows = match each {
-                Some(each) => [cue..cue + each, cue..cue + each, cue + each / 2..cue + each / 2 + 1],
-                None => {
-                    let at =
-                        |seconds: f64| (cue as f64 + seconds * recording.rate_hz).round().max(0.0) as usize;
-                    let range = |[from, to]: [f64; 2]| at(from)..at(to) + 1;
-                    [range(AROUND_S), range(window_s), range([HELD_S, HELD_S])]
-                }
+    (0..recording.channels.len())
+        .filter_map(|c| {
+            let levels = Levels::of(recording.channel(c), classes.len() + 1)?;
+            let mut channel = StepChannel {
+                name: recording.channels[c].name.clone(),
+                noisy: levels.noisy,
+                epochs: vec![0; classes.len()],
+                values: std::array::from_fn(|_| vec![BTreeSet::new(); classes.len()]),
             };
-            channel.epochs[class] += 1;
-            for (values, window) in channel.values.iter_mut().zip(windows) {
-                values[class].insert(farthest(samples, window, rest).to_bits());
+            for (class, windows) in &looks {
+                channel.epochs[*class] += 1;
+                let farthest = windows.iter().map(|window| levels.farthest(window.clone()));
+                let first = std::iter::once(levels.first(windows[2].clone()));
+                for (values, value) in channel.values.iter_mut().zip(farthest.chain(first)) {
+                    values[*class].insert(value);
+                }
             }
-        }
-        Some(channel)
-    };
-    (0..recording.channels.len()).filter_map(of).collect()
+            Some(channel)
+        })
+        .collect()
 }
 
-/// The value a channel has most often, if it stands still but for steps.
-fn resting_value(samples: &[f32]) -> Option<f32> {
-    let most = (MOST_CHANGES * samples.len() as f64) as usize;
-    // An electrode is known after the first of its samples.
-    let changes = samples.windows(2).filter(|pair| pair[0] != pair[1]).take(most + 1).count();
-    if changes == 0 || changes > most {
-        return None;
-    }
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for run in samples.chunk_by(|a, b| a == b) {
-        *counts.entry(run[0].to_bits()).or_default() += run.len();
-        if counts.len() > MOST_VALUES {
+/// Beside the cue, around it, the whole epoch, and a moment after the cue: none reaches to the next event.
+fn looks(
+    recording: &Recording,
+    event: usize,
+    next: Option<usize>,
+    at: &EpochsAt,
+) -> [Range<usize>; LOOKS - 1] {
+    let (cue, whole) = match *at {
+        EpochsAt::Cues([from, to]) => {
+            let seconds = |s: f64| (event as f64 + s * recording.rate_hz).round().max(0.0) as usize;
+            (event, seconds(from.min(AROUND_S[0]))..seconds(to))
+        }
+        EpochsAt::Cut { samples, cue } => (event + cue, event..event + samples),
+    };
+    let end = match (at, next) {
+        (EpochsAt::Cues(_), Some(next)) => next.saturating_sub(BESIDE[0]).max(cue + 1),
+        _ => whole.end.max(cue + 1),
+    };
+    let after = |s: f64| (cue as f64 + s * recording.rate_hz).round().max(0.0) as usize;
+    let inside = |range: Range<usize>| range.start.max(whole.start)..range.end.min(end).max(range.start);
+    let held = after(HELD_S).min(end - 1);
+    [
+        inside(cue.saturating_sub(BESIDE[0])..cue + BESIDE[1]),
+        inside(after(AROUND_S[0])..after(AROUND_S[1]) + 1),
+        inside(whole.clone()),
+        held..held + 1,
+    ]
+}
+
+/// A channel as levels.
+struct Levels {
+    levels: Vec<u32>,
+    rest: u32,
+    noisy: bool,
+}
+
+impl Levels {
+    /// None of a channel that does not rest at a few of them, or at one alone.
+    fn of(samples: &[f32], few: usize) -> Option<Levels> {
+        let mut values: BTreeMap<u32, usize> = BTreeMap::new();
+        // An electrode is known to be noisy after the first of its samples.
+        let exact = samples.chunk_by(|a, b| a == b).all(|run| {
+            *values.entry(ordered(run[0])).or_default() += run.len();
+            values.len() <= MOST_VALUES
+        });
+        if exact {
+            let rest = rest(&values, few, 0, samples.len())?;
+            return Some(Levels {
+                levels: samples.iter().map(|x| ordered(*x)).collect(),
+                rest,
+                noisy: false,
+            });
+        }
+        let [low, high] = extremes(samples);
+        let scale = LEVELS / (high - low);
+        if !(scale.is_finite() && scale > 0.0) {
             return None;
         }
+        let level = |x: &f32| ((x - low) * scale).round() as u32;
+        // And to rest nowhere after some of them.
+        let some: Vec<u32> = samples.iter().step_by(GLANCE).map(level).collect();
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        some.iter().for_each(|level| *counts.entry(*level).or_default() += 1);
+        let rest = rest(&counts, few, 1, some.len())?;
+        Some(Levels { levels: samples.iter().map(level).collect(), rest, noisy: true })
     }
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(bits, _)| f32::from_bits(bits))
+
+    /// The level in a window that is farthest from the resting one.
+    fn farthest(&self, window: Range<usize>) -> u32 {
+        self.inside(window).iter().copied().max_by_key(|level| level.abs_diff(self.rest)).unwrap_or(self.rest)
+    }
+
+    /// The first level in a window that is not the resting one.
+    fn first(&self, window: Range<usize>) -> u32 {
+        let near = u32::from(self.noisy);
+        let other = |level: &&u32| level.abs_diff(self.rest) > near;
+        self.inside(window).iter().find(other).copied().unwrap_or(self.rest)
+    }
+
+    fn inside(&self, window: Range<usize>) -> &[u32] {
+        let end = window.end.min(self.levels.len());
+        &self.levels[window.start.min(end)..end]
+    }
 }
 
-/// The value in a window that is farthest from the resting one.
-fn farthest(samples: &[f32], window: Range<usize>, rest: f32) -> f32 {
-    let end = window.end.min(samples.len());
-    let inside = &samples[window.start.min(end)..end];
-    inside.iter().copied().max_by(|a, b| (a - rest).abs().total_cmp(&(b - rest).abs())).unwrap_or(rest)
+/// The most frequent level, where a few of them, each with those `beside` it, make most of the samples, and there is more than one.
+fn rest(counts: &BTreeMap<u32, usize>, few: usize, beside: u32, samples: usize) -> Option<u32> {
+    let most = |counts: &BTreeMap<u32, usize>| {
+        counts.iter().max_by_key(|(_, count)| **count).map(|(level, _)| *level)
+    };
+    let mut left = counts.clone();
+    let mut sum = 0;
+    for _ in 0..few {
+        let Some(level) = most(&left) else { break };
+        for near in level.saturating_sub(beside)..=level.saturating_add(beside) {
+            sum += left.remove(&near).unwrap_or(0);
+        }
+    }
+    most(counts).filter(|_| counts.len() > 1 && sum as f64 >= AT_REST * samples as f64)
+}
+
+/// A number that is in the order of the value: those near to each other are near.
+fn ordered(x: f32) -> u32 {
+    // Zero has two signs and is one value.
+    let bits = (x + 0.0).to_bits();
+    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 
 #[cfg(test)]
@@ -144,16 +252,32 @@ mod tests {
 
     const LENGTH: usize = 4000;
 
-    /// Twelve cues of two classes and one channel, made by the sample's number, the class there and the number of samples since the cue.
+    /// Noise in -1..1 that is the same everywhere.
+    fn noise(t: usize) -> f32 {
+        let mut z = (t as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z ^= z >> 27;
+        (z % 20_001) as f32 / 10_000.0 - 1.0
+    }
+
+    /// Cues of two classes, so many samples apart, and one channel, made by the sample's number, the class there and the number of samples
+    /// since the cue.
+    fn spaced(apart: usize, value: impl Fn(usize, usize, usize) -> f32) -> Recording {
+        // Classes in an order that does not come again soon.
+        let class = |i: usize| (i.count_ones() % 2) as usize;
+        let samples = (0..LENGTH).map(|t| value(t, class(t / apart), t % apart)).collect();
+        let event =
+            |i: usize| Event { sample: apart * i, code: ["left", "right"][class(i)].into(), samples: 0 };
+        let events = (0..LENGTH / apart).map(event).collect();
+        Recording::new(100.0, vec![Channel::named("X1")], samples, events).unwrap()
+    }
+
     fn recording(value: impl Fn(usize, usize, usize) -> f32) -> Recording {
-        let cue = |sample: usize| (sample / 300, sample % 300);
-        let samples = (0..LENGTH).map(|t| value(t, cue(t).0 % 2, cue(t).1)).collect();
-        let event = |i: usize| Event { sample: 300 * i, code: ["left", "right"][i % 2].into(), samples: 0 };
-        Recording::new(100.0, vec![Channel::named("X1")], samples, (0..12).map(event).collect()).unwrap()
+        spaced(200, value)
     }
 
     fn found(recording: &Recording) -> Vec<StepChannel> {
-        step_channels(recording, &["left".into(), "right".into()], [0.0, 2.0], None)
+        step_channels(recording, &["left".into(), "right".into()], &EpochsAt::Cues([0.0, 1.5]))
     }
 
     fn is_trigger(recording: &Recording) -> bool {
@@ -162,27 +286,43 @@ mod tests {
 
     #[test]
     fn values_that_tell_the_classes_are_triggers() {
+        let pulse = |level: f32, on: bool| if on { level } else { 0.0 };
         // A pulse at the cue, in any unit; a state that is held; a pulse a second later.
-        assert!(is_trigger(&recording(|_, class, since| if since < 3 {
-            0.0153 * (class + 1) as f32
-        } else {
-            0.0
-        })));
+        assert!(is_trigger(&recording(|_, class, since| pulse(0.0153 * (class + 1) as f32, since < 3))));
         assert!(is_trigger(&recording(|_, class, _| class as f32)));
-        assert!(is_trigger(&recording(|_, class, since| if (100..105).contains(&since) {
-            7.0 + class as f32
-        } else {
-            0.0
+        assert!(is_trigger(&recording(|_, class, since| pulse(
+            7.0 + class as f32,
+            (100..105).contains(&since)
+        ))));
+        // Flashes every 170 ms, in whose epochs other flashes are.
+        assert!(is_trigger(&spaced(17, |_, class, since| pulse((class + 1) as f32, since == 0))));
+        // A code that is the same for all follows at once.
+        assert!(is_trigger(&recording(|_, class, since| match since {
+            0..2 => (class + 1) as f32,
+            5..15 => 99.0,
+            _ => 0.0,
         })));
+        // An analogue channel with noise.
+        assert!(is_trigger(&recording(
+            |t, class, since| pulse(50.0 * (class + 1) as f32, since < 30) + 0.01 * noise(t)
+        )));
     }
 
     #[test]
     fn other_channels_are_none() {
-        // An electrode, a dead one, a pulse that is the same for all classes, a counter, a switch that does not know of the cues.
-        assert!(!is_trigger(&recording(|t, class, _| ((t * 7919) % 1009) as f32 + class as f32)));
+        let blink = |t: usize| if t % 1130 < 20 { 300.0 } else { 0.0 };
+        // An electrode, with and without blinks and one that the class moves; a dead one; a pulse that is the same for all classes; a counter; a
+        // switch that does not know of the cues.
+        assert!(!is_trigger(&recording(|t, _, _| 20.0 * noise(t))));
+        assert!(!is_trigger(&recording(|t, _, _| 5.0 * noise(t) + blink(t))));
+        assert!(!is_trigger(&recording(|t, class, since| {
+            let eye =
+                if since < 50 { (40.0 + 20.0 * noise(t / 200)) * (2.0 * class as f32 - 1.0) } else { 0.0 };
+            0.1 * noise(t) + eye
+        })));
         assert!(!is_trigger(&recording(|_, _, _| 5.0)));
         assert!(!is_trigger(&recording(|_, _, since| if since < 3 { 1.0 } else { 0.0 })));
-        assert!(!is_trigger(&recording(|t, _, _| (t / 300) as f32)));
+        assert!(!is_trigger(&recording(|t, _, _| (t / 200) as f32)));
         assert!(!is_trigger(&recording(|t, _, _| ((t / 450) % 2) as f32)));
     }
 
@@ -203,5 +343,18 @@ mod tests {
         let mut recording = recording(|_, class, since| if since < 3 { (class + 1) as f32 } else { 0.0 });
         recording.events.truncate(8);
         assert!(!is_trigger(&recording));
+        recording.events.clear();
+        assert!(!is_trigger(&recording));
+    }
+
+    #[test]
+    fn cut_epochs_are_looked_at_alike() {
+        let mut recording = spaced(200, |_, class, since| if since == 60 { (class + 1) as f32 } else { 0.0 });
+        recording.breaks = (1..20).map(|i| 200 * i).collect();
+        let classes = ["left".into(), "right".into()];
+        for cue in [60, 0] {
+            let steps = step_channels(&recording, &classes, &EpochsAt::Cut { samples: 200, cue });
+            assert!(!triggers([&steps[..]].into_iter()).is_empty(), "{cue}");
+        }
     }
 }

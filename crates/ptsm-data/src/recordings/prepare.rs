@@ -137,7 +137,7 @@ fn bad_spans(recording: &Recording, present: &[String], labels: &Labels) -> Vec<
     let of_class = |code: &str| labels.label(present, code).is_some();
     let spans = recording.events.iter().filter(|event| is_bad(&event.code) && !of_class(&event.code));
     let seconds = |sample: usize| sample as f64 / recording.rate_hz;
-    spans.map(|event| [seconds(event.sample), seconds(event.sample + event.samples)]).collect()
+    spans.map(|event| [seconds(event.sample), seconds(event.sample.saturating_add(event.samples))]).collect()
 }
 
 /// Whether an annotation says that signals are bad, as MNE takes it: it begins with `BAD`.

@@ -185,7 +185,6 @@ fn finished(folder: &Folder, seeds: &[u64], session: &Session) -> Option<Vec<Fit
     seeds.iter().map(fit).collect()
 }
 
-/// One seed after the other, from the first.
 /// The decoder and the seeds, as flags say, or the configuration, or nobody.
 pub(super) fn wanted(
     model: Option<&str>,
@@ -200,6 +199,7 @@ pub(super) fn wanted(
     Ok((find(&name)?, seeds(first, n)?))
 }
 
+/// One seed after the other, from the first.
 pub(crate) fn seeds(first: Option<u64>, n: Option<usize>) -> anyhow::Result<Vec<u64>> {
     let (first, n) = (first.unwrap_or(1), n.unwrap_or(1));
     if n == 0 {
@@ -327,7 +327,7 @@ fn report(
         let what = if method.converts() { "the converter" } else { "the decoder" };
         at_chance::warn(
             &format!(
-                "{what} is not above chance on the validation subjects ({}; {} % balanced accuracy would be needed at p < {ALPHA}){}",
+                "{what} is not above chance on the validation subjects ({}; more than {} % balanced accuracy would be needed at p < {ALPHA}){}",
                 lost.join(", "),
                 percent(needed),
                 if by_itself { "" } else { ", although the epoch was chosen by it" }

@@ -29,8 +29,8 @@ pub(super) fn build(m: &Material) -> Built {
         }
         told.push((level, n));
         let together = match leading.name {
-            "auc" => format!("for the mean over {}", words::people(s.subjects.len())),
-            _ => format!("for all {n} trials together"),
+            "accuracy" => format!("for all {n} trials together"),
+            _ => format!("for the mean over {}", words::people(s.subjects.len())),
         };
         facts.push(fact(
             &if told.len() > 1 {

@@ -116,7 +116,7 @@ fn issue_19_a_channel_that_tells_the_classes_is_refused_whatever_its_name() {
     for command in ["train --data noise.npz --model csp-lda --out run", "data check noise.npz"] {
         let refused = place.ptsm(command).run();
         assert_ne!(refused.code, Some(0), "{command}");
-        let says = "channels hold triggers: they stand still but for steps, and their values tell the class of every epoch (channel `P4`";
+        let says = "channels hold triggers: they rest at a few levels, and their values tell the class of every epoch (channel `P4`";
         assert!(refused.stderr.contains(says) && refused.stderr.contains("pick"), "{}", refused.stderr);
     }
 }

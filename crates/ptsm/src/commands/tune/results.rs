@@ -294,7 +294,7 @@ impl Results<'_> {
         };
         at_chance::warn(
             &format!(
-                "{which} is not above chance: {} {}, and {} would be needed of the best of {} at p < {ALPHA}",
+                "{which} is not above chance: {} {}, and more than {} would be needed of the best of {} at p < {ALPHA}",
                 words::spoken(self.metric),
                 self.score(first.best.mean()),
                 self.score(first.needed),
