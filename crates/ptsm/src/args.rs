@@ -758,7 +758,7 @@ pub(crate) struct AddArgs {
     /// Write over a manifest that is there
     #[arg(long)]
     pub(crate) force: bool,
-    /// Recordings that are of one class each: its name, and a pattern of their files in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
+    /// Recordings that are of one class each: its name, and a pattern of their files, with folders or without, in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) label: Vec<String>,
     /// Windows of so many seconds one after the other, in recordings of one class (4 without it) or inside of annotated segments

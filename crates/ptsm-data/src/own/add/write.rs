@@ -22,8 +22,8 @@ pub(super) struct Plan<'a> {
     pub(super) apart_s: Option<f64>,
     /// What cannot be read, and why.
     pub(super) unreadable: &'a [(String, String)],
-    /// Labels of whole recordings with patterns of their files.
-    pub(super) labels: &'a [(String, String)],
+    /// Labels of whole recordings with patterns of their files, each label once.
+    pub(super) labels: &'a [(String, Vec<String>)],
     /// Windows of so many seconds.
     pub(super) every_s: Option<f64>,
 }
@@ -86,15 +86,12 @@ impl Plan<'_> {
         if self.labels.is_empty() {
             return String::new();
         }
-        let mut text = "# The class of whole recordings, by patterns of `file` in which `*` stands for any text; `label = \"rest\"` in a\n\
-             # `[[recording]]` goes over them.\n[labels]\n"
+        let mut text = "# The class of whole recordings, by patterns of `file`, with its folders or without, in which `*` stands for any\n\
+             # text; `label = \"rest\"` in a `[[recording]]` goes over them.\n[labels]\n"
             .to_string();
-        let mut names: Vec<&String> = self.labels.iter().map(|(label, _)| label).collect();
-        names.dedup();
-        for name in names {
-            let patterns =
-                self.labels.iter().filter(|(label, _)| label == name).map(|(_, pattern)| quoted(pattern));
-            let _ = writeln!(text, "{} = [{}]", key(name), patterns.collect::<Vec<_>>().join(", "));
+        for (name, patterns) in self.labels {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| quoted(pattern)).collect();
+            let _ = writeln!(text, "{} = [{}]", key(name), patterns.join(", "));
         }
         text + "\n"
     }
@@ -160,7 +157,9 @@ impl Plan<'_> {
             _ => 4.0,
         };
         let mut text = match epochs {
-            true => "# The files hold trials that are cut already: they are only scaled. Filters and another rate are refused.\n".to_string(),
+            true => "# The files hold epochs that are cut already: what follows still applies to them; filters (`notch_hz`, `band`) and another `rate_hz` are\n\
+                     # refused. These are the values that apply without a word. Take the `#` before a key away to set it.\n"
+                .to_string(),
             false => "# From recordings to epochs, with the values that apply without a word. Take the `#` before a key away to set it.\n".into(),
         };
         text += "[pipeline]\n";
