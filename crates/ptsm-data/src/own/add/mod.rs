@@ -19,7 +19,7 @@ use super::walk::{name, walk};
 use crate::error::{Error, Result};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
-use look::{Look, look};
+use look::{Doubt, Look, look};
 use write::{Listed, Plan};
 
 /// Folders are looked into so deep.
@@ -244,6 +244,12 @@ fn add_here(
     }
     if without > 0 && known.events_from.as_ref().is_some_and(|pattern| pattern != "none") {
         notes.push(format!("{without} of {} recordings have no such table of events", read.len()));
+    }
+    for key in ["axes", "labels", "triggers", "onsets"] {
+        let doubt = |look: &Look| look.doubts.iter().find(|doubt| doubt.key == key).cloned();
+        let doubted: Vec<(&String, Doubt)> =
+            read.iter().filter_map(|(path, look)| Some((path, doubt(look)?))).collect();
+        notes.extend(doubted.first().map(|(path, doubt)| doubt.note(path, doubted.len(), read.len())));
     }
     let without: Vec<(&String, &String)> =
         read.iter().filter_map(|(path, look)| Some((path, look.no_eeg.as_ref()?))).collect();

@@ -204,13 +204,18 @@ impl Plan<'_> {
     fn mat(&self, mat: &Variables) -> String {
         let mut text = "# Which variable of the MATLAB files holds what.\n[mat]\n".to_string();
         for (key, value) in settings(mat) {
-            let _ = writeln!(text, "{key} = {value}");
+            if let Some(axes) = mat.axes.as_ref().filter(|_| key == "axes") {
+                text += &remark(axes);
+            }
+            let looks = self.recordings.iter().flat_map(|listed| &listed.look.doubts);
+            let doubt = looks.into_iter().find(|doubt| doubt.key == key && doubt.taken == value);
+            let or = doubt.map_or_else(String::new, |doubt| format!("  # {}", plain(&doubt.remark())));
+            let _ = writeln!(text, "{key} = {value}{or}");
         }
         if mat.rate.is_none() {
             text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
         }
-        if let Some(axes) = &mat.axes {
-            text.insert_str(text.find("axes = ").unwrap_or(text.len()), &remark(axes));
+        if mat.axes.is_some() {
             text += "# start_s = 0.0  # the first sample of an epoch, in seconds after the cue\n";
         }
         if mat.triggers.is_none() && mat.onsets.is_none() && mat.labels.is_none() {
@@ -248,8 +253,12 @@ fn entry(listed: &Listed<'_>, common: Option<&Variables>) -> String {
     });
     if let Some(own) = look.mat.as_ref().filter(|own| Some(*own) != common) {
         let all = common.map(settings).unwrap_or_default();
-        let other = settings(own).into_iter().filter(|setting| !all.contains(setting));
-        let other: Vec<String> = other.map(|(key, value)| format!("{key} = {value}")).collect();
+        let other: Vec<(&str, String)> =
+            settings(own).into_iter().filter(|setting| !all.contains(setting)).collect();
+        for doubt in look.doubts.iter().filter(|doubt| other.iter().any(|(key, _)| *key == doubt.key)) {
+            let _ = writeln!(text, "# `{}` {} {}", doubt.key, plain(&doubt.taken), plain(&doubt.remark()));
+        }
+        let other: Vec<String> = other.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let _ = writeln!(text, "mat = {{ {} }}", other.join(", "));
     }
     text + "\n"
@@ -284,7 +293,7 @@ fn rounded(seconds: f64) -> f64 {
 }
 
 /// A text as TOML writes it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 
