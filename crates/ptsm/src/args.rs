@@ -301,8 +301,8 @@ const EXPORT: &str = "Examples:
 
 The whole pipeline is applied: filters, resampling, window, baseline, scaling and alignment; with `--run`, that of a trained decoder.
 
-.npz   arrays for numpy.load: X [epochs, channels, samples], y, subject, session, run, cue_s, channels, rate_hz, start_s, classes, unit (of
-       the recording), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the
+.npz   arrays for numpy.load: X [epochs, channels, samples], y, subject, session, run, cue_s, channels, rate_hz, start_s, classes, unit (uV;
+       arbitrary where scaled or aligned), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the
        bit: nothing is done to them a second time, and another pipeline is refused.
 .fif   for mne.read_epochs; name it `..-epo.fif`. Classes are event ids; subject, session, run and cue_s are in `epochs.metadata`. EEG that
        was not scaled is in volts; what was scaled or aligned has no unit and stands as it is, which is told.
@@ -758,7 +758,7 @@ pub(crate) struct AddArgs {
     /// Write over a manifest that is there
     #[arg(long)]
     pub(crate) force: bool,
-    /// Recordings that are of one class each: its name, and a pattern of their files in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
+    /// Recordings that are of one class each: its name, and a pattern of their files, with folders or without, in which `*` stands for any text, `rest=*_rest.edf`; may be repeated
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) label: Vec<String>,
     /// Windows of so many seconds one after the other, in recordings of one class (4 without it) or inside of annotated segments

@@ -12,7 +12,7 @@
 //! | `rate_hz` (`sfreq`, `fs`) | one number | samples per second | 1; a note |
 //! | `start_s` | one number | first sample, in seconds after the cue | 0 |
 //! | `classes` | classes | text | the distinct values of `y`, sorted |
-//! | `unit` | one text | `V`, `mV`, `uV`, `nV`; kept as microvolts | not known |
+//! | `unit` | one text | `V`, `mV`, `uV`, `nV`; kept as microvolts; `arbitrary` where epochs were scaled | not known |
 //! | `pipeline` | one text | JSON: what was done to these trials (`ptsm data export`), of which nothing is done again | nothing was done |
 //! | `recognised_by` | any, 2 | text: a subject's number and a hash that they are recognised by (`ptsm data export`) | by the trials alone |
 //! | `made_from` | any | text: hashes of people whose trials these were made from (`ptsm convert`) | nobody else's |

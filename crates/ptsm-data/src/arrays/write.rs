@@ -5,14 +5,14 @@ use std::path::Path;
 
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
-use ptsm_signal::{Channel, Pipeline, SubjectId, Symmetry, Trial, Trials, Unit};
+use ptsm_signal::{Alignment, Channel, Pipeline, Scaling, SubjectId, Symmetry, Trial, Trials, Unit};
 
 use crate::error::{Error, Result};
 use crate::source::Person;
 
 /// Writes trials so that [`read_trials`](super::read_trials) gives the same ones back, and NumPy can read them too.
 pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
-    write(path, trials, vec![])
+    write(path, trials, false, vec![])
 }
 
 /// The same of trials as a decoder sees them: read again, nothing is done to them a second time, and people stay recognised.
@@ -39,31 +39,33 @@ pub fn write_prepared_trials(
     if trials.layout().channels.iter().any(|channel| channel.position.is_some()) {
         others.push(("positions", positions(&trials.layout().channels)?));
     }
-    write(path, trials, others)
+    // What was divided or whitened is no voltage any more, whatever its channels were measured in.
+    let scaled = pipeline.scaling != Scaling::None || pipeline.alignment != Alignment::None;
+    write(path, trials, scaled, others)
 }
 
 /// The same of trials that were made from those of people who are recognised by these hashes: whoever learns from the file has learnt from
 /// them.
 pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<String>) -> Result<()> {
     let made_from = Array::vector(made_from.iter().cloned().collect::<Vec<_>>());
-    write(path, trials, vec![("made_from", made_from)])
+    write(path, trials, false, vec![("made_from", made_from)])
 }
 
-/// Writes trials and what else is to be known of them.
-fn write(path: &Path, trials: &Trials, others: Vec<(&'static str, Array)>) -> Result<()> {
+/// Writes trials and what else is to be known of them. Scaled ones have no unit.
+fn write(path: &Path, trials: &Trials, scaled: bool, others: Vec<(&'static str, Array)>) -> Result<()> {
     let layout = trials.layout();
     let shape = vec![trials.len(), layout.channels.len(), layout.samples];
     let info = trials.info();
     let column = |value: fn(&Trial) -> u32| Array::vector(info.iter().map(value).collect::<Vec<u32>>());
     let microvolts = layout.channels.iter().all(|c| c.unit == Unit::Microvolts);
-    if !microvolts && layout.channels.iter().any(|c| c.unit == Unit::Microvolts) {
+    if !scaled && !microvolts && layout.channels.iter().any(|c| c.unit == Unit::Microvolts) {
         return Err(Error::Content {
             path: path.to_path_buf(),
             message: "channels of different units cannot be kept in one array".into(),
             hint: Some("pick the channels measured in microvolts".into()),
         });
     }
-    let unit = if microvolts { "uV" } else { "arbitrary" };
+    let unit = if microvolts && !scaled { "uV" } else { "arbitrary" };
     let mut arrays = vec![
         ("X", Array::new(shape, trials.to_vec())?),
         ("y", column(|t| t.label)),

@@ -1,7 +1,7 @@
 //! What is wrong, in each recording and between them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
@@ -38,7 +38,7 @@ pub(crate) fn problems(
         let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
         let mut detail = format!("{error}{hint}");
         if !tell_of.paths {
-            detail = without_names(&detail, item);
+            detail = without_names(&detail, item, error);
         }
         tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
     }
@@ -94,11 +94,23 @@ pub(crate) struct Told {
     pub(crate) remote: bool,
 }
 
-/// A message in which files, which may be called like a person, are known by their endings alone.
-fn without_names(message: &str, item: &Item) -> String {
+/// A message in which files, which may be called like a person, are known by their endings alone: those of the recording, and the one that
+/// cannot be read, which may be a table beside it.
+fn without_names(message: &str, item: &Item, error: &Error) -> String {
     let hide =
-        |text: String, file: &PathBuf| text.replace(&format!("{}.", file.with_extension("").display()), "*.");
-    item.files.iter().fold(message.to_string(), hide)
+        |text: String, file: &Path| text.replace(&format!("{}.", file.with_extension("").display()), "*.");
+    item.files.iter().map(PathBuf::as_path).chain(file_of(error)).fold(message.to_string(), hide)
+}
+
+/// The file that an error is about.
+fn file_of(error: &Error) -> Option<&Path> {
+    match error {
+        Error::Content { path, .. } => Some(path),
+        Error::File(ptsm_io::Error::System { place, .. } | ptsm_io::Error::Format { place, .. }) => {
+            Some(&place.path)
+        }
+        _ => None,
+    }
 }
 
 /// Which recording: by its numbers, and where it is asked for its file.

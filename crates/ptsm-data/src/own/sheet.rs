@@ -152,8 +152,9 @@ impl Sheet {
             main: main.contains(&at),
         });
         let events = opened.marks().iter().filter_map(|mark| {
-            let samples = (mark.duration_s * rate_hz).round().max(0.0) as usize;
-            Some(Event { sample: mark.sample?, code: mark.text.clone(), samples })
+            let sample = mark.sample?;
+            let samples = lasting(sample, mark.duration_s, rate_hz, opened.length());
+            Some(Event { sample, code: mark.text.clone(), samples })
         });
         Sheet {
             rate_hz,
@@ -233,6 +234,11 @@ impl Sheet {
         };
         let stretch = self.stretches.iter().find(within)?;
         Some(stretch.first + ((seconds - stretch.start_s) * self.rate_hz).round() as usize)
+    }
+
+    /// How many samples an event lasts that begins at one.
+    pub(super) fn lasting(&self, sample: usize, seconds: f64) -> usize {
+        lasting(sample, seconds, self.rate_hz, self.length)
     }
 
     /// Electrodes that can be read together. There may be none: no other signal is taken in their place.
@@ -344,6 +350,12 @@ impl Sheet {
         let recording = Recording::new(self.rate_hz, channels, samples, self.events).map_err(refuse)?;
         Ok(Signal::Recording(recording.with_breaks(breaks).map_err(refuse)?))
     }
+}
+
+/// How many samples an event lasts that begins at one: as many as the recording has left, however long it claims to be.
+fn lasting(sample: usize, seconds: f64, rate_hz: f64, length: usize) -> usize {
+    let samples = (seconds * rate_hz).round().max(0.0) as usize;
+    samples.min(length.saturating_sub(sample))
 }
 
 /// Some channels of `[C, N]`.

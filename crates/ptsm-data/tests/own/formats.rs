@@ -120,7 +120,10 @@ fn epochs_of_fieldtrip_are_added_and_read() {
         added.unreadable
     );
     let text = fs::read_to_string(&added.manifest).unwrap();
-    assert!(text.contains("trials that are cut already") && !text.contains("[mat]"), "{text}");
+    assert!(
+        text.contains("epochs that are cut already: what follows still applies") && !text.contains("[mat]"),
+        "{text}"
+    );
     let loaded = place.load("files:d/d.toml", &[]).unwrap();
     assert_eq!(labels(&loaded), ["1", "2", "2", "1", "1", "2", "2", "1"]);
     assert_eq!(loaded.trials.layout().samples, 100);

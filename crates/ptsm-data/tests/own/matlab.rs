@@ -290,3 +290,98 @@ fn issue_19_what_is_not_recognised_is_listed_with_a_way_to_npz() {
     let hint = error.hint().unwrap();
     assert!(hint.contains("scipy.io.loadmat") && hint.contains("numpy.savez(\"trials.npz\""), "{hint}");
 }
+
+/// A row of numbers.
+fn row(numbers: impl Iterator<Item = usize>) -> Value {
+    Value::row(numbers.map(|number| number as f64).collect())
+}
+
+/// Numbers of an array of any sizes.
+fn numbers(dims: &[usize]) -> Value {
+    let values = noise(1, dims.iter().product(), 7).into_iter().map(f64::from).collect();
+    Value::matrix(dims.to_vec(), values)
+}
+
+#[test]
+fn counters_of_samples_and_trials_are_no_onsets() {
+    let labels = || row((0..20).map(|at| at % 2 + 1));
+    for (name, onsets, rate, is_onsets) in [
+        ("t", row(1..2001), Some(100.0), false),
+        ("trial", row(1..21), Some(100.0), false),
+        ("trial", row(1..21), None, false),
+        // Every tenth of a second is a clock, every fifth can be flashes.
+        ("pos", row((0..20).map(|at| 1 + 10 * at)), Some(100.0), false),
+        ("pos", row((0..20).map(|at| 1 + 20 * at)), Some(100.0), true),
+        ("pos", row((0..20).map(|at| 1 + 11 * at)), None, true),
+    ] {
+        let place = folder();
+        let (data, labels) = (numbers(&[3, 2000]), labels());
+        let fs_hz = Value::row(rate.into_iter().collect());
+        let mut variables = vec![("data", &data), (name, &onsets), ("labels", &labels)];
+        variables.extend(rate.map(|_| ("fs", &fs_hz)));
+        mat::write(&place.at("d/S1.mat"), &variables).unwrap();
+        let added = add(&place).unwrap();
+        let written = fs::read_to_string(&added.manifest).unwrap();
+        assert_eq!(written.contains("\nonsets = "), is_onsets, "{name} {rate:?}\n{written}");
+        let events: usize = added.events.iter().map(|code| code.events).sum();
+        assert_eq!(events, if is_onsets { 20 } else { 0 }, "{name} {rate:?}");
+    }
+}
+
+#[test]
+fn what_could_be_another_is_told_and_remarked() {
+    let place = folder();
+    let (x, fs_hz) = (numbers(&[20, 200, 20]), Value::row(vec![100.0]));
+    let (block, answer) = (row((0..20).map(|at| 1 + at / 5)), row((0..20).map(|at| at % 2)));
+    for subject in 1..=2 {
+        let variables = [("X", &x), ("block", &block), ("answer", &answer), ("fs", &fs_hz)];
+        mat::write(&place.at(&format!("d/S{subject}.mat")), &variables).unwrap();
+    }
+    let added = add(&place).unwrap();
+    let written = fs::read_to_string(&added.manifest).unwrap();
+    for line in [
+        "axes = [\"channels\", \"time\", \"trials\"]  # or [\"trials\", \"time\", \"channels\"]: more than one fits",
+        "labels = \"answer\"  # or \"block\": more than one fits",
+    ] {
+        assert!(written.contains(&format!("\n{line}\n")), "{line}\n{written}");
+    }
+    assert_eq!(added.notes.len(), 2, "{:?}", added.notes);
+    assert!(
+        added.notes[0]
+            .starts_with("`axes` of 2 of 2 recordings is not certain: of S1.mat, [\"channels\", \"time\"")
+            && added.notes[0].contains("[\"trials\", \"time\", \"channels\"] would fit too"),
+        "{:?}",
+        added.notes
+    );
+    assert!(added.notes[1].contains("\"answer\" is taken and \"block\" would fit too"), "{:?}", added.notes);
+    // A recording that is unlike the others has its own remark.
+    let other = numbers(&[20, 20, 300]);
+    mat::write(&place.at("d/S3.mat"), &[("X", &other), ("y", &answer), ("fs", &fs_hz)]).unwrap();
+    let written = fs::read_to_string(&add(&place).unwrap().manifest).unwrap();
+    assert!(
+        written.contains(
+            "\n# `axes` [\"trials\", \"channels\", \"time\"] or [\"channels\", \"trials\", \"time\"]: more"
+        ),
+        "{written}"
+    );
+    assert!(place.source("files:d/d.toml", &[]).is_ok());
+}
+
+#[test]
+fn arrays_of_four_dimensions_are_told_with_an_example() {
+    for beside in [None, Some(numbers(&[1, 250]))] {
+        let place = folder();
+        let data = numbers(&[2, 250, 3, 4]);
+        let mut variables = vec![("data", &data)];
+        variables.extend(beside.iter().map(|times| ("times", times)));
+        mat::write(&place.at("d/S1.mat"), &variables).unwrap();
+        let error = add(&place).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("`data` is 2 x 250 x 3 x 4, and nobody says")
+                && said.contains("`axes = [\"channels\", \"time\", \"classes\", \"trials\"]`"),
+            "{said}"
+        );
+        assert!(error.hint().unwrap().contains("samples = \"data\""), "{:?}", error.hint());
+    }
+}

@@ -71,6 +71,21 @@ fn issue_19_one_label_per_recording_from_a_flag_to_epochs() {
 }
 
 #[test]
+fn a_label_may_have_several_patterns_and_the_manifest_may_lie_elsewhere() {
+    let place = rest_and_task();
+    fs::create_dir(place.at("lists")).unwrap();
+    let given = known(&[("rest", "S1_r*"), ("task", "S*_task.vhdr"), ("rest", "S*_rest.vhdr")], None, None);
+    let to = place.at("lists/m.toml");
+    let added = add_folder_with(&place.at("d"), Some(&to), false, &given, &LoadOptions::default()).unwrap();
+    assert_eq!(added.labels, [("rest".to_string(), 3), ("task".into(), 3)]);
+    let written = fs::read_to_string(&to).unwrap();
+    let patterns = "\nrest = [\"S1_r*\", \"S*_rest.vhdr\"]\ntask = [\"S*_task.vhdr\"]\n";
+    assert!(written.contains(patterns), "{written}");
+    let loaded = place.source("files:lists/m.toml", &[]).unwrap().load(None, None).unwrap();
+    assert_eq!(loaded.trials.all().class_counts(), [6, 6]);
+}
+
+#[test]
 fn labels_that_fit_nothing_are_refused() {
     let place = rest_and_task();
     for (known, says, hint) in [
@@ -125,6 +140,12 @@ fn issue_19_segments_of_a_table_become_windows() {
     fs::remove_file(place.at("d/s1_events.tsv")).unwrap();
     let (error, _) = place.refused("files:d/d.toml", &[]);
     assert!(error.contains("s1_events.tsv: cannot read"), "{error}");
+    // Checked, it is known by its ending alone.
+    let Source::Recordings(recordings) = place.source("files:d/d.toml", &[]).unwrap() else { panic!("none") };
+    let report = check(&recordings, None, false, &LoadOptions::default()).unwrap();
+    let detail = &report.problems[0].cases[0].detail;
+    assert!(detail.starts_with("*.tsv: cannot read") && detail.contains("put it where"), "{detail}");
+    assert!(!detail.contains("s1"), "{detail}");
 }
 
 #[test]

@@ -151,6 +151,77 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     assert!(!ptsm_io::open(&place.path("scaled.fif")).unwrap().signals()[0].microvolts);
 }
 
+/// Neither recordings nor what belongs to them is replaced by what is made of them.
+#[test]
+fn recordings_that_are_read_are_not_written_over() {
+    let place = place();
+    place
+        .ptsm(&format!(
+            "data export {SOURCE} --subjects 1 --set pipeline.scaling=none --to cohort/S01-epo.fif"
+        ))
+        .succeed();
+    place
+        .ptsm(&format!(
+            "data export {SOURCE} --subjects 2 --set pipeline.scaling=none --to cohort/S02-epo.fif"
+        ))
+        .succeed();
+    let manifest = "[events]\nleft = [1]\nright = [2]\n[[recording]]\nfile = \"S01-epo.fif\"\nsubject = 1\n[[recording]]\nfile = \"S02-epo.fif\"\nsubject = 2\n";
+    let codes = ptsm_io::open(&place.path("cohort/S01-epo.fif")).unwrap().epochs().unwrap().codes.clone();
+    let other = codes.iter().find(|code| **code != codes[0]).unwrap();
+    let manifest = manifest.replace("[1]", &format!("{:?}", codes[0])).replace("[2]", &format!("{other:?}"));
+    place.write("cohort/ow.toml", manifest);
+    let before = place.read("cohort/S01-epo.fif");
+    let replaces = |args: &'static str| Case::new(args, &["a part of the data"], &["another folder"]);
+    check(
+        &place,
+        &[
+            replaces("data export --data files:cohort/ow.toml --subjects 2 --to cohort/S01-epo.fif"),
+            replaces("data export --data files:cohort/ow.toml --to cohort/../cohort/S01-epo.fif"),
+        ],
+    );
+    assert_eq!(place.read("cohort/S01-epo.fif"), before);
+    // Tables of events are data too; what lies beside them may be made anew.
+    let file = std::fs::read_dir(place.path("cohort")).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.filter(|path| path.extension().is_some_and(|e| e == "edf")).min().unwrap();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    place.write("cohort/table.csv", "onset,label\n1,a\n6,b\n11,a\n16,b\n");
+    place.write(
+        "cohort/tables.toml",
+        format!("[events]\na = \"a\"\nb = \"b\"\n[[recording]]\nfile = \"{name}\"\nsubject = 1\nevents = \"table.csv\"\n"),
+    );
+    check(&place, &[replaces("data export --data files:cohort/tables.toml --to cohort/table.csv")]);
+    for _ in 0..2 {
+        place.ptsm("data export --data files:cohort/tables.toml --to cohort/new.csv").succeed();
+    }
+}
+
+/// Numbers that were scaled are no microvolts, and nobody wonders at their size.
+#[test]
+fn scaled_arrays_have_no_unit() {
+    let place = place();
+    let unit = |file: &str| match array(&place, file, "unit").into_data() {
+        Data::Text(text) => text[0].clone(),
+        other => panic!("{other:?}"),
+    };
+    for (how, says) in [
+        ("--set pipeline.scaling=none", "uV"),
+        ("--set pipeline.scaling=trial_deviation", "arbitrary"),
+        ("--set pipeline.scaling=none --align euclidean", "arbitrary"),
+    ] {
+        place.ptsm(&format!("data export {SOURCE} {how} --to x.npz")).succeed();
+        assert_eq!(unit("x.npz"), says, "{how}");
+        place.ptsm("data export --data x.npz --to again.npz").succeed();
+        for name in ["X", "unit", "pipeline"] {
+            assert_eq!(array(&place, "again.npz", name), array(&place, "x.npz", name), "{how}: {name}");
+        }
+        let checked = place.ptsm("data check x.npz").succeed();
+        assert!(
+            checked.stdout.contains("nothing is wrong") && checked.stderr.is_empty(),
+            "{how}: {checked:?}"
+        );
+    }
+}
+
 #[test]
 fn what_cannot_be_exported_is_refused() {
     let place = Place::with_data();

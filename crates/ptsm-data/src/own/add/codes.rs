@@ -115,6 +115,7 @@ mod tests {
             epochs: false,
             window_s: None,
             mat: None,
+            doubts: vec![],
             no_eeg: None,
             others: vec![],
         }

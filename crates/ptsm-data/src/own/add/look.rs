@@ -31,8 +31,43 @@ pub(super) struct Look {
     pub(super) mat: Option<Variables>,
     /// Where none of its channels counts as EEG: what they are called and of.
     pub(super) no_eeg: Option<String>,
+    /// What of `mat` could have been another.
+    pub(super) doubts: Vec<Doubt>,
     /// Files that are read with it and are no recordings of their own.
     pub(super) others: Vec<PathBuf>,
+}
+
+/// A choice among several that fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Doubt {
+    /// The key of `[mat]`.
+    pub(super) key: &'static str,
+    /// Its value as TOML writes it.
+    pub(super) taken: String,
+    /// Other values that fit.
+    others: Vec<String>,
+}
+
+impl Doubt {
+    /// None where nothing else fits.
+    pub(super) fn new(key: &'static str, taken: String, others: Vec<String>) -> Option<Doubt> {
+        (!others.is_empty()).then_some(Doubt { key, taken, others })
+    }
+
+    /// What else fits, for a remark in the manifest.
+    pub(super) fn remark(&self) -> String {
+        format!("or {}: more than one fits", self.others.join(" or "))
+    }
+
+    /// The same for whoever had the manifest written, of the first of several recordings.
+    pub(super) fn note(&self, file: &str, recordings: usize, all: usize) -> String {
+        let Doubt { key, taken, others } = self;
+        format!(
+            "`{key}` of {recordings} of {all} recordings is not certain: of {file}, {taken} is taken and {} would fit too; see that it is \
+             right in `[mat]` of the manifest",
+            others.join(" or ")
+        )
+    }
 }
 
 /// About how many bytes of memory looking at a file takes. Of recordings only headers are read, of packed ones and of MATLAB files
@@ -98,6 +133,7 @@ impl Look {
             window_s: sheet.epochs.as_ref().map(window),
             events: epochs.unwrap_or_else(|| sheet.events.clone()),
             mat: None,
+            doubts: vec![],
             no_eeg: sheet.electrodes().is_empty().then(|| sheet.kinds()),
             others: sheet.files.iter().skip(1).cloned().collect(),
         }

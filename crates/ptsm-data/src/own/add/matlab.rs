@@ -7,11 +7,12 @@ use ptsm_io::mat::{MatFile, Value};
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::{
-    Axis, Rows, ValuePlace, Variables, label_list, likely, listed, texts, triggers, written,
+    Axis, Rows, ValuePlace, Variables, label_list, likely, listed, rivals, sizes, texts, triggers, written,
 };
 use super::super::sheet::Sheet;
 use super::super::words::Words;
-use super::look::Look;
+use super::look::{Doubt, Look};
+use super::write::quoted;
 use crate::catalogue::Signal;
 use crate::error::{Error, Result};
 use crate::findings::scale::{Scale, scale, spread};
@@ -38,9 +39,18 @@ const RATES: [&str; 16] = [
 /// Parts of names of variables that hold triggers, in lower case.
 const TRIGGERS: [&str; 7] = ["trig", "stim", "mark", "event", "label", "code", "cue"];
 /// Beginnings of names of variables that hold labels, in lower case.
-const LABELS: [&str; 9] = ["y", "label", "class", "target", "truth", "cond", "code", "marker", "trialinfo"];
+const LABELS: [&str; 10] =
+    ["y", "label", "class", "target", "answer", "truth", "cond", "code", "marker", "trialinfo"];
+/// Beginnings of names of variables that tell epochs apart by anything but their class, in lower case.
+const NO_LABELS: [&str; 9] = ["block", "run", "sess", "trial", "subj", "fold", "part", "day", "index"];
 /// Beginnings of names of variables that hold onsets, in lower case.
-const ONSETS: [&str; 8] = ["trial", "onset", "pos", "start", "cue", "latency", "event", "t"];
+const ONSETS: [&str; 7] = ["trial", "onset", "pos", "start", "cue", "latency", "event"];
+/// Onsets are typically further apart than so many seconds.
+const ONSETS_APART_S: f64 = 0.1;
+/// The same in samples, where nobody says how many a second has.
+const ONSETS_APART: f64 = 10.0;
+/// A recording has at least so many samples for each of its onsets.
+const SAMPLES_PER_ONSET: usize = 10;
 /// A matrix with fewer samples is no recording.
 const FEWEST_SAMPLES: usize = 100;
 /// More numbers than these are no triggers.
@@ -92,6 +102,20 @@ impl Leaf {
                 [a, b, c] => a.min(b).min(c) > 1 && self.size() >= FEWEST_SAMPLES,
                 _ => false,
             }
+    }
+
+    /// Whether it has more dimensions than can be told apart by their sizes.
+    fn has_many_dimensions(&self) -> bool {
+        self.texts.is_none() && self.dims.len() > 3 && self.size() >= FEWEST_SAMPLES
+    }
+
+    /// How little its name is one of labels.
+    fn unlike_labels(&self) -> usize {
+        match () {
+            () if self.begins_like(&LABELS) => 0,
+            () if self.begins_like(&NO_LABELS) => 2,
+            () => 1,
+        }
     }
 
     fn begins_like(&self, words: &[&str]) -> bool {
@@ -162,19 +186,28 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<Look>> {
     let search = Search { path, file, leaves };
     let signals = || search.leaves.iter().filter(|leaf| leaf.is_signal());
     // Of arrays as large as another those of three dimensions are taken.
-    let Some(largest) = signals().max_by_key(|leaf| (leaf.size(), leaf.dims.len())) else {
-        return Err(search.refuse("holds no array of samples"));
+    let largest = signals().max_by_key(|leaf| (leaf.size(), leaf.dims.len()));
+    let unclear =
+        search.leaves.iter().filter(|leaf| leaf.has_many_dimensions()).max_by_key(|leaf| leaf.size());
+    let Some(largest) = largest else {
+        return Err(
+            unclear.map_or_else(|| search.refuse("holds no array of samples"), |leaf| search.unclear(leaf))
+        );
     };
     let like = |leaf: &&Leaf| leaf.name == largest.name && kind_of(&leaf.inside) == kind_of(&largest.inside);
-    let mut found: Vec<Variables> =
+    let mut found: Vec<(Variables, Vec<Doubt>)> =
         signals().filter(like).map(|leaf| search.describe(leaf)).collect::<Result<_>>()?;
     // Of several structs those without events are rest, as between the runs of the BCI competitions.
-    let eventful =
-        |said: &Variables| said.triggers.is_some() || said.onsets.is_some() || said.labels.is_some();
+    let eventful = |(said, _): &(Variables, Vec<Doubt>)| {
+        said.triggers.is_some() || said.onsets.is_some() || said.labels.is_some()
+    };
     if found.iter().any(eventful) {
         found.retain(eventful);
+    } else if let Some(leaf) = unclear.filter(|leaf| leaf.size() > largest.size()) {
+        // A vector of times or frequencies beside the samples is no recording.
+        return Err(search.unclear(leaf));
     }
-    found.into_iter().map(|said| search.look(said, table)).collect()
+    found.into_iter().map(|(said, doubts)| Ok(Look { doubts, ..search.look(said, table)? })).collect()
 }
 
 impl Search<'_> {
@@ -184,6 +217,24 @@ impl Search<'_> {
             path: self.path.to_path_buf(),
             message: format!("{message}; it has {}", listed(&self.file)),
             hint: Some(PYTHON.into()),
+        }
+    }
+
+    /// An array whose dimensions somebody has to name.
+    fn unclear(&self, leaf: &Leaf) -> Error {
+        Error::Content {
+            path: self.path.to_path_buf(),
+            message: format!(
+                "`{}` is {}, and nobody says what its dimensions are: `[mat]` of a manifest does, such as \
+                 `axes = [\"channels\", \"time\", \"classes\", \"trials\"]`",
+                leaf.place(),
+                sizes(&leaf.dims)
+            ),
+            hint: Some(format!(
+                "write a manifest: `[mat]` with `samples = {}`, `axes` in the order of its dimensions (\"classes\" are called 1, 2, ..) and `rate`, \
+                 `[events]` with the classes, `[[recording]]` with `file` and `subject`",
+                quoted(&leaf.place())
+            )),
         }
     }
 
@@ -205,8 +256,8 @@ impl Search<'_> {
         all
     }
 
-    /// Which variable is what.
-    fn describe(&self, signal: &Leaf) -> Result<Variables> {
+    /// Which variable is what, and what could have been another.
+    fn describe(&self, signal: &Leaf) -> Result<(Variables, Vec<Doubt>)> {
         let beside = self.beside(signal);
         let scalar = |leaf: &&&Leaf| leaf.texts.is_none() && leaf.size() == 1;
         let rate = beside.iter().filter(scalar).find(|leaf| RATES.contains(&&*leaf.name.to_lowercase()));
@@ -214,6 +265,12 @@ impl Search<'_> {
         let from = |leaf: &Leaf| {
             // Places inside of the same struct begin there.
             if leaf.inside == signal.inside { leaf.name.clone() } else { leaf.place() }
+        };
+        let rate_hz = rate.and_then(|leaf| self.numbers(leaf)).map(|numbers| numbers[0]);
+        let doubt = |key: &'static str, fitting: &[&Leaf]| -> Option<Doubt> {
+            let [taken, others @ ..] = fitting else { return None };
+            let place = |leaf: &&Leaf| quoted(&from(leaf));
+            Doubt::new(key, place(taken), others.iter().map(place).collect())
         };
         let said = Variables {
             inside: Some(signal.inside.clone()).filter(|inside| !inside.is_empty()),
@@ -228,7 +285,8 @@ impl Search<'_> {
         };
         let numbered = |count: usize| Words::Many((1..=count).map(|at| format!("ch{at}")).collect());
         let &[height, width] = &signal.dims[..] else {
-            let Some((labels, n)) = self.labels(&beside, &signal.dims) else {
+            let fitting = self.labels(&beside, &signal.dims);
+            let Some(&(labels, n)) = fitting.first() else {
                 let message = format!(
                     "`{}` has three dimensions and no labels of as many as one of them",
                     signal.place()
@@ -237,16 +295,23 @@ impl Search<'_> {
             };
             let others = signal.dims.iter().filter(|&&count| count != n);
             let names = others.map(|&count| (count, named(count))).find(|(_, names)| names.is_some());
-            let order = likely(&signal.dims, Some(n), names.as_ref().map(|(count, _)| *count))
+            let named = names.as_ref().map(|(count, _)| *count);
+            let order = likely(&signal.dims, Some(n), named)
                 .ok_or_else(|| self.refuse("its dimensions are not clear"))?;
+            let others = rivals(&signal.dims, Some(n), named, &order);
+            let axes =
+                Doubt::new("axes", written(&order), others.iter().map(|order| written(order)).collect());
+            let variables: Vec<&Leaf> = fitting.iter().map(|(leaf, _)| *leaf).collect();
+            let doubts = axes.into_iter().chain(doubt("labels", &variables)).collect();
             let channels = order.iter().zip(&signal.dims).find(|(axis, _)| **axis == Axis::Channels);
             let count = channels.map_or(1, |(_, &count)| count);
-            return Ok(Variables {
+            let said = Variables {
                 axes: Some(order.to_vec()),
                 labels: Some(Words::One(from(labels))),
                 channels: Some(names.and_then(|(_, names)| names).unwrap_or_else(|| numbered(count))),
                 ..said
-            });
+            };
+            return Ok((said, doubts));
         };
         let rows = if height >= width { Rows::Samples } else { Rows::Channels };
         let (length, count) = (height.max(width), height.min(width));
@@ -255,72 +320,86 @@ impl Search<'_> {
             channels: Some(named(count).unwrap_or_else(|| numbered(count))),
             ..said
         };
-        if let Some(marks) = self.triggers(&beside, length) {
-            return Ok(Variables { triggers: Some(from(marks)), ..said });
+        let marks = self.triggers(&beside, length);
+        if let Some(first) = marks.first() {
+            let doubts = doubt("triggers", &marks).into_iter().collect();
+            return Ok((Variables { triggers: Some(from(first)), ..said }, doubts));
         }
-        if let Some((onsets, labels)) = self.onsets(&beside, length) {
-            return Ok(Variables {
-                onsets: Some(from(onsets)),
-                labels: labels.map(|leaf| Words::One(from(leaf))),
+        let onsets = self.onsets(&beside, length, rate_hz);
+        if let Some(first) = onsets.first() {
+            let others: Vec<&Leaf> =
+                beside.iter().filter(|leaf| leaf.place() != first.place()).copied().collect();
+            let labels = self.labels(&others, &[first.count().unwrap_or_default()]);
+            let labels: Vec<&Leaf> = labels.into_iter().map(|(leaf, _)| leaf).collect();
+            let doubts = doubt("onsets", &onsets).into_iter().chain(doubt("labels", &labels)).collect();
+            let said = Variables {
+                onsets: Some(from(first)),
+                labels: labels.first().map(|leaf| Words::One(from(leaf))),
                 ..said
-            });
+            };
+            return Ok((said, doubts));
         }
         match self.label_row(signal, rows).filter(|_| count > 1) {
-            None => Ok(said),
+            None => Ok((said, vec![])),
             Some(at) => {
                 let part = if rows == Rows::Channels { format!("{at},:") } else { format!(":,{at}") };
                 let channels =
                     named(count).or_else(|| named(count - 1)).unwrap_or_else(|| numbered(count - 1));
-                Ok(Variables {
+                let said = Variables {
                     triggers: Some(format!("{}({part})", signal.name)),
                     channels: Some(channels),
                     ..said
-                })
+                };
+                Ok((said, vec![]))
             }
         }
     }
 
-    /// One label for each of as many epochs as a dimension has.
-    fn labels<'a>(&self, beside: &[&'a Leaf], dims: &[usize]) -> Option<(&'a Leaf, usize)> {
+    /// Variables with one label for each of as many epochs as a dimension has, the likeliest first.
+    fn labels<'a>(&self, beside: &[&'a Leaf], dims: &[usize]) -> Vec<(&'a Leaf, usize)> {
         let fits = |leaf: &&'a Leaf| {
             let labels = label_list(&self.value(leaf).filter(|_| leaf.size() <= 1 << 20)?)?;
             let classes = labels.iter().collect::<BTreeSet<_>>().len();
             let few = (2..=MOST_CLASSES).contains(&classes) && 2 * classes <= labels.len();
             (dims.contains(&labels.len()) && few).then_some((*leaf, labels.len()))
         };
-        let found: Vec<(&Leaf, usize)> = beside.iter().filter_map(fits).collect();
-        found.iter().find(|(leaf, _)| leaf.begins_like(&LABELS)).or(found.first()).copied()
+        let mut found: Vec<(&Leaf, usize)> = beside.iter().filter_map(fits).collect();
+        found.sort_by_key(|(leaf, _)| leaf.unlike_labels());
+        found
     }
 
-    /// One number per sample.
-    fn triggers<'a>(&self, beside: &[&'a Leaf], length: usize) -> Option<&'a Leaf> {
+    /// Variables with one number per sample, the likeliest first: those that are called so, or all where none is.
+    fn triggers<'a>(&self, beside: &[&'a Leaf], length: usize) -> Vec<&'a Leaf> {
         let fits = |leaf: &&&Leaf| {
             leaf.texts.is_none()
                 && leaf.count() == Some(length)
                 && self.numbers(leaf).is_some_and(|numbers| whole(&numbers) && few(&numbers))
         };
-        let is_called = |leaf: &&&Leaf| TRIGGERS.iter().any(|part| leaf.name.to_lowercase().contains(part));
+        let is_called = |leaf: &&Leaf| TRIGGERS.iter().any(|part| leaf.name.to_lowercase().contains(part));
         let found: Vec<&Leaf> = beside.iter().filter(fits).copied().collect();
-        found.iter().find(is_called).or(found.last()).copied()
+        match found.iter().any(is_called) {
+            true => found.into_iter().filter(is_called).collect(),
+            // Triggers are mostly saved last.
+            false => found.into_iter().rev().collect(),
+        }
     }
 
-    /// The sample each event begins at, and what each is of.
-    fn onsets<'a>(&self, beside: &[&'a Leaf], length: usize) -> Option<(&'a Leaf, Option<&'a Leaf>)> {
+    /// Variables with the sample each event begins at. A counter of samples or of trials is none: events are further apart.
+    fn onsets<'a>(&self, beside: &[&'a Leaf], length: usize, rate_hz: Option<f64>) -> Vec<&'a Leaf> {
+        let least = rate_hz.map_or(ONSETS_APART, |rate_hz| ONSETS_APART_S * rate_hz);
         let is_onsets = |leaf: &&&Leaf| {
-            let count = leaf.count().filter(|&count| count > 1 && leaf.texts.is_none());
-            count.is_some()
+            let few = |&count: &usize| count > 1 && count.saturating_mul(SAMPLES_PER_ONSET) <= length;
+            leaf.texts.is_none()
+                && leaf.count().filter(few).is_some()
                 && leaf.begins_like(&ONSETS)
                 && self.numbers(leaf).is_some_and(|numbers| {
                     whole(&numbers)
                         && numbers.windows(2).all(|pair| pair[0] < pair[1])
                         && numbers.iter().all(|&x| x >= 1.0 && x <= length as f64)
+                        && apart(&numbers) > least
                 })
         };
-        let onsets = beside.iter().find(is_onsets)?;
-        let count = onsets.count().unwrap_or_default();
-        let others: Vec<&Leaf> =
-            beside.iter().filter(|leaf| leaf.place() != onsets.place()).copied().collect();
-        Some((onsets, self.labels(&others, &[count]).map(|(leaf, _)| leaf)))
+        beside.iter().filter(is_onsets).copied().collect()
     }
 
     /// The row or column of a matrix that holds labels, counted from 1: whole numbers that stay for long.
@@ -367,6 +446,13 @@ impl Search<'_> {
         let window_s = epochs.zip(rate_hz).map(|(epochs, rate)| [0.0, epochs.samples as f64 / rate]);
         Ok(Look { mat: Some(said), window_s, ..look })
     }
+}
+
+/// How far a number is from the one before, typically.
+fn apart(numbers: &[f64]) -> f64 {
+    let mut steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn whole(numbers: &[f64]) -> bool {

@@ -19,7 +19,7 @@ use super::walk::{name, walk};
 use crate::error::{Error, Result};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
-use look::{Look, look};
+use look::{Doubt, Look, look};
 use write::{Listed, Plan};
 
 /// Folders are looked into so deep.
@@ -170,10 +170,8 @@ fn add_here(
         return Err(refuse(folder, message, &hint));
     }
 
-    let patterns: Vec<(String, Vec<String>)> =
-        known.labels.iter().map(|(label, pattern)| (label.clone(), vec![pattern.clone()])).collect();
-    let mut labels: Vec<(String, usize)> = known.labels.iter().map(|(label, _)| (label.clone(), 0)).collect();
-    labels.dedup_by(|a, b| a.0 == b.0);
+    let patterns = by_label(&known.labels);
+    let mut labels: Vec<(String, usize)> = patterns.iter().map(|(label, _)| (label.clone(), 0)).collect();
     let (mut bare, mut from_tables) = (0, vec![]);
     for (path, look) in &mut read {
         let label = labelled(&from_home(path), &patterns).map_err(|(message, _)| {
@@ -225,7 +223,7 @@ fn add_here(
         codes: &events,
         apart_s: codes::apart_s(&looks, &events),
         unreadable: &unreadable,
-        labels: &known.labels,
+        labels: &patterns,
         every_s: known.every_s,
     };
     ptsm_io::atomic::replace(&manifest, plan.text().as_bytes())?;
@@ -247,6 +245,12 @@ fn add_here(
     if without > 0 && known.events_from.as_ref().is_some_and(|pattern| pattern != "none") {
         notes.push(format!("{without} of {} recordings have no such table of events", read.len()));
     }
+    for key in ["axes", "labels", "triggers", "onsets"] {
+        let doubt = |look: &Look| look.doubts.iter().find(|doubt| doubt.key == key).cloned();
+        let doubted: Vec<(&String, Doubt)> =
+            read.iter().filter_map(|(path, look)| Some((path, doubt(look)?))).collect();
+        notes.extend(doubted.first().map(|(path, doubt)| doubt.note(path, doubted.len(), read.len())));
+    }
     let without: Vec<(&String, &String)> =
         read.iter().filter_map(|(path, look)| Some((path, look.no_eeg.as_ref()?))).collect();
     if let Some((path, kinds)) = without.first() {
@@ -266,6 +270,18 @@ fn add_here(
         notes,
         manifest,
     })
+}
+
+/// The patterns of each label, in the order in which labels were first named.
+fn by_label(pairs: &[(String, String)]) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = vec![];
+    for (label, pattern) in pairs {
+        match all.iter_mut().find(|(known, _)| known == label) {
+            Some((_, patterns)) => patterns.push(pattern.clone()),
+            None => all.push((label.clone(), vec![pattern.clone()])),
+        }
+    }
+    all
 }
 
 /// Why a file cannot be read, without its path in front.

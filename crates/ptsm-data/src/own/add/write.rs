@@ -22,8 +22,8 @@ pub(super) struct Plan<'a> {
     pub(super) apart_s: Option<f64>,
     /// What cannot be read, and why.
     pub(super) unreadable: &'a [(String, String)],
-    /// Labels of whole recordings with patterns of their files.
-    pub(super) labels: &'a [(String, String)],
+    /// Labels of whole recordings with patterns of their files, each label once.
+    pub(super) labels: &'a [(String, Vec<String>)],
     /// Windows of so many seconds.
     pub(super) every_s: Option<f64>,
 }
@@ -86,15 +86,12 @@ impl Plan<'_> {
         if self.labels.is_empty() {
             return String::new();
         }
-        let mut text = "# The class of whole recordings, by patterns of `file` in which `*` stands for any text; `label = \"rest\"` in a\n\
-             # `[[recording]]` goes over them.\n[labels]\n"
+        let mut text = "# The class of whole recordings, by patterns of `file`, with its folders or without, in which `*` stands for any\n\
+             # text; `label = \"rest\"` in a `[[recording]]` goes over them.\n[labels]\n"
             .to_string();
-        let mut names: Vec<&String> = self.labels.iter().map(|(label, _)| label).collect();
-        names.dedup();
-        for name in names {
-            let patterns =
-                self.labels.iter().filter(|(label, _)| label == name).map(|(_, pattern)| quoted(pattern));
-            let _ = writeln!(text, "{} = [{}]", key(name), patterns.collect::<Vec<_>>().join(", "));
+        for (name, patterns) in self.labels {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| quoted(pattern)).collect();
+            let _ = writeln!(text, "{} = [{}]", key(name), patterns.join(", "));
         }
         text + "\n"
     }
@@ -160,7 +157,9 @@ impl Plan<'_> {
             _ => 4.0,
         };
         let mut text = match epochs {
-            true => "# The files hold trials that are cut already: they are only scaled. Filters and another rate are refused.\n".to_string(),
+            true => "# The files hold epochs that are cut already: what follows still applies to them; filters (`notch_hz`, `band`) and another `rate_hz` are\n\
+                     # refused. These are the values that apply without a word. Take the `#` before a key away to set it.\n"
+                .to_string(),
             false => "# From recordings to epochs, with the values that apply without a word. Take the `#` before a key away to set it.\n".into(),
         };
         text += "[pipeline]\n";
@@ -205,13 +204,18 @@ impl Plan<'_> {
     fn mat(&self, mat: &Variables) -> String {
         let mut text = "# Which variable of the MATLAB files holds what.\n[mat]\n".to_string();
         for (key, value) in settings(mat) {
-            let _ = writeln!(text, "{key} = {value}");
+            if let Some(axes) = mat.axes.as_ref().filter(|_| key == "axes") {
+                text += &remark(axes);
+            }
+            let looks = self.recordings.iter().flat_map(|listed| &listed.look.doubts);
+            let doubt = looks.into_iter().find(|doubt| doubt.key == key && doubt.taken == value);
+            let or = doubt.map_or_else(String::new, |doubt| format!("  # {}", plain(&doubt.remark())));
+            let _ = writeln!(text, "{key} = {value}{or}");
         }
         if mat.rate.is_none() {
             text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
         }
-        if let Some(axes) = &mat.axes {
-            text.insert_str(text.find("axes = ").unwrap_or(text.len()), &remark(axes));
+        if mat.axes.is_some() {
             text += "# start_s = 0.0  # the first sample of an epoch, in seconds after the cue\n";
         }
         if mat.triggers.is_none() && mat.onsets.is_none() && mat.labels.is_none() {
@@ -249,8 +253,12 @@ fn entry(listed: &Listed<'_>, common: Option<&Variables>) -> String {
     });
     if let Some(own) = look.mat.as_ref().filter(|own| Some(*own) != common) {
         let all = common.map(settings).unwrap_or_default();
-        let other = settings(own).into_iter().filter(|setting| !all.contains(setting));
-        let other: Vec<String> = other.map(|(key, value)| format!("{key} = {value}")).collect();
+        let other: Vec<(&str, String)> =
+            settings(own).into_iter().filter(|setting| !all.contains(setting)).collect();
+        for doubt in look.doubts.iter().filter(|doubt| other.iter().any(|(key, _)| *key == doubt.key)) {
+            let _ = writeln!(text, "# `{}` {} {}", doubt.key, plain(&doubt.taken), plain(&doubt.remark()));
+        }
+        let other: Vec<String> = other.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let _ = writeln!(text, "mat = {{ {} }}", other.join(", "));
     }
     text + "\n"
@@ -285,7 +293,7 @@ fn rounded(seconds: f64) -> f64 {
 }
 
 /// A text as TOML writes it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 

@@ -21,7 +21,7 @@ pub(super) fn replace(sheet: &mut Sheet, table: &Table) -> Vec<String> {
             continue;
         };
         let duration = row.number("duration").unwrap_or(0.0).max(0.0);
-        let samples = (duration * sheet.rate_hz).round() as usize;
+        let samples = sheet.lasting(sample, duration);
         events.push(Event { sample, code: label.to_string(), samples });
     }
     events.sort_by_key(|event| event.sample);
@@ -43,17 +43,24 @@ mod tests {
         let events = vec![own(0, "boundary"), own(3, "T1"), own(7, "BAD_blink")];
         let mut sheet = Sheet::in_memory(10.0, vec![Column::new("C3")], vec![0.0; 40], events);
         let table = Table::parse(
-            "onset\tduration\ttrial_type\tvalue\tsample\n2.0\t1\tright\t2\t99\n0.5\tn/a\tn/a\t7\t0\n-1\t0\tleft\t1\t0\n\
+            "onset\tduration\ttrial_type\tvalue\tsample\n2.0\t1\tright\t2\t99\n3.0\t1e300\tlong\t3\t0\n0.5\tn/a\tn/a\t7\t0\n-1\t0\tleft\t1\t0\n\
              4.0\t0\tleft\t1\t0\nx\t0\tleft\t1\t0\n1\t0\tn/a\tn/a\t0\n",
         );
         let notes = replace(&mut sheet, &table);
         let all: Vec<_> = sheet.events.iter().map(|e| (e.sample, &*e.code, e.samples)).collect();
         assert_eq!(
             all,
-            [(0, "boundary", 0), (5, "7", 0), (7, "BAD_blink", 0), (10, "n/a", 0), (20, "right", 10)]
+            [
+                (0, "boundary", 0),
+                (5, "7", 0),
+                (7, "BAD_blink", 0),
+                (10, "n/a", 0),
+                (20, "right", 10),
+                (30, "long", 10)
+            ]
         );
         assert!(notes[0].contains("outside of the recording"), "{notes:?}");
         let notes = replace(&mut sheet, &Table::parse("time\n1\n"));
-        assert!(notes[0].contains("no column `onset`") && sheet.events.len() == 5);
+        assert!(notes[0].contains("no column `onset`") && sheet.events.len() == 6);
     }
 }

@@ -1,5 +1,6 @@
 //! Tables of text, columns separated by tabs.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -58,12 +59,22 @@ impl Table {
     }
 }
 
+/// What to do about a table that cannot be read.
+fn unread(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => {
+            "put it where it is named, or name the one that is there; in a manifest, `events` starts at the manifest's folder"
+        }
+        _ => "check who may read it",
+    }
+}
+
 /// The text of a file.
 fn decoded(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).map_err(|error| Error::Content {
         path: path.to_path_buf(),
         message: format!("cannot read: {error}"),
-        hint: Some("check who may read it".into()),
+        hint: Some(unread(error.kind()).into()),
     })?;
     let refuse = |message: &str, hint: &str| {
         Err(Error::Content { path: path.to_path_buf(), message: message.into(), hint: Some(hint.into()) })
@@ -174,5 +185,10 @@ mod tests {
     fn a_table_that_is_not_there_is_named() {
         let error = Table::read(Path::new("absent/events.tsv")).unwrap_err();
         assert!(error.to_string().contains("events.tsv: cannot read"), "{error}");
+        assert!(error.hint().unwrap().contains("put it where it is named"), "{:?}", error.hint());
+        // A folder is there, and cannot be read as a table.
+        let folder = tempfile::tempdir().unwrap();
+        let error = Table::read(folder.path()).unwrap_err();
+        assert_eq!(error.hint(), Some("check who may read it"));
     }
 }

@@ -187,7 +187,7 @@ fn tabled(
         };
         let Some(sample) = onset_s.and_then(|onset_s| sheet.sample(onset_s)) else { continue };
         let duration_s = meaning.duration.map(number).transpose()?.flatten().unwrap_or(0.0).max(0.0);
-        let samples = (duration_s * sheet.rate_hz).round() as usize;
+        let samples = sheet.lasting(sample, duration_s);
         events.push(Event { sample, code: code(row, meaning.label), samples });
     }
     Ok(table.rows().count())
@@ -253,6 +253,13 @@ mod tests {
             events("a.eve", "5 0 1\n20 0 2\n", "").unwrap(),
             [(5, "1".into(), 0), (20, "2".into(), 0)]
         );
+    }
+
+    #[test]
+    fn events_end_with_the_recording() {
+        let text = "onset,duration,label\n2,1e300,a\n9.9,5,b\n3,-1,c\n";
+        let expected = [(20, "a".to_string(), 80), (30, "c".into(), 0), (99, "b".into(), 1)];
+        assert_eq!(events("a.csv", text, "").unwrap(), expected);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! band = [0.5, 40]
 //! window_s = [0.0, 4.0]
 //!
-//! [labels]                      # may be absent: recordings that are of one class each, by patterns of `file`; `*` stands for any text
+//! [labels]                      # may be absent: recordings that are of one class each, by patterns of `file`, with its folders or without; `*` stands for any text
 //! rest = "*_rest.edf"           # without `*` it may stand anywhere in the name; labels that `[events]` does not have are classes
 //!
 //! [windows]                     # may be absent: epochs one after the other, of recordings with a label and inside of annotated segments

@@ -198,13 +198,15 @@ fn length_s(pipeline: &toml::Table) -> Option<f64> {
     }
 }
 
-/// The label whose pattern a file's name is like. One without `*` may stand anywhere in the name.
+/// The label whose pattern a file is like, with its folders or by its name alone: folders in front depend on where the manifest is. A pattern
+/// without `*` may stand anywhere.
 pub(in super::super) fn labelled(
     file: &str,
     labels: &[(String, Vec<String>)],
 ) -> Result<Option<String>, (String, String)> {
+    let bare = file.rsplit('/').next().unwrap_or(file);
     let like = |pattern: &String| match pattern.contains('*') {
-        true => matches(pattern, file),
+        true => matches(pattern, file) || matches(pattern, bare),
         false => file.contains(pattern.as_str()),
     };
     let mut found = labels.iter().filter(|(_, patterns)| patterns.iter().any(like));
@@ -372,14 +374,14 @@ mod tests {
             names.iter().map(|name| format!("[[recording]]\nfile = \"{name}\"\nsubject = 1\n")).collect()
         };
         let manifest = read(&format!(
-            "[labels]\nrest = \"_1.\"\ntask = [\"*_2.edf\", \"m*\"]\n{}",
-            files(&["a_1.edf", "a_2.edf", "m.edf"])
+            "[labels]\nrest = \"_1.\"\ntask = [\"*_2.edf\", \"m*\", \"x/a*\"]\n{}",
+            files(&["a_1.edf", "a_2.edf", "m.edf", "y/m.edf", "x/a.edf"])
         ))
         .unwrap();
         assert_eq!(manifest.classes.names(), ["rest", "task"]);
         let labels: Vec<_> =
             manifest.recordings.iter().map(|entry| entry.label.as_deref().unwrap()).collect();
-        assert_eq!(labels, ["rest", "task", "task"]);
+        assert_eq!(labels, ["rest", "task", "task", "task", "task"]);
         assert_eq!(manifest.windows, Some(USUAL));
         // Beside events, and over a pattern.
         let manifest = read(&format!("{HEAD}[labels]\nrest = \"a*\"\n[pipeline]\nwindow_s = [0, 1.5]\n{}label = \"sleep\"\nevents = \"x.tsv\"\n", files(&["b.edf", "a.edf"])).replace("\nevents = \"x.tsv\"", "")).unwrap();

@@ -76,14 +76,30 @@ pub(in super::super) fn likely(
     labels: Option<usize>,
     names: Option<usize>,
 ) -> Option<[Axis; 3]> {
-    let count = |order: &[Axis; 3], axis: Axis| {
-        order.iter().zip(dims).find(|(own, _)| **own == axis).map_or(0, |(_, &count)| count)
-    };
     let all = fitting(dims, labels, names);
     all.iter()
         .copied()
-        .find(|order| count(order, Axis::Channels) <= count(order, Axis::Time))
+        .find(|order| count(order, dims, Axis::Channels) <= count(order, dims, Axis::Time))
         .or(all.first().copied())
+}
+
+/// Other orders that fit about as well as one. Epochs with half as many samples as channels are not among them.
+pub(in super::super) fn rivals(
+    dims: &[usize],
+    labels: Option<usize>,
+    names: Option<usize>,
+    taken: &[Axis; 3],
+) -> Vec<[Axis; 3]> {
+    let mut all = fitting(dims, labels, names);
+    all.retain(|order| {
+        order != taken && 2 * count(order, dims, Axis::Time) > count(order, dims, Axis::Channels)
+    });
+    all
+}
+
+/// How many an axis has.
+fn count(order: &[Axis; 3], dims: &[usize], axis: Axis) -> usize {
+    order.iter().zip(dims).find(|(own, _)| **own == axis).map_or(0, |(_, &count)| count)
 }
 
 /// What nobody says of three dimensions, told with their sizes and an example.
@@ -255,6 +271,19 @@ mod tests {
         assert_eq!(Layout::new(&[2, 5, 3], &axes, None).unwrap().epochs(), 3);
         let rows = Layout::new(&[3, 5], &[Axis::Channels, Axis::Time], Some((0, 1))).unwrap();
         assert_eq!((rows.channels, rows.epochs), (vec![0, 2], vec![0]));
+    }
+
+    #[test]
+    fn orders_that_fit_as_well_are_known() {
+        let rivals = |dims: [usize; 3], labels: usize, names: Option<usize>| {
+            let taken = likely(&dims, Some(labels), names).unwrap();
+            rivals(&dims, Some(labels), names, &taken)
+        };
+        // As many epochs as channels; channels nearly as many as samples; and what is clear.
+        assert_eq!(rivals([20, 200, 20], 20, None), [[Axis::Trials, Axis::Time, Axis::Channels]]);
+        assert_eq!(rivals([40, 64, 100], 40, None), [[Axis::Trials, Axis::Time, Axis::Channels]]);
+        assert!(rivals([40, 64, 100], 40, Some(64)).is_empty());
+        assert!(rivals([40, 64, 512], 40, None).is_empty());
     }
 
     #[test]

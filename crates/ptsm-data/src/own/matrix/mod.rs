@@ -14,7 +14,7 @@ use super::sheet::{Column, Sheet};
 use super::words::Words;
 use crate::error::{Error, Result};
 
-pub(super) use axes::{Axis, likely, written};
+pub(super) use axes::{Axis, likely, rivals, written};
 use axes::{Layout, infer};
 pub(super) use place::{ValuePlace, described, sizes};
 

@@ -6,8 +6,8 @@ mod fif;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::Source;
 use ptsm_data::arrays::write_prepared_trials;
+use ptsm_data::{Recordings, Source};
 use ptsm_signal::{Alignment, Scaling, Unit};
 use serde_json::json;
 
@@ -128,6 +128,19 @@ fn only_pipeline(set: &[String]) -> anyhow::Result<()> {
     }
 }
 
+/// Whether a file is one that recordings are read from: samples, headers, tables of events and the manifest, of everybody, whoever is asked
+/// for.
+fn is_read(recordings: &Recordings, to: &Path) -> anyhow::Result<bool> {
+    let to = to.canonicalize()?;
+    let real = |path: &Path| path.canonicalize().ok();
+    // What a run chose about the data is not known here: without it everything in their folder may be read.
+    let Ok(found) = recordings.find() else {
+        return Ok(real(recordings.root()).is_none_or(|root| to.starts_with(root)));
+    };
+    let mut files = found.items.iter().flat_map(|item| &item.files);
+    Ok(files.any(|file| real(file).as_ref() == Some(&to)))
+}
+
 /// Refuses a file that would replace the data it is made of, or become a part of them.
 fn is_apart(data: &SourceArgs, to: &Path) -> anyhow::Result<()> {
     let real = |path: &Path| path.canonicalize().ok();
@@ -136,6 +149,8 @@ fn is_apart(data: &SourceArgs, to: &Path) -> anyhow::Result<()> {
     let inside = match source(data)? {
         Source::File(path) => same(real(to), &path),
         Source::Folder(path) => same(real(folder), &path),
+        // Only what is there can be replaced: the headers of all recordings need not be opened for a new file.
+        Source::Recordings(recordings) if to.exists() => is_read(&recordings, to)?,
         Source::Recordings(_) | Source::Simulated { .. } => false,
     };
     match inside {
