@@ -27,8 +27,9 @@ const BESIDE: [usize; 2] = [2, 3];
 const AROUND_S: [f64; 2] = [-0.05, 0.2];
 /// A state that is held shows its value so long after the cue, in seconds.
 const HELD_S: f64 = 0.1;
-/// Of a noisy channel one in so many samples tells whether it rests.
-const GLANCE: usize = 8;
+/// So many samples, if the same is true of somewhat fewer of them, tell whether it is worth looking at all: an electrode is known at a glance.
+const GLANCE: usize = 256;
+const LIKELY: f64 = 0.65;
 /// Ways to look at an epoch.
 const LOOKS: usize = 5;
 
@@ -174,19 +175,14 @@ struct Levels {
 impl Levels {
     /// None of a channel that does not rest at a few of them, or at one alone.
     fn of(samples: &[f32], few: usize) -> Option<Levels> {
-        let mut values: BTreeMap<u32, usize> = BTreeMap::new();
-        // An electrode is known to be noisy after the first of its samples.
-        let exact = samples.chunk_by(|a, b| a == b).all(|run| {
-            *values.entry(ordered(run[0])).or_default() += run.len();
-            values.len() <= MOST_VALUES
-        });
-        if exact {
-            let rest = rest(&values, few, 0, samples.len())?;
-            return Some(Levels {
-                levels: samples.iter().map(|x| ordered(*x)).collect(),
-                rest,
-                noisy: false,
-            });
+        let glance: Vec<f32> = samples.iter().step_by((samples.len() / GLANCE).max(1)).copied().collect();
+        if rest(&counted(glance.iter().map(|x| ordered(*x))), few, 0, LIKELY).is_some() {
+            let counts = counted(samples.iter().map(|x| ordered(*x)));
+            let rest = rest(&counts, few, 0, AT_REST).filter(|_| (2..=MOST_VALUES).contains(&counts.len()));
+            if let Some(rest) = rest {
+                let levels = samples.iter().map(|x| ordered(*x)).collect();
+                return Some(Levels { levels, rest, noisy: false });
+            }
         }
         let [low, high] = extremes(samples);
         let scale = LEVELS / (high - low);
@@ -194,12 +190,11 @@ impl Levels {
             return None;
         }
         let level = |x: &f32| ((x - low) * scale).round() as u32;
-        // And to rest nowhere after some of them.
-        let some: Vec<u32> = samples.iter().step_by(GLANCE).map(level).collect();
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        some.iter().for_each(|level| *counts.entry(*level).or_default() += 1);
-        let rest = rest(&counts, few, 1, some.len())?;
-        Some(Levels { levels: samples.iter().map(level).collect(), rest, noisy: true })
+        rest(&counted(glance.iter().map(level)), few, 1, LIKELY)?;
+        let levels: Vec<u32> = samples.iter().map(level).collect();
+        let counts = counted(levels.iter().copied());
+        let rest = rest(&counts, few, 1, AT_REST).filter(|_| counts.len() > 1)?;
+        Some(Levels { levels, rest, noisy: true })
     }
 
     /// The level in a window that is farthest from the resting one.
@@ -220,8 +215,15 @@ impl Levels {
     }
 }
 
-/// The most frequent level, where a few of them, each with those `beside` it, make most of the samples, and there is more than one.
-fn rest(counts: &BTreeMap<u32, usize>, few: usize, beside: u32, samples: usize) -> Option<u32> {
+/// How often each level occurs.
+fn counted(levels: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    levels.for_each(|level| *counts.entry(level).or_default() += 1);
+    counts
+}
+
+/// The most frequent level, where a few of them, each with those `beside` it, make at least a `share` of the samples.
+fn rest(counts: &BTreeMap<u32, usize>, few: usize, beside: u32, share: f64) -> Option<u32> {
     let most = |counts: &BTreeMap<u32, usize>| {
         counts.iter().max_by_key(|(_, count)| **count).map(|(level, _)| *level)
     };
@@ -233,7 +235,7 @@ fn rest(counts: &BTreeMap<u32, usize>, few: usize, beside: u32, samples: usize) 
             sum += left.remove(&near).unwrap_or(0);
         }
     }
-    most(counts).filter(|_| counts.len() > 1 && sum as f64 >= AT_REST * samples as f64)
+    most(counts).filter(|_| sum as f64 >= share * counts.values().sum::<usize>() as f64)
 }
 
 /// A number that is in the order of the value: those near to each other are near.
