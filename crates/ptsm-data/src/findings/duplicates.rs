@@ -381,7 +381,8 @@ mod tests {
         // Flicker of two frequencies, with a little noise of each person's own.
         let flicker = |subject: u32, epoch: u64| -> Vec<f32> {
             let noise = own(subject, epoch);
-            let wave = |t: usize| 100.0 * ((if epoch % 2 == 0 { 0.6 } else { 0.75 }) * t as f32).sin();
+            let step = [0.6, 0.75][(epoch % 2) as usize];
+            let wave = |t: usize| 100.0 * (step * t as f32).sin();
             (0..noise.len()).map(|i| wave(i % SAMPLES) + noise[i]).collect()
         };
         assert_eq!(found(&trials(&[1, 2, 3], flicker)), []);
