@@ -5,7 +5,8 @@ use ptsm_signal::{Channel, Event, Recording};
 
 use crate::common::{Case, Place, check, random};
 
-/// Writes a minute of three electrodes with eight cues: rhythms over one hand area are weaker, one way for each class.
+/// Writes a minute of three electrodes with ten cues: rhythms over one hand area are weaker, one way for each class. Every recording has a
+/// frequency of its own, or two of them would be one recording with other noise.
 fn recording(place: &Place, name: &str, seed: u64) {
     let mut random = random(seed);
     let (rate, length) = (100.0, 6000);
@@ -17,7 +18,8 @@ fn recording(place: &Place, name: &str, seed: u64) {
     for channel in 0..3 {
         for t in 0..length {
             let weak = matches!((channel, class(t)), (0, Some("T2")) | (2, Some("T1")));
-            let rhythm = if weak { 3.0 } else { 20.0 } * (0.7 * t as f64 + seed as f64).sin();
+            let rhythm =
+                if weak { 3.0 } else { 20.0 } * ((0.6 + 0.003 * seed as f64) * t as f64 + seed as f64).sin();
             samples.push((rhythm + 20.0 * (random() - 0.5)) as f32);
         }
     }
