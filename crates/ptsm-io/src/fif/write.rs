@@ -198,11 +198,11 @@ fn short(at: usize, name: &str) -> String {
     letters.take(NAME - number.len()).collect::<String>() + &number
 }
 
-/// Latin-1; other letters as their numbers, `&#945;`.
+/// Latin-1; other letters as their numbers, `&#000945;`: six digits, or MNE takes the text as it is.
 fn latin1(text: &str) -> Vec<u8> {
     let letter = |c: char| match u8::try_from(u32::from(c)) {
         Ok(byte) => vec![byte],
-        Err(_) => format!("&#{};", u32::from(c)).into_bytes(),
+        Err(_) => format!("&#{:06};", u32::from(c)).into_bytes(),
     };
     text.chars().flat_map(letter).collect()
 }
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn texts_are_written_in_letters_that_others_read() {
-        assert_eq!(latin1("a\u{e9}\u{3b1}"), b"a\xe9&#945;");
+        assert_eq!(latin1("a\u{e9}\u{3b1}"), b"a\xe9&#000945;");
         assert_eq!(escaped("a\"b\\\u{e9}\u{1f600}\n"), "a\\\"b\\\\\\u00e9\\ud83d\\ude00\\u000a");
         assert_eq!(short(0, "15 letters: abc"), "15 letters: abc");
         assert_eq!(short(11, "a long name of a channel"), "a long name -12");
