@@ -802,7 +802,7 @@ pub(crate) struct ExportArgs {
     /// One setting of the pipeline, over the file's: `pipeline.window_s=[0,2]`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Move each person's epochs to a common frame, as for `train`
+    /// Align each subject's epochs, as for `train`: transductive, or causal with `-stream`
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
     /// The file to write: `.npz`, `.fif` or `.csv`

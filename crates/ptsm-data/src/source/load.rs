@@ -51,7 +51,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Moves each person's trials to the common frame, which is all that is left of the pipeline, unless that was done before.
+    /// Aligns each subject's epochs, which is all that is left of the pipeline, unless that was done before.
     pub fn align(&mut self) -> Result<()> {
         if self.aligned {
             return Ok(());
