@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use ptsm_data::arrays::Wanted;
-use ptsm_data::check::{Case, Problem, ProblemKind};
+use ptsm_data::check::{Case, Problem};
 use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
-use ptsm_signal::{Pipeline, SubjectId};
+use ptsm_signal::Pipeline;
 
 use crate::commands::Session;
 use crate::exit::told;
@@ -71,17 +71,10 @@ fn tell_findings(loaded: &Loaded, session: &Session) -> anyhow::Result<()> {
         .iter()
         .map(|duplicate| (duplicate.to_string(), "leave one of them out with `--subjects`".to_string()));
     // Whoever shares a recording is told as a pair.
-    let paired = |case: &Case| {
-        loaded.duplicates.iter().any(|d| {
-            let named = |own: SubjectId, other: SubjectId| {
-                case.subject == Some(own) && case.detail.contains(&format!("{other} "))
-            };
-            named(d.first, d.second) || named(d.second, d.first)
-        })
-    };
+    let paired = |case: &Case| loaded.duplicates.iter().any(|duplicate| duplicate.is_told_by(case));
     let others = loaded.findings.iter().filter_map(|problem| {
         let mut problem = problem.clone();
-        problem.cases.retain(|case| problem.kind != ProblemKind::Doubled || !paired(case));
+        problem.cases.retain(|case| !paired(case));
         (!problem.cases.is_empty()).then_some(problem)
     });
     let findings: Vec<(String, String)> =

@@ -84,7 +84,7 @@ fn check_here(
         Err(error) => {
             let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
             let place = recordings.set().about().id;
-            let case = Case { subject: None, place, detail: format!("{error}{hint}") };
+            let case = Case { subject: None, other: None, place, detail: format!("{error}{hint}") };
             add_cases(&mut problems, ProblemKind::Unreadable, vec![case]);
         }
     }
@@ -98,14 +98,12 @@ fn check_here(
 
 /// Adds subjects with nearly the same recording to those with exactly the same, unless they are among them.
 fn add_duplicates(problems: &mut Vec<Problem>, duplicates: &[Duplicate]) {
-    let known = |duplicate: &Duplicate| {
-        let exact = problems.iter().filter(|p| p.kind == ProblemKind::Doubled).flat_map(|p| &p.cases);
-        let named = format!("{} ", duplicate.first);
-        exact.into_iter().any(|c| c.subject == Some(duplicate.second) && c.detail.contains(&named))
-    };
+    let told: Vec<&Case> = problems.iter().flat_map(|problem| &problem.cases).collect();
+    let known = |duplicate: &Duplicate| told.iter().any(|case| duplicate.is_told_by(case));
     let near: Vec<&Duplicate> = duplicates.iter().filter(|duplicate| !known(duplicate)).collect();
     let cases = near.iter().map(|duplicate| Case {
         subject: Some(duplicate.second),
+        other: Some(duplicate.first),
         place: duplicate.second.to_string(),
         detail: format!("{} epochs are those of {}, nearly to the sample", duplicate.epochs, duplicate.first),
     });

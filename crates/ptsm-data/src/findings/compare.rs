@@ -28,7 +28,7 @@ pub(crate) fn problems(
 ) -> Vec<Problem> {
     let mut all: BTreeMap<ProblemKind, Vec<Case>> = BTreeMap::new();
     let mut tell = |kind, subject, place: String, detail: String| {
-        all.entry(kind).or_default().push(Case { subject, place, detail });
+        all.entry(kind).or_default().push(Case { subject, other: None, place, detail });
     };
     for (subject, path) in missing {
         let place = if tell_of.paths { path.display().to_string() } else { subject.to_string() };
@@ -60,12 +60,18 @@ pub(crate) fn problems(
     for (at, detail) in odd_scales(parts) {
         tell(ProblemKind::Scale, Some(parts[at].0.subject), place(parts[at]), detail);
     }
-    for (at, other) in doubled(parts) {
-        let detail = format!("the same as {}", place(parts[other]));
-        tell(ProblemKind::Doubled, Some(parts[at].0.subject), place(parts[at]), detail);
-    }
     for (subject, class) in without_trials(parts, classes) {
         tell(ProblemKind::NoTrial, Some(subject), subject.to_string(), format!("no trial of `{class}`"));
+    }
+    let twice = doubled(parts).into_iter().map(|(at, other)| Case {
+        subject: Some(parts[at].0.subject),
+        other: Some(parts[other].0.subject),
+        place: place(parts[at]),
+        detail: format!("the same as {}", place(parts[other])),
+    });
+    let twice: Vec<Case> = twice.collect();
+    if !twice.is_empty() {
+        all.insert(ProblemKind::Doubled, twice);
     }
     all.into_iter().map(|(kind, cases)| problem(kind, cases, tell_of.remote)).collect()
 }

@@ -11,6 +11,8 @@ use std::fmt;
 use ptsm_signal::{SubjectId, Trials};
 use serde::Serialize;
 
+use super::problem::Case;
+
 /// Bits of a sketch.
 const BITS: usize = 128;
 /// Parts of a sketch, and the bits of each: epochs that agree in one of them are compared. At a correlation of 0.95 one of ten agrees in 96 of 100
@@ -50,6 +52,12 @@ pub struct Duplicate {
 }
 
 impl Duplicate {
+    /// Whether a case is about these two subjects.
+    pub fn is_told_by(&self, case: &Case) -> bool {
+        let pair = [case.subject, case.other];
+        pair == [Some(self.first), Some(self.second)] || pair == [Some(self.second), Some(self.first)]
+    }
+
     /// Those of two searches, each pair of subjects once.
     pub(crate) fn together(near: Vec<Duplicate>, exact: Vec<Duplicate>) -> Vec<Duplicate> {
         let mut pairs: BTreeMap<(SubjectId, SubjectId), usize> = BTreeMap::new();

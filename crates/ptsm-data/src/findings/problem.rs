@@ -57,6 +57,9 @@ pub struct Problem {
 pub struct Case {
     /// Whose it is, where that is known.
     pub subject: Option<SubjectId>,
+    /// Whose it is as well, of what is there twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<SubjectId>,
     /// Which recording or file.
     pub place: String,
     /// Which channels, how much.
