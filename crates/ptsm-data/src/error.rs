@@ -189,7 +189,7 @@ impl Error {
 }
 
 /// Subjects with the reasons why they are left out: `S88 (slow), S92 (odd)`.
-pub(crate) fn reasons(excluded: &[(SubjectId, String)]) -> String {
+pub fn reasons(excluded: &[(SubjectId, String)]) -> String {
     excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect::<Vec<_>>().join(", ")
 }
 

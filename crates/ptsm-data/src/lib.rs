@@ -12,7 +12,6 @@ pub mod download;
 mod error;
 mod findings;
 mod fingerprint;
-mod nearest;
 mod own;
 mod protocol;
 mod recordings;
@@ -24,7 +23,7 @@ mod subjects;
 mod units;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
-pub use error::{Error, Result};
+pub use error::{Error, Result, reasons};
 pub use findings::Duplicate;
 pub use own::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};
 pub use protocol::Protocol;

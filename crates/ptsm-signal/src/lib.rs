@@ -35,6 +35,7 @@ pub mod filter;
 #[cfg(test)]
 mod golden;
 mod montage;
+pub mod nearest;
 mod pipeline;
 mod recording;
 pub mod spd;

@@ -83,11 +83,6 @@ pub(crate) fn held_back(decoders: &[TrainingSubjects]) -> String {
     told.iter().map(|(said, names)| format!("{} {said}", names.join("; "))).collect::<Vec<_>>().join(". ")
 }
 
-/// Subjects with the reasons why they are left out: `S88 (slow), S92 (odd)`
-pub(crate) fn reasons(excluded: &[(SubjectId, String)]) -> String {
-    excluded.iter().map(|(subject, why)| format!("{subject} ({why})")).collect::<Vec<_>>().join(", ")
-}
-
 /// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
 pub(crate) fn mirroring(settings: &Value, layout: &Layout) -> Option<String> {
     let share = mirrored_share(settings)?;

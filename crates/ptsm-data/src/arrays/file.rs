@@ -10,7 +10,7 @@ use ptsm_signal::{Channel, Paradigm, Pipeline, Position, SubjectId, Symmetry, Ta
 
 use super::names::Names;
 use crate::error::{Error, Result};
-use crate::nearest::nearest;
+use ptsm_signal::nearest::nearest;
 
 /// What the sampling rate is called, in the order looked for.
 const RATE: &[&str] = &["rate_hz", "sfreq", "fs"];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::nearest::meant;
+use ptsm_signal::nearest::meant;
 
 /// Something to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

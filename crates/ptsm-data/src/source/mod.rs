@@ -13,9 +13,9 @@ pub(crate) use people::{people, places};
 use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
-use crate::nearest::meant;
 use crate::recordings::Recordings;
 use crate::simulate::Cohort;
+use ptsm_signal::nearest::meant;
 
 /// A name a user can give.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Pipeline;
 use crate::error::{Error, Result};
+use crate::nearest;
 
 /// A key of a [`Pipeline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -191,10 +192,8 @@ fn band<'a>(
 
 fn unknown<'a>(table: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
-    let near = |key: &&str| strsim::normalized_damerau_levenshtein(key, &name.to_lowercase());
-    let nearest =
-        known.iter().copied().filter(|key| near(key) >= 0.5).max_by(|a, b| near(a).total_cmp(&near(b)));
-    let meant = nearest.map_or_else(String::new, |key| format!("is `{key}` meant? "));
+    let pairs = || known.iter().map(|key| (*key, *key));
+    let (nearest, meant) = (nearest::nearest(name, pairs()), nearest::meant(name, pairs()));
     let example = nearest.and_then(|near| PIPELINE_KEYS.iter().find(|key| key.name == near));
     let example = example.map_or_else(String::new, |key| format!("write `{} = {}`; ", key.name, key.example));
     Error::pipeline(format!("there is no key `{table}.{name}`"))

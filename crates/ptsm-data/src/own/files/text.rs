@@ -14,7 +14,7 @@ use super::super::words::Words;
 use super::events::Columns;
 use super::windows::{USUAL, Windows};
 use crate::error::{Error, Result};
-use crate::nearest;
+use ptsm_signal::nearest;
 
 /// What a manifest says. All in it fits together.
 #[derive(Clone, Debug, PartialEq)]

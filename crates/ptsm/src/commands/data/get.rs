@@ -15,7 +15,7 @@ use crate::commands::Session;
 use crate::exit::{Stopped, told};
 use crate::input::pairs;
 use crate::progress::{self, Stop};
-use crate::words::{count, duration, reasons};
+use crate::words::{count, duration};
 
 /// How many files that could not be had are told of one by one.
 const TOLD: usize = 5;
@@ -83,7 +83,7 @@ fn introduce(about: &About, download: &Download, session: &Session) {
     }
     lines.push(line);
     if !download.left_out().is_empty() {
-        lines.push(format!("note: left out: {}", reasons(download.left_out())));
+        lines.push(format!("note: left out: {}", ptsm_data::reasons(download.left_out())));
     }
     session.output.note(lines.join("\n"));
 }

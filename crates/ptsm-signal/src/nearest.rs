@@ -2,7 +2,7 @@
 
 /// The name that was most likely meant, of those that can be typed, each with what it is called in a message; none where nothing is
 /// near.
-pub(crate) fn nearest<'a, T>(typed: &str, known: impl IntoIterator<Item = (&'a str, T)>) -> Option<T> {
+pub fn nearest<'a, T>(typed: &str, known: impl IntoIterator<Item = (&'a str, T)>) -> Option<T> {
     let near = |(name, told): (&str, T)| {
         (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &typed.to_lowercase()), told)
     };
@@ -11,6 +11,6 @@ pub(crate) fn nearest<'a, T>(typed: &str, known: impl IntoIterator<Item = (&'a s
 }
 
 /// The same as the beginning of a hint.
-pub(crate) fn meant<'a>(typed: &str, known: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn meant<'a>(typed: &str, known: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     nearest(typed, known).map_or_else(String::new, |name| format!("is `{name}` meant? "))
 }
