@@ -129,7 +129,7 @@ fn sections(seeds: usize) -> Vec<Section> {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let data = if options.collect { PathBuf::new() } else { recordings(options)? };
     if !options.collect {
-        stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
+        stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm-cli"]))?;
     }
     if options.decoders {
         return plans(DECODERS, MARKS[1], &data, options.collect);

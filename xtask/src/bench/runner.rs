@@ -38,7 +38,7 @@ struct Row {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
+    stream(&mut cargo(["build", "--release", "--locked", "-p", "ptsm-cli"]))?;
     let program = target().join("release/ptsm");
     let folder = target().join("bench/runner");
     let _ = fs::remove_dir_all(&folder);

@@ -16,6 +16,6 @@ pub(super) fn ptsm() -> Result<PathBuf> {
         println!("{PROGRAM} names the program that is tested; nothing is built");
         return absolute(given).context("the full path of the program is not known");
     }
-    shell::stream(&mut shell::cargo(["build", "--release", "--locked", "-p", "ptsm"]))?;
+    shell::stream(&mut shell::cargo(["build", "--release", "--locked", "-p", "ptsm-cli"]))?;
     Ok(shell::target().join("release").join("ptsm"))
 }

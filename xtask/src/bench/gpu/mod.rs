@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// The folder, with everything in it.
 fn built() -> Result<PathBuf> {
     let folder = carry::folder()?;
-    let mut command = cargo("build --release --locked --package xtask --package ptsm".split(' '));
+    let mut command = cargo("build --release --locked --package xtask --package ptsm-cli".split(' '));
     let programs = carry::build(&mut command)?;
     for (name, to) in [("xtask", "bench-worker"), ("ptsm", "ptsm")] {
         let found = programs.iter().find(|(built, _)| built == name);
