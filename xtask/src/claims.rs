@@ -374,7 +374,7 @@ mod tests {
     /// A key that is spelled otherwise would leave a line out.
     #[test]
     fn a_report_has_every_number() {
-        let text = include_str!("../../crates/ptsm-cli/tests/golden/report.json");
+        let text = include_str!("../../crates/ptsm-report/tests/golden/report.json");
         let document: Value = serde_json::from_str(text).unwrap();
         let silent = measures().into_iter().filter(|measure| (measure.of)(&document["material"]).is_none());
         assert_eq!(silent.map(|measure| measure.what).collect::<Vec<_>>(), [""; 0]);

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptsm_data::{Protocol, SubjectList, Transfer};
-use ptsm_engine::Precision;
-use ptsm_eval::Choice;
-use ptsm_signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
-
-use crate::device::Wanted;
+use ptsm::DeviceChoice;
+use ptsm::data::{Protocol, SubjectList, Transfer};
+use ptsm::engine::Precision;
+use ptsm::eval::{Choice, DataRequest, TaskOverride};
+use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 #[derive(Parser)]
 #[command(
@@ -45,10 +44,32 @@ pub(crate) struct General {
     pub(crate) threads: Option<usize>,
     /// Where networks are trained
     #[arg(long, global = true, env = "PTSM_DEVICE", value_name = "DEVICE", default_value = "auto")]
-    pub(crate) device: Wanted,
+    pub(crate) device: DeviceName,
     /// Where trials of recordings are kept between runs, `none` for nowhere; the system's folder for caches without it
     #[arg(long, global = true, env = "PTSM_CACHE", value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
+}
+
+/// Where networks are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceName {
+    /// A GPU for training where there is one that can be used, else the processor
+    Auto,
+    /// The processor
+    Cpu,
+    /// An NVIDIA GPU
+    Cuda,
+}
+
+impl DeviceName {
+    /// What is opened. A GPU is worth its start for work that trains, and where it is asked for.
+    pub(crate) fn choice(self, trains: bool) -> DeviceChoice {
+        match self {
+            DeviceName::Cuda => DeviceChoice::Cuda,
+            DeviceName::Auto if trains => DeviceChoice::Auto,
+            DeviceName::Auto | DeviceName::Cpu => DeviceChoice::Cpu,
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -353,6 +374,28 @@ pub(crate) struct TaskArgs {
     pub(crate) symmetry: Option<Symmetry>,
 }
 
+impl SourceArgs {
+    /// The same for the library: all subjects.
+    pub(crate) fn request(&self) -> DataRequest {
+        let SourceArgs { data, root, with } = self.clone();
+        DataRequest { data, root, with, subjects: None }
+    }
+}
+
+impl DataArgs {
+    /// The same for the library.
+    pub(crate) fn request(&self) -> DataRequest {
+        DataRequest { subjects: self.subjects.clone(), ..self.source.request() }
+    }
+}
+
+impl TaskArgs {
+    /// The same for the library.
+    pub(crate) fn request(&self) -> TaskOverride {
+        TaskOverride { paradigm: self.paradigm, symmetry: self.symmetry.clone() }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct SettingsArgs {
     #[command(flatten)]
@@ -517,9 +560,9 @@ pub(crate) struct TuningArgs {
     pub(crate) no_guard: bool,
 }
 
-impl From<&TuningArgs> for ptsm_decode::Adaptation {
-    fn from(args: &TuningArgs) -> ptsm_decode::Adaptation {
-        ptsm_decode::Adaptation { steps: args.steps, rate: args.rate, guard: !args.no_guard }
+impl From<&TuningArgs> for ptsm::decode::Adaptation {
+    fn from(args: &TuningArgs) -> ptsm::decode::Adaptation {
+        ptsm::decode::Adaptation { steps: args.steps, rate: args.rate, guard: !args.no_guard }
     }
 }
 

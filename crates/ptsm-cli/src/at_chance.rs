@@ -1,9 +1,9 @@
 //! What is at chance is said to be, with what may be the cause.
 
-use ptsm_eval::{ALPHA, Summary};
+use ptsm::eval::{ALPHA, Summary};
 
 use crate::output::Output;
-use crate::words::{self, value};
+use ptsm::eval::phrases::{self, value};
 
 /// What is worth looking at where nothing was learnt.
 const CAUSES: &str = "likely causes: wrong event codes or windows, too few subjects or trials, wrong units or channels (`ptsm data check` looks at both), \
@@ -38,9 +38,9 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
         1 => format!(
             "{} % {}",
             shown(chance.pooled_value.or(Some(chance.pooled_accuracy))),
-            words::spoken(metric)
+            phrases::spoken(metric)
         ),
-        _ => format!("by {}", words::spoken(metric)),
+        _ => format!("by {}", phrases::spoken(metric)),
     };
     warn(
         &format!(

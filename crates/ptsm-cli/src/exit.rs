@@ -73,9 +73,9 @@ fn sentence(error: &anyhow::Error) -> String {
 
 fn stopped(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
-        matches!(e.downcast_ref(), Some(ptsm_decode::Error::Stopped))
-            || matches!(e.downcast_ref(), Some(ptsm_data::Error::Stopped))
-            || matches!(e.downcast_ref(), Some(ptsm_eval::Error::Decode(ptsm_decode::Error::Stopped)))
+        matches!(e.downcast_ref(), Some(ptsm::decode::Error::Stopped))
+            || matches!(e.downcast_ref(), Some(ptsm::data::Error::Stopped))
+            || matches!(e.downcast_ref(), Some(ptsm::eval::Error::Decode(ptsm::decode::Error::Stopped)))
     })
 }
 
@@ -83,11 +83,11 @@ fn stopped(error: &anyhow::Error) -> bool {
 fn hint(error: &anyhow::Error) -> Option<String> {
     let own = |e: &(dyn std::error::Error + 'static)| {
         let own = e.downcast_ref::<Told>().map(|t| t.hint.clone());
-        own.or_else(|| e.downcast_ref::<ptsm_eval::Error>().and_then(ptsm_eval::Error::hint))
-            .or_else(|| e.downcast_ref::<ptsm_decode::Error>().and_then(ptsm_decode::Error::hint))
-            .or_else(|| e.downcast_ref::<ptsm_data::Error>()?.hint().map(str::to_string))
-            .or_else(|| e.downcast_ref::<ptsm_signal::Error>()?.hint().map(str::to_string))
-            .or_else(|| e.downcast_ref::<ptsm_io::Error>()?.hint().map(str::to_string))
+        own.or_else(|| e.downcast_ref::<ptsm::eval::Error>().and_then(ptsm::eval::Error::hint))
+            .or_else(|| e.downcast_ref::<ptsm::decode::Error>().and_then(ptsm::decode::Error::hint))
+            .or_else(|| e.downcast_ref::<ptsm::data::Error>()?.hint().map(str::to_string))
+            .or_else(|| e.downcast_ref::<ptsm::signal::Error>()?.hint().map(str::to_string))
+            .or_else(|| e.downcast_ref::<ptsm::io::Error>()?.hint().map(str::to_string))
     };
     error.chain().find_map(own).or_else(|| error.chain().find_map(remedy::of).map(str::to_string))
 }

@@ -4,20 +4,11 @@
 mod args;
 mod at_chance;
 mod commands;
-mod config;
-mod device;
 mod exit;
-mod folder;
-mod input;
-mod load;
-mod occupant;
+mod memory;
 mod output;
-mod plan;
 mod progress;
-mod readings;
 mod remedy;
-mod report;
-mod words;
 
 use std::process::ExitCode;
 

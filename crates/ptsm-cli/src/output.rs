@@ -75,5 +75,5 @@ pub(crate) fn stream(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Resul
             other => other.with_context(cannot),
         };
     }
-    Ok(ptsm_io::atomic::write_atomically(&real, |to| fill(to))?)
+    Ok(ptsm::io::atomic::write_atomically(&real, |to| fill(to))?)
 }

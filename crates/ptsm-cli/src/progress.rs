@@ -1,54 +1,29 @@
 //! What can be seen of long work: a live line on a terminal, and the wish to stop.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ptsm_decode::{EpochRecord, Progress, Watch};
-use ptsm_eval::{Item, Observer};
+use ptsm::decode::{EpochRecord, Progress};
+use ptsm::eval::phrases::duration;
+use ptsm::eval::{Cancellation, Events, Task};
 
 use crate::output::{Output, complain};
 
-/// Set when the user asks to stop. A second time ends the program at once.
-#[derive(Clone)]
-pub(crate) struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Listens to Ctrl-C and to the signal to terminate.
-    pub(crate) fn listen() -> anyhow::Result<Stop> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let flag = asked.clone();
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-            // Some work, such as reading data, ends before it is looked at again.
-            complain("stopping; once more stops at once");
-        })
-        .context("Ctrl-C cannot be listened to")?;
-        Ok(Stop(asked))
-    }
-
-    /// For work that nobody needs to be asked to stop.
-    pub(crate) fn never() -> Stop {
-        Stop(Arc::default())
-    }
-
-    /// Asks in the user's place.
-    pub(crate) fn ask(&self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-
-    pub(crate) fn asked(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
+/// Cancels the work on Ctrl-C and on the signal to terminate. A second time ends the program at once.
+pub(crate) fn listen(cancellation: &Cancellation) -> anyhow::Result<()> {
+    let flag = cancellation.clone();
+    ctrlc::set_handler(move || {
+        if flag.cancel() {
+            std::process::exit(130);
+        }
+        // Some work, such as reading data, ends before it is looked at again.
+        complain("stopping; once more stops at once");
+    })
+    .context("Ctrl-C cannot be listened to")
 }
-
-/// What to do with epochs that ended.
-type Log<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
 
 /// A line on a terminal; nothing elsewhere.
 pub(crate) fn bar(output: Output, title: &str, length: usize, template: &str) -> ProgressBar {
@@ -61,18 +36,43 @@ pub(crate) fn bar(output: Output, title: &str, length: usize, template: &str) ->
     bar
 }
 
-/// Work that is counted: so many of so many, and how long it will take.
-pub(crate) fn counting(output: Output, title: &str, length: usize) -> ProgressBar {
-    bar(output, title, length, "{prefix} [{bar:24}] {pos} of {len}, {eta} left")
+/// Draws what the library tells: notes as lines, work that is under way as a bar.
+pub(crate) struct Terminal {
+    output: Output,
+    /// The bar that was begun last.
+    shown: Arc<Mutex<Option<ProgressBar>>>,
 }
 
-/// Watches a fit: the live line, the log, the wish to stop.
-pub(crate) struct Live<'a> {
+impl Terminal {
+    pub(crate) fn new(output: Output) -> Terminal {
+        Terminal { output, shown: Arc::default() }
+    }
+}
+
+impl Events for Terminal {
+    fn note(&self, text: &str) {
+        match &*self.shown.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(bar) => bar.suspend(|| self.output.note(text)),
+            None => self.output.note(text),
+        }
+    }
+
+    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
+        let bar = match steps {
+            // So many of so many, and how long it will take.
+            Some(steps) => bar(self.output, title, steps, "{prefix} [{bar:24}] {pos} of {len}, {eta} left"),
+            None => bar(self.output, title, 1, "{prefix} [{bar:16}] {wide_msg}"),
+        };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        let shown = self.shown.clone();
+        Box::new(Line { bar, shown, began: Instant::now(), before: None, last: Default::default() })
+    }
+}
+
+/// The line of one piece of work.
+struct Line {
     bar: ProgressBar,
-    stop: Stop,
-    /// What is being fitted, at the line's beginning.
-    title: String,
-    log: Log<'a>,
+    shown: Arc<Mutex<Option<ProgressBar>>>,
     began: Instant,
     /// Steps that were done before this process began.
     before: Option<usize>,
@@ -80,46 +80,20 @@ pub(crate) struct Live<'a> {
     last: (String, String),
 }
 
-impl<'a> Live<'a> {
-    pub(crate) fn new(output: Output, stop: &Stop, title: impl Into<String>) -> Live<'a> {
-        let title = title.into();
-        let bar = bar(output, &title, 1, "{prefix} [{bar:16}] {wide_msg}");
-        Live {
-            bar,
-            stop: stop.clone(),
-            title,
-            log: Box::new(|_| ()),
-            began: Instant::now(),
-            before: None,
-            last: Default::default(),
-        }
-    }
-
-    /// The same, with something to do with epochs that ended.
-    pub(crate) fn logging(mut self, log: impl FnMut(&[EpochRecord]) + 'a) -> Live<'a> {
-        self.log = Box::new(log);
-        self
-    }
-
-    pub(crate) fn retitle(&mut self, title: impl Into<String>) {
-        self.title = title.into();
-        self.bar.set_prefix(self.title.clone());
-        self.began = Instant::now();
-        self.before = None;
-        self.last = Default::default();
-    }
-}
-
-impl Drop for Live<'_> {
+impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-impl Watch for Live<'_> {
-    fn progress(&mut self, p: &Progress<'_>) {
+impl Task for Line {
+    fn done(&self, steps: usize) {
+        self.bar.set_position(steps as u64);
+    }
+
+    fn training(&mut self, p: &Progress<'_>) {
         if !p.ended.is_empty() {
-            (self.log)(p.ended);
             self.last = describe(p.ended);
         }
         let before = *self.before.get_or_insert(p.step.saturating_sub(1));
@@ -138,12 +112,15 @@ impl Watch for Live<'_> {
             (p.epoch + 1).min(p.epochs),
             p.epochs,
             p.trials_per_second,
-            crate::words::duration(left)
+            duration(left)
         ));
     }
 
-    fn stop(&self) -> bool {
-        self.stop.asked()
+    fn retitle(&mut self, title: &str) {
+        self.bar.set_prefix(title.to_string());
+        self.began = Instant::now();
+        self.before = None;
+        self.last = Default::default();
     }
 }
 
@@ -158,33 +135,4 @@ fn describe(ended: &[EpochRecord]) -> (String, String) {
         format!("  {name} {mean:.3}")
     });
     (now, losses.collect())
-}
-
-/// Watches a benchmark.
-pub(crate) struct LiveBenchmark<'a> {
-    pub(crate) live: Live<'a>,
-    pub(crate) output: Output,
-}
-
-impl Watch for LiveBenchmark<'_> {
-    fn progress(&mut self, progress: &Progress<'_>) {
-        self.live.progress(progress);
-    }
-
-    fn stop(&self) -> bool {
-        self.live.stop()
-    }
-}
-
-impl Observer for LiveBenchmark<'_> {
-    fn begins(&mut self, called: &str, fits: usize, (place, all): (usize, usize)) {
-        self.live.retitle(format!("{}/{all} {called}, {fits} fits", place + 1));
-    }
-
-    fn failed(&mut self, called: &str, item: &Item, error: &str) {
-        self.live.bar.suspend(|| {
-            let (fold, seed) = (item.fold, item.seed);
-            self.output.note(format!("failed: {called}, fold {fold}, seed {seed}: {error}"));
-        });
-    }
 }

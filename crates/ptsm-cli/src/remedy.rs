@@ -13,51 +13,52 @@ pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<&'static str> {
         .or_else(|| error.downcast_ref().and_then(system))
 }
 
-fn eval(error: &ptsm_eval::Error) -> Option<&'static str> {
+fn eval(error: &ptsm::eval::Error) -> Option<&'static str> {
     match error {
-        ptsm_eval::Error::Decode(e) => decode(e),
-        ptsm_eval::Error::Data(e) => data(e),
-        ptsm_eval::Error::File { source, .. } => system(source),
-        ptsm_eval::Error::Io(e) => file(e),
+        ptsm::eval::Error::Decode(e) => decode(e),
+        ptsm::eval::Error::Data(e) => data(e),
+        ptsm::eval::Error::File { source, .. } => system(source),
+        ptsm::eval::Error::Io(e) => file(e),
+        ptsm::eval::Error::Signal(e) => Some(signal(e)),
         _ => None,
     }
 }
 
-fn decode(error: &ptsm_decode::Error) -> Option<&'static str> {
+fn decode(error: &ptsm::decode::Error) -> Option<&'static str> {
     match error {
-        ptsm_decode::Error::File { .. } | ptsm_decode::Error::Engine(ptsm_engine::Error::File { .. }) => {
+        ptsm::decode::Error::File { .. } | ptsm::decode::Error::Engine(ptsm::engine::Error::File { .. }) => {
             Some("see that the file can be read and written and the disk has room")
         }
-        ptsm_decode::Error::Configuration(_) | ptsm_decode::Error::Engine(_) => Some(
+        ptsm::decode::Error::Configuration(_) | ptsm::decode::Error::Engine(_) => Some(
             "`ptsm models --json` shows all settings and their defaults, `ptsm models` which decoders adapt",
         ),
-        ptsm_decode::Error::Signal(e) => Some(signal(e)),
+        ptsm::decode::Error::Signal(e) => Some(signal(e)),
         _ => None,
     }
 }
 
-fn data(error: &ptsm_data::Error) -> Option<&'static str> {
+fn data(error: &ptsm::data::Error) -> Option<&'static str> {
     match error {
-        ptsm_data::Error::Signal { error, .. } => Some(signal(error)),
-        ptsm_data::Error::File(e) => file(e),
-        ptsm_data::Error::Cohort { .. } => Some("`ptsm data simulate --help` lists what can be set"),
-        ptsm_data::Error::Content { .. } => Some("give a folder that can be written"),
+        ptsm::data::Error::Signal { error, .. } => Some(signal(error)),
+        ptsm::data::Error::File(e) => file(e),
+        ptsm::data::Error::Cohort { .. } => Some("`ptsm data simulate --help` lists what can be set"),
+        ptsm::data::Error::Content { .. } => Some("give a folder that can be written"),
         _ => None,
     }
 }
 
-fn signal(error: &ptsm_signal::Error) -> &'static str {
+fn signal(error: &ptsm::signal::Error) -> &'static str {
     match error {
-        ptsm_signal::Error::Data { .. } => {
+        ptsm::signal::Error::Data { .. } => {
             "`ptsm data show` says what the data hold; a decoder wants what it was trained on"
         }
         _ => "`ptsm data pipeline` explains every key of `[pipeline]`",
     }
 }
 
-fn file(error: &ptsm_io::Error) -> Option<&'static str> {
+fn file(error: &ptsm::io::Error) -> Option<&'static str> {
     match error {
-        ptsm_io::Error::System { error, .. } => system(error),
+        ptsm::io::Error::System { error, .. } => system(error),
         _ => None,
     }
 }

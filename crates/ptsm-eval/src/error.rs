@@ -47,6 +47,9 @@ pub enum Error {
     /// People who cannot be divided as asked for.
     #[error(transparent)]
     Data(#[from] ptsm_data::Error),
+    /// A signal or a pipeline that does not fit.
+    #[error(transparent)]
+    Signal(#[from] ptsm_signal::Error),
     /// A file that could not be read or written.
     #[error("`{path}` cannot be {doing}: {source}", path = path.display())]
     File {
@@ -68,6 +71,22 @@ pub enum Error {
         /// What does not fit.
         source: serde_json::Error,
     },
+    /// Something that cannot be done as asked for.
+    #[error("{message}")]
+    Request {
+        /// What is wrong, and where.
+        message: String,
+        /// One thing to do.
+        hint: String,
+    },
+    /// What was being done when something else went wrong.
+    #[error("{message}")]
+    While {
+        /// What could not be done.
+        message: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A line of a results file that is no record.
     #[error("`{path}`, line {line}: not a record: {source}", path = path.display())]
     Record {
@@ -85,16 +104,29 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::Scores { hint, .. } | Error::Summary { hint, .. } => hint.clone(),
-            Error::Plan { hint, .. } | Error::Tuning { hint, .. } => Some(hint.clone()),
+            Error::Plan { hint, .. } | Error::Tuning { hint, .. } | Error::Request { hint, .. } => {
+                Some(hint.clone())
+            }
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
+            Error::Signal(e) => e.hint().map(str::to_string),
             Error::Io(e) => e.hint().map(str::to_string),
             Error::Work { .. } => {
                 Some("give the benchmark again; it writes the list anew and keeps what is done".into())
             }
-            Error::File { .. } => None,
+            Error::File { .. } | Error::While { .. } => None,
             Error::Record { .. } => Some("give the benchmark again; it writes the file anew".into()),
         }
+    }
+
+    /// A request that cannot be carried out: what is wrong, and one thing to do.
+    pub fn request(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::Request { message: message.into(), hint: hint.into() }
+    }
+
+    /// Whether it is no failure but the end of work that was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Error::Decode(ptsm_decode::Error::Stopped) | Error::Data(ptsm_data::Error::Stopped))
     }
 
     pub(crate) fn plan(message: impl Into<String>, hint: impl Into<String>) -> Error {
@@ -123,6 +155,18 @@ impl Error {
             *hint = Some(text.into());
         }
         self
+    }
+}
+
+/// Says what was being done when something went wrong.
+pub trait WhileDoing<T> {
+    /// What could not be done.
+    fn while_doing(self, message: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: std::error::Error + Send + Sync + 'static> WhileDoing<T> for std::result::Result<T, E> {
+    fn while_doing(self, message: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|source| Error::While { message: message(), source: Box::new(source) })
     }
 }
 

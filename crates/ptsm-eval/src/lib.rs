@@ -14,42 +14,65 @@
 
 mod benchmark;
 mod chance;
+mod env;
 mod error;
 mod evidence;
+pub mod feature_tables;
 mod fisher;
+mod folder;
 mod folds;
+mod input;
+pub mod launch;
 mod matrix;
 mod metrics;
 mod normal;
 mod null;
 mod paired;
+pub mod phrases;
+pub mod plan;
 mod record;
+pub mod results;
+pub mod runs;
 mod score;
 mod scores;
+pub mod settings;
 mod significance;
 mod statistics;
 mod summary;
+mod table;
+pub mod tables;
 mod tune;
+pub mod tuning;
 
 pub use benchmark::{
     Ask, Benchmark, Came, Collected, Division, Entry, Failure, FoldReading, Item, Observer, Outcome, Reading,
     Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
 };
 pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
-pub use error::{Error, Result};
+pub use env::{CacheFolder, Cancellation, Counting, Env, Events, Fitting, Task};
+pub use error::{Error, Result, WhileDoing};
 pub use evidence::mean_threshold;
 pub use fisher::fisher_quantile;
+pub use folder::{Folder, InUse, LOG, MODELS};
 pub use folds::fold_p;
+pub use input::{
+    DataRequest, PreparedData, TaskOverride, TrainedOn, for_model, load, pairs, prepared, to_learn,
+};
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};
 pub use null::{auc_threshold, balanced_accuracy_threshold};
 pub use paired::Paired;
+pub use plan::{Plan, PlanOverrides};
 pub use record::{FewShot, Record, read_records, write_records};
+pub use results::BenchmarkResults;
+pub use runs::{Evaluation, RunFile, TrainedRun};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
+pub use settings::SettingChanges;
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
+pub use table::{Align, Column, Table, width as text_width};
 pub use tune::{
     Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,
 };

@@ -35,6 +35,25 @@ pub struct Context {
     pub precision: Option<String>,
 }
 
+impl Context {
+    /// A decoder that was trained on other subjects, on all sessions and runs, with one seed.
+    pub fn trained_on_others(data: &str, model: &str, target_access: TargetAccess, seed: u64) -> Context {
+        Context {
+            data: data.into(),
+            model: model.into(),
+            variant: None,
+            protocol: "trained on others".into(),
+            learnt: None,
+            tested: None,
+            target_access,
+            shown: TargetAccess::Nothing,
+            fold: 0,
+            seed,
+            precision: None,
+        }
+    }
+}
+
 /// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
 pub fn score(fitted: &dyn Fitted, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
     let one = |subject| {

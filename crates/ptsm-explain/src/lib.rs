@@ -9,6 +9,7 @@ mod deletion;
 mod distance;
 mod embedding;
 mod features;
+mod findings;
 mod intervals;
 mod masks;
 mod patterns;
@@ -23,6 +24,7 @@ mod removal;
 mod shuffling;
 mod signals;
 mod spectrum;
+mod study;
 
 pub use agreement::{Agreement, agreement, agreement_in_time, turned_head};
 pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
@@ -31,6 +33,10 @@ pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
 pub use distance::{Distance, distance};
 pub use embedding::{Embedding, NEIGHBOURS, Picture, embedding, trustworthiness};
 pub use features::{Features, Split};
+pub use findings::{
+    Disentanglement, MaskFindings, ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks,
+    mean_over_seeds,
+};
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
 pub use patterns::{Compared, Difference, Region, csp_relevance, difference, region, xdawn_relevance};
@@ -43,3 +49,4 @@ pub use removal::Fill;
 pub use shuffling::shuffled_labels;
 pub use signals::{BANDS, EXTREME, Signals, signals};
 pub use spectrum::{Shared, Spectrum, shared};
+pub use study::{ExplainRequest, Explanation, explain, mask_findings, write_masks};

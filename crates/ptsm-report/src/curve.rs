@@ -1,11 +1,12 @@
 //! A line chart: values over time, trials or epochs.
 
+use ptsm_eval::{Column, Table};
+
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, span, ticks};
 use crate::svg::{Anchor, Canvas, Path, escape};
-use crate::table::{Column, Table};
 
 const HEIGHT: f64 = 210.0;
 /// With a diagonal the chart is about as high as wide.

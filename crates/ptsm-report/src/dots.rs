@@ -1,11 +1,12 @@
 //! Scores per subject: one row each, one marker per model, chance behind them, means below.
 
+use ptsm_eval::{Column, Table};
+
 use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, marker, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, ticks};
 use crate::svg::{Anchor, Canvas, escape};
-use crate::table::{Column, Table};
 
 /// A value and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

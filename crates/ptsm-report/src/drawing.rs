@@ -1,6 +1,6 @@
 //! What every figure can do, and a figure on a page.
 
-use crate::table::Table;
+use ptsm_eval::Table;
 
 /// A figure: it draws itself and shows its numbers.
 pub trait Drawing {

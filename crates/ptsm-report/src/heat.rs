@@ -1,5 +1,7 @@
 //! A heat map: rows and columns with names, and a colour for each pair of them.
 
+use ptsm_eval::{Column, Table};
+
 use crate::colour::{Ramp, STEPS, step};
 use crate::drawing::Drawing;
 use crate::layout::{WIDTH, cut, header, width};
@@ -7,7 +9,6 @@ use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::{cells, number};
 use crate::scalp::meaning;
 use crate::svg::{Anchor, Canvas, Path, escape};
-use crate::table::{Column, Table};
 
 /// With more cells than this they are drawn as one shape for each colour, or the page would grow too large.
 const MOST_SINGLE: usize = 400;

@@ -28,7 +28,7 @@ pub(crate) enum Key {
 
 /// The width of a text in pixels, roughly: there is no font to measure.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    crate::terminal::width(text) as f64 * size * WIDE
+    ptsm_eval::text_width(text) as f64 * size * WIDE
 }
 
 /// A text cut to a width, with a sign that it was cut.

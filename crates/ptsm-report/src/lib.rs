@@ -12,7 +12,6 @@ pub mod colour;
 pub mod numbers;
 pub mod scale;
 pub mod svg;
-pub mod terminal;
 
 mod curve;
 mod dots;
@@ -22,15 +21,16 @@ mod head;
 mod heat;
 mod layout;
 mod legend;
-mod markup;
 mod page;
 #[cfg(feature = "png")]
 mod png;
 mod scalp;
 mod scatter;
+pub mod sections;
 mod smallmaps;
 mod spline;
 mod table;
+mod tuning;
 
 pub use curve::{Curve, Point, Reference, Series, Window};
 pub use dots::{Chance, Dots, Estimate, Scores};
@@ -39,11 +39,12 @@ pub use heat::HeatMap;
 pub use page::{Fact, Page, Part, Section};
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
+pub use ptsm_eval::{Align, Column, Table};
 pub use scalp::{Electrode, ScalpMap};
 pub use scatter::{Group, Scatter};
 pub use smallmaps::{SmallMap, SmallMaps};
 pub use spline::SphericalSpline;
-pub use table::{Align, Column, Table};
+pub use tuning::tuning_figures;
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

@@ -2,10 +2,12 @@
 
 use sha2::{Digest, Sha256};
 
+use ptsm_eval::Table;
+
 use crate::colour;
 use crate::drawing::Figure;
 use crate::svg::{FIGURE_RULES, escape};
-use crate::table::Table;
+use crate::table::{csv_link, table_html};
 
 const PAGE_RULES: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -147,8 +149,8 @@ fn parts(parts: &[Part], figures: &mut usize) -> String {
                     html += &format!(
                         "<div class=\"card\"><h3>{}</h3>{}{}</div>",
                         escape(name),
-                        table.html(name),
-                        table.csv_link(name)
+                        table_html(table, name),
+                        csv_link(table, name)
                     );
                 }
                 Part::Text(text) => html += &paragraph("text", text),
@@ -175,8 +177,8 @@ fn figure(figure: &Figure, number: usize) -> String {
         escape(&figure.reading),
         escape(&figure.caution),
         escape(title),
-        table.html(title),
-        table.csv_link(title)
+        table_html(&table, title),
+        csv_link(&table, title)
     )
 }
 

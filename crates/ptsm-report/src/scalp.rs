@@ -2,6 +2,8 @@
 
 use ptsm_signal::Position;
 
+use ptsm_eval::{Column, Table};
+
 use crate::colour::{Ramp, step};
 use crate::drawing::Drawing;
 use crate::field;
@@ -10,7 +12,6 @@ use crate::layout::{WIDTH, header};
 use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::{cells, number};
 use crate::svg::{Anchor, Canvas, escape};
-use crate::table::{Column, Table};
 
 /// With more electrodes than this their names would overlap.
 const MOST_NAMES: usize = 72;

@@ -1,11 +1,12 @@
 //! Points in two dimensions, in groups: an embedding of trials.
 
+use ptsm_eval::{Column, Table};
+
 use crate::drawing::Drawing;
 use crate::layout::{DIFFERENT, Key, WIDTH, cut, header, markers, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, ticks};
 use crate::svg::{Anchor, Canvas};
-use crate::table::{Column, Table};
 
 const HEIGHT: f64 = 340.0;
 

@@ -1,5 +1,7 @@
 //! Several scalp maps side by side, with one scale for all.
 
+use ptsm_eval::{Column, Table};
+
 use crate::colour::Ramp;
 use crate::drawing::Drawing;
 use crate::head::Place;
@@ -8,7 +10,6 @@ use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::cells;
 use crate::scalp::{Electrode, Look, draw_head, extremes, meaning, usable};
 use crate::svg::{Anchor, Canvas};
-use crate::table::{Column, Table};
 
 /// One of several maps.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,22 +3,22 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use ptsm_data::simulate::Cohort;
-use ptsm_data::{Source, Split};
-use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
-use ptsm_eval::{Context, Record, Summary, learning_curve, score};
-use ptsm_explain::masks;
-use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};
+use ptsm::data::simulate::Cohort;
+use ptsm::data::{Source, Split};
+use ptsm::decode::registry::find;
+use ptsm::decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
+use ptsm::eval::{Context, Record, Summary, learning_curve, score};
+use ptsm::explanation::{MaskFindings, masks, mean_over_seeds};
+use ptsm::signal::{SubjectId, Subset, TargetAccess, Trials};
 use serde_json::{Value, json};
 
 use super::Session;
 use crate::args::DemoArgs;
 use crate::at_chance;
 use crate::output;
-use crate::progress::Live;
-use crate::report::{self, Looked, Material};
-use crate::words::{self, count, duration, percent};
+use ptsm::eval::phrases::{count, duration, people, percent};
+use ptsm::eval::tables::summaries as table_of;
+use ptsm::pages::sections::{self, Material};
 
 /// People, of whom the last are strangers.
 const PEOPLE: u32 = 20;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     say(format!(
         "{} of {}; {} held back as validation subjects, whom `csp-lda` learns from too; {} nobody is trained on",
         count(split.train(trials).len(), "trial"),
-        words::people(split.train_subjects().len()),
+        people(split.train_subjects().len()),
         split.validation_subjects().len(),
         split.test_subjects().len()
     ));
@@ -65,12 +65,12 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
 
     say(format!("adapting ptsm to each stranger with {SHOTS:?} trials of each class"));
     let ptsm = &shown[0];
-    let people = split.test(trials);
-    let (curve, adapted) = adapt(ptsm, &people, session)?;
+    let unseen = split.test(trials);
+    let (curve, adapted) = adapt(ptsm, &unseen, session)?;
     let few = Summary::of(&curve)?;
 
-    let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &people)).collect::<Result<Vec<_>, _>>()?;
-    let looked = Looked { all: report::mean_over_seeds(all_masks), ..Looked::default() };
+    let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &unseen)).collect::<Result<Vec<_>, _>>()?;
+    let looked = MaskFindings { all: mean_over_seeds(all_masks), ..MaskFindings::default() };
     let histories: Vec<(String, Vec<EpochRecord>)> = shown
         .iter()
         .map(|s| (s.name.to_string(), s.fits.iter().flat_map(|f| f.history.clone()).collect()))
@@ -80,7 +80,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         title: "Decoding people it has never met".into(),
         subtitle: format!(
             "Left or right hand, imagined: {} trained on, {} decoded without calibration",
-            words::people(split.train_subjects().len()),
+            people(split.train_subjects().len()),
             split.test_subjects().len()
         ),
         notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
@@ -95,20 +95,20 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         histories,
         looked: Some(looked),
         truth,
-        signals: ptsm_explain::signals(&people),
+        signals: ptsm::explanation::signals(&unseen),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),
         ..Material::default()
     };
-    let page = report::build(&material, &report::chosen(&[], false)?, false);
+    let page = sections::build(&material, &sections::chosen(&[], false)?, false);
     let html = args.to.join("demo.html");
     output::write(&html, page.html().as_bytes())?;
-    for (name, svg) in report::figures(&page) {
+    for (name, svg) in sections::figures(&page) {
         output::write(&args.to.join(format!("{name}.svg")), svg.as_bytes())?;
     }
     let results = args.to.join("results.jsonl");
     output::write(&results, &lines(records.iter().chain(&curve))?)?;
 
-    let table = words::summaries(&summaries);
+    let table = table_of(&summaries);
     let text = format!(
         "{table}\n{adapted}\n\npage: {}\nall scores: {}\ntook {}\n",
         html.display(),
@@ -153,13 +153,13 @@ fn fit(
     // What is not random needs no second seed.
     let n = if name == "csp-lda" { 1 } else { SEEDS };
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
-    let run = Run { device: &session.device, identity };
-    let mut live = Live::new(session.output, &session.stop, name);
+    let run = Run { device: &session.env.device, identity };
+    let mut fitting = session.env.fitting(name);
     let all = split.sources().without_validation();
     let sources = if decoder.uses_validation() { split.sources() } else { &all };
     let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
-    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut live)?;
-    drop(live);
+    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut fitting)?;
+    drop(fitting);
     let mut records = vec![];
     for fit in &fits {
         records.extend(score(&*fit.fitted, &split.test(trials), &context(name, fit.seed))?);
@@ -168,26 +168,14 @@ fn fit(
     session.output.note(format!(
         "{name}: {} parameters, {} % in strangers, {}",
         fits[0].fitted.parameters(),
-        percent(ptsm_eval::mean(&all)),
+        percent(ptsm::eval::mean(&all)),
         duration(began.elapsed())
     ));
     Ok(Shown { name, fits, records })
 }
 
 fn context(name: &str, seed: u64) -> Context {
-    Context {
-        data: "simulated".into(),
-        model: name.into(),
-        protocol: "trained on others".into(),
-        variant: None,
-        learnt: None,
-        tested: None,
-        target_access: TargetAccess::Nothing,
-        shown: TargetAccess::Nothing,
-        fold: 0,
-        seed,
-        precision: None,
-    }
+    Context::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
 }
 
 /// The learning curve of every stranger with the first seed, and the first one's guarded adaptation in words.
@@ -199,9 +187,7 @@ fn adapt(ptsm: &Shown, people: &Subset<'_>, session: &Session) -> anyhow::Result
     let of = |subject: SubjectId| people.only(|t| t.subject == subject);
     let mut all = vec![];
     for subject in people.subjects() {
-        if session.stop.asked() {
-            return Err(ptsm_decode::Error::Stopped.into());
-        }
+        session.env.check_cancelled()?;
         let how = Adaptation { guard: false, ..Adaptation::default() };
         all.extend(learning_curve(&*fit.fitted, &of(subject), &SHOTS, &how, &context)?.records);
     }

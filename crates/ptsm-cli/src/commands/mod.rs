@@ -14,60 +14,26 @@ mod status;
 mod train;
 mod tune;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
-use clap::CommandFactory;
-use ptsm_decode::Fitted;
-use ptsm_decode::file::{self, Card};
-use ptsm_decode::registry::find;
-use ptsm_engine::{Cpu, Device, Isa, Precision};
+use clap::{CommandFactory, ValueEnum};
+use ptsm::engine::Precision;
+use ptsm::eval::{CacheFolder, Env};
+use ptsm::{DeviceChoice, open_device};
 
-use crate::args::{BenchmarkArgs, Command, DataCommand, Launcher, Line};
-use crate::device::{self, Wanted};
+use crate::args::{BenchmarkArgs, Command, DataCommand, DeviceName, Launcher, Line};
 use crate::exit::told;
-use crate::folder;
+use crate::memory;
 use crate::output::{self, Output};
-use crate::progress::Stop;
+use crate::progress::{Terminal, listen};
 
 /// What every command has at hand.
 pub(crate) struct Session {
     pub(crate) output: Output,
-    pub(crate) device: Device,
-    /// What operands of large products are rounded to, here or on the machines that work.
-    pub(crate) precision: Precision,
-    pub(crate) stop: Stop,
-    /// Whether data in which something is wrong or odd are refused.
-    pub(crate) strict: bool,
-    /// What was told about data, which is told once.
-    pub(crate) told: Mutex<BTreeSet<String>>,
-    /// What was said about threads and the cache.
-    pub(crate) threads: Option<usize>,
-    pub(crate) cache: Option<PathBuf>,
-    /// What was said about the device.
-    pub(crate) wanted_device: String,
-}
-
-pub(crate) use benchmark::Compared;
-pub(crate) use train::seeds;
-
-impl Session {
-    /// A line about data, on standard error, once however often they are read.
-    pub(crate) fn tell_once(&self, text: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(text.clone()) {
-            self.output.note(text);
-        }
-    }
-
-    /// The device as `--device` names it.
-    pub(crate) fn device_name(&self) -> &'static str {
-        match self.device {
-            Device::Cpu(_) => "cpu",
-            Device::Cuda(_) => "cuda",
-        }
-    }
+    pub(crate) env: Env,
+    /// The device as `--device` names it, for the machines of a cluster.
+    pub(crate) device_choice: String,
 }
 
 pub(crate) fn run(line: Line) -> anyhow::Result<()> {
@@ -97,38 +63,52 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Tune(args) => args.settings.strict,
         _ => false,
     };
-    let cpu = Cpu::with(threads, Isa::best())?;
-    let device = match &line.command {
-        // The machines of the cluster have GPUs; the one that submits need not.
-        Command::Benchmark(args) if submits(args) && general.device != Wanted::Cpu => Device::Cpu(cpu),
+    let (choice, own) = match &line.command {
+        // The machines of the cluster have GPUs; the one that submits need not, and computes nothing.
+        Command::Benchmark(args) if submits(args) && general.device != DeviceName::Cpu => {
+            (DeviceChoice::Cpu, Precision::F32)
+        }
         // They compute nothing, wherever they run.
-        Command::Status(_) | Command::Collect(_) | Command::Presets { .. } => Device::Cpu(cpu),
-        _ => device::open(general.device, precision, cpu, trains, general.cache.as_deref(), output)?,
+        Command::Status(_) | Command::Collect(_) | Command::Presets { .. } => {
+            (DeviceChoice::Cpu, Precision::F32)
+        }
+        _ => (general.device.choice(trains), precision),
     };
-    let session = Session {
-        output,
-        device,
-        precision,
-        // The others end at once when told to.
-        stop: match &line.command {
-            Command::Data(DataCommand::Get(_)) => Stop::listen()?,
-            Command::Models
-            | Command::Data(_)
-            | Command::Predict(_)
-            | Command::Convert(_)
-            | Command::Status(_)
-            | Command::Collect(_)
-            | Command::Presets { .. }
-            | Command::Completions { .. } => Stop::never(),
-            _ => Stop::listen()?,
-        },
-        strict,
-        told: Mutex::default(),
-        threads: general.threads,
-        cache: general.cache,
-        wanted_device: clap::ValueEnum::to_possible_value(&general.device)
-            .map_or_else(|| "auto".into(), |value| value.get_name().to_string()),
+    let cache = match &general.cache {
+        None => CacheFolder::Usual,
+        Some(given) if given == Path::new("none") => CacheFolder::Nowhere,
+        Some(given) => CacheFolder::At(given.clone()),
     };
+    let kernels = cache.path().map(|folder| folder.join("kernels"));
+    let opened = open_device(choice, own, threads, kernels.as_deref())?;
+    if !opened.note.is_empty() {
+        output.note(format!("note: {}", opened.note));
+    }
+    let mut env = Env::on(opened.device).with_events(Arc::new(Terminal::new(output)));
+    env.precision = precision;
+    env.threads = general.threads;
+    env.cache = cache;
+    env.memory_bytes = memory::bound()?;
+    env.strict = strict;
+    // The others end at once when told to.
+    let stops_by_itself = match &line.command {
+        Command::Data(DataCommand::Get(_)) => true,
+        Command::Models
+        | Command::Data(_)
+        | Command::Predict(_)
+        | Command::Convert(_)
+        | Command::Status(_)
+        | Command::Collect(_)
+        | Command::Presets { .. }
+        | Command::Completions { .. } => false,
+        _ => true,
+    };
+    if stops_by_itself {
+        listen(&env.cancellation)?;
+    }
+    let device_choice = general.device.to_possible_value();
+    let device_choice = device_choice.map_or_else(|| "auto".into(), |value| value.get_name().to_string());
+    let session = Session { output, env, device_choice };
     match line.command {
         Command::Demo(args) => demo::run(&args, &session),
         Command::Models => models::run(&session),
@@ -157,41 +137,4 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
 /// Whether other machines do the work.
 fn submits(args: &BenchmarkArgs) -> bool {
     args.launcher == Launcher::Slurm && !args.dry_run
-}
-
-/// Refuses decoders that have nothing to tune.
-fn adapts(card: &Card) -> anyhow::Result<()> {
-    if find(&card.decoder)?.adapts {
-        return Ok(());
-    }
-    Err(told(
-        format!("`{}` has no personal masks to tune", card.decoder),
-        "`ptsm models` says which decoders adapt",
-    ))
-}
-
-/// A run's decoders with their seeds, and the card they share.
-pub(crate) struct Trained {
-    pub(crate) decoders: Vec<(u64, Box<dyn Fitted>)>,
-    pub(crate) card: Card,
-}
-
-impl Trained {
-    pub(crate) fn load(run: &Path, device: &Device) -> anyhow::Result<Trained> {
-        let mut decoders = vec![];
-        let mut shared = None;
-        for (seed, path) in folder::models(run)? {
-            let (fitted, card) = file::load(&path, device).map_err(|e| match e.hint() {
-                Some(_) => e.into(),
-                None => told(
-                    e.to_string(),
-                    "the model is damaged or of another version; copy it again or train again",
-                ),
-            })?;
-            decoders.push((seed, fitted));
-            shared.get_or_insert(card);
-        }
-        let card = shared.ok_or_else(|| told(format!("{} holds no model", run.display()), "train again"))?;
-        Ok(Trained { decoders, card })
-    }
 }

@@ -1,13 +1,13 @@
 //! `ptsm models`
 
-use ptsm_decode::augment::AUGMENTATIONS;
-use ptsm_decode::registry::METHODS;
-use ptsm_report::{Column, Table};
-use ptsm_signal::{Channel, Layout, Paradigm, TaskDeclaration};
+use ptsm::decode::augment::AUGMENTATIONS;
+use ptsm::decode::registry::METHODS;
+use ptsm::eval::{Column, Table};
+use ptsm::signal::{Channel, Layout, Paradigm, TaskDeclaration};
 use serde_json::json;
 
 use super::Session;
-use crate::words::mirrored_share;
+use ptsm::eval::phrases::mirrored_share;
 
 /// The shape that settings and counts are shown for: 4 s of 62 channels at 250 Hz.
 fn example() -> Layout {

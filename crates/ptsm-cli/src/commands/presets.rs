@@ -1,12 +1,12 @@
 //! `ptsm presets`
 
-use ptsm_report::{Column, Table};
+use ptsm::eval::{Column, Table};
 use serde_json::json;
 
 use super::Session;
 use crate::exit::told;
 use crate::output::print;
-use crate::plan::presets::{PRESETS, find, names};
+use ptsm::eval::plan::presets::{PRESETS, find, names};
 
 pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
     let Some(name) = name else {

@@ -1,21 +1,14 @@
 //! `ptsm status`
 
-use ptsm_eval::{Came, Standing, WorkList};
-use ptsm_report::{Column, Table};
+use ptsm::eval::results::check_is_benchmark;
+use ptsm::eval::{Came, Column, Standing, Table, WorkList};
 use serde_json::json;
 
 use super::Session;
 use crate::args::StatusArgs;
-use crate::exit::told;
 
 pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
-    if !WorkList::is_in(&args.folder) {
-        let what = if args.folder.exists() { "holds no benchmark" } else { "does not exist" };
-        return Err(told(
-            format!("{} {what}", args.folder.display()),
-            "`ptsm benchmark --out FOLDER` makes one; give that folder",
-        ));
-    }
+    check_is_benchmark(&args.folder)?;
     let list = WorkList::read(&args.folder)?;
     let standing = list.standing(&args.folder);
     let kinds = [Standing::Done, Standing::Running, Standing::Failed, Standing::Missing];

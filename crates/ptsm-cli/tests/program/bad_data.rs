@@ -1,6 +1,6 @@
 //! Data that are missing, damaged or not what they should be.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 
 use crate::common::{Case, Place, SMALL, check, people};
 

@@ -1,6 +1,6 @@
 //! Trained decoders that are missing, damaged, or asked for what they cannot do.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 
 use crate::common::{Case, Place, QUICK, SMALL, check, people};
 

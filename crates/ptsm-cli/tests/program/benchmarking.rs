@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 use serde_json::Value;
 
 use crate::common::{Case, Place, SMALL, Test, check, other_people, people, wait};

@@ -1,6 +1,6 @@
 //! Chance is of the metric that is reported, and what is at chance is said to be.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 use serde_json::Value;
 
 use crate::common::{Place, QUICK, SMALL, people, random};

@@ -1,7 +1,7 @@
 //! Trials of one person as another's, into a file that is data again.
 
-use ptsm_data::arrays::read_trials;
-use ptsm_signal::SubjectId;
+use ptsm::data::arrays::read_trials;
+use ptsm::signal::SubjectId;
 
 use crate::common::{Case, Place, QUICK, check};
 

@@ -1,6 +1,6 @@
 //! What `data check` calls wrong is told before training, and a recording under two subjects is on one side of a split or refused.
 
-use ptsm_io::npy::{Array, Data};
+use ptsm::io::npy::{Array, Data};
 
 use crate::common::{Arrays, Place, people};
 

@@ -1,7 +1,7 @@
 //! `data export`: epochs as a decoder sees them, for others and for ourselves.
 
-use ptsm_io::npy::{Array, Data};
-use ptsm_io::npz;
+use ptsm::io::npy::{Array, Data};
+use ptsm::io::npz;
 
 use crate::common::{Case, Place, QUICK, check};
 
@@ -135,7 +135,7 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     place.ptsm(&format!("data export {SOURCE} {raw} --to raw.npz")).succeed();
     let told = place.ptsm(&format!("data export {SOURCE} {raw} --to raw-epo.fif --json")).succeed();
     assert_eq!((told.stderr.as_str(), &told.json()["unit"]), ("", &"uV".into()));
-    let opened = ptsm_io::open(&place.path("raw-epo.fif")).unwrap();
+    let opened = ptsm::io::open(&place.path("raw-epo.fif")).unwrap();
     let epochs = opened.epochs().unwrap();
     assert_eq!((epochs.codes.len(), epochs.samples, epochs.start_s), (32, 400, 0.0));
     assert!(opened.signals().iter().all(|signal| signal.microvolts));
@@ -148,7 +148,7 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     let told = place.ptsm(&format!("data export {SOURCE} --subjects 1 --to scaled.fif")).succeed();
     assert!(told.stderr.contains("note: these epochs were scaled or aligned"), "{}", told.stderr);
     assert!(told.stderr.contains("end in `-epo.fif`"), "{}", told.stderr);
-    assert!(!ptsm_io::open(&place.path("scaled.fif")).unwrap().signals()[0].microvolts);
+    assert!(!ptsm::io::open(&place.path("scaled.fif")).unwrap().signals()[0].microvolts);
 }
 
 /// Neither recordings nor what belongs to them is replaced by what is made of them.
@@ -166,7 +166,7 @@ fn recordings_that_are_read_are_not_written_over() {
         ))
         .succeed();
     let manifest = "[events]\nleft = [1]\nright = [2]\n[[recording]]\nfile = \"S01-epo.fif\"\nsubject = 1\n[[recording]]\nfile = \"S02-epo.fif\"\nsubject = 2\n";
-    let codes = ptsm_io::open(&place.path("cohort/S01-epo.fif")).unwrap().epochs().unwrap().codes.clone();
+    let codes = ptsm::io::open(&place.path("cohort/S01-epo.fif")).unwrap().epochs().unwrap().codes.clone();
     let other = codes.iter().find(|code| **code != codes[0]).unwrap();
     let manifest = manifest.replace("[1]", &format!("{:?}", codes[0])).replace("[2]", &format!("{other:?}"));
     place.write("cohort/ow.toml", manifest);

@@ -1,6 +1,6 @@
 //! Where there is nothing to be found, nothing is found.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 use serde_json::Value;
 
 use crate::common::{Place, people, random};

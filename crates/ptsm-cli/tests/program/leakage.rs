@@ -1,6 +1,6 @@
 //! Ways to cheat, each tried through the program, each without success. The numbers are those of the usual list of leaks.
 
-use ptsm_io::npy::{Array, Data};
+use ptsm::io::npy::{Array, Data};
 use serde_json::Value;
 
 use crate::common::{Arrays, Case, Place, SMALL, check, people};

@@ -1,6 +1,6 @@
 //! Left-right mirroring happens where it is declared which classes swap, and nowhere else; what is on is said.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 
 use crate::common::{Place, SMALL, Test, people};
 

@@ -1,6 +1,6 @@
 //! A user's own `.npz` files are taken wherever data are.
 
-use ptsm_io::npy::Array;
+use ptsm::io::npy::Array;
 
 use crate::common::{Place, SMALL, people};
 

@@ -1,7 +1,7 @@
 //! Recordings of one's own: listed, checked, learnt from.
 
-use ptsm_io::edf;
-use ptsm_signal::{Channel, Event, Recording};
+use ptsm::io::edf;
+use ptsm::signal::{Channel, Event, Recording};
 
 use crate::common::{Case, Place, check, random};
 
@@ -259,7 +259,7 @@ fn issue_19_events_of_a_table_are_learnt_from() {
 fn issue_19_the_pipeline_is_explained_where_it_is_written() {
     let place = place();
     let text = place.ptsm("data pipeline").succeed().stdout;
-    for key in ptsm_signal::PIPELINE_KEYS {
+    for key in ptsm::signal::PIPELINE_KEYS {
         assert!(text.contains(&format!("\n{} = ", key.name)), "{text}");
         for command in ["train", "benchmark", "tune", "data add"] {
             let help = place.ptsm(&format!("{command} --help")).succeed().stdout;

@@ -127,7 +127,7 @@ fn one_figure_is_a_file_of_its_own() {
     place.ptsm(&format!("{some} --figure temporal-masks --out mask.png")).succeed();
     assert!(place.read("mask.png").starts_with(b"\x89PNG"));
     place.ptsm(&format!("{some} --masks masks.npz --out x.html")).succeed();
-    let mut masks = ptsm_io::npz::read(&place.path("masks.npz")).unwrap();
+    let mut masks = ptsm::io::npz::read(&place.path("masks.npz")).unwrap();
     // Three people with 16 trials each, 5 channels, 128 samples; a mask is a share.
     for (name, shape) in [("common_space", [48, 5]), ("personal_time", [48, 128]), ("fused_time", [48, 128])]
     {

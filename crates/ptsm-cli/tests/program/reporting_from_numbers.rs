@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Place, check};
 
-const GOLDEN: &str = include_str!("../golden/report.json");
+const GOLDEN: &str = include_str!("../../../ptsm-report/tests/golden/report.json");
 
 fn text(place: &Place, file: &str) -> String {
     String::from_utf8(place.read(file)).unwrap()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptsm_io::npy::{Array, Data};
+use ptsm::io::npy::{Array, Data};
 
 use crate::common::{Case, Place, check, people};
 

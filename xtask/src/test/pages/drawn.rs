@@ -13,7 +13,7 @@ use crate::shell::{self, stream};
 use crate::test::built;
 
 /// The numbers of a small report with every section.
-const NUMBERS: &str = "crates/ptsm-cli/tests/golden/report.json";
+const NUMBERS: &str = "crates/ptsm-report/tests/golden/report.json";
 /// People of that report: few and with few trials, or it would take minutes and be large.
 const COHORT: &str = "subjects = 9\ntrials = 24\nstrength = 2.0\n";
 /// What makes it.
@@ -81,10 +81,10 @@ pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<Drawn>> {
                 "where-and-when-the-decoder-listens,for-whom-it-works",
             )),
         },
-        Drawn { page: report, pictures: Some((pictures("ptsm-cli", "tests/pictures/report"), "")) },
+        Drawn { page: report, pictures: Some((pictures("ptsm-report", "tests/pictures/report"), "")) },
         Drawn {
             page: lacking,
-            pictures: Some((pictures("ptsm-cli", "tests/pictures/lacking"), "what-is-not-here")),
+            pictures: Some((pictures("ptsm-report", "tests/pictures/lacking"), "what-is-not-here")),
         },
     ])
 }

@@ -1,13 +1,11 @@
 //! `ptsm data add`
 
-use ptsm_data::{AddOptions, Added, LoadOptions, add_folder_with};
+use ptsm::data::{AddOptions, Added, LoadOptions, add_folder_with};
 
 use crate::args::AddArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use crate::load::memory;
-use crate::progress::counting;
-use crate::words::{count, people};
+use ptsm::eval::phrases::{count, people};
 
 /// How many files that cannot be read are told of one by one.
 const TOLD: usize = 5;
@@ -18,19 +16,16 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
         every_s: args.every,
         events_from: args.events_from.clone(),
     };
-    let bar = counting(session.output, "looking", 1);
-    let progress = |done: usize, all: usize| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    };
+    let counting = session.env.counting("looking");
+    let progress = |done: usize, all: usize| counting.at(done, all);
     let options = LoadOptions {
-        threads: session.threads,
-        memory: memory()?,
+        threads: session.env.threads,
+        memory: session.env.memory_bytes,
         progress: Some(&progress),
         ..LoadOptions::default()
     };
     let added = add_folder_with(&args.folder, args.to.as_deref(), args.force, &known, &options);
-    bar.finish_and_clear();
+    drop(counting);
     let added = added?;
     for note in &added.notes {
         session.output.note(format!("note: {note}"));

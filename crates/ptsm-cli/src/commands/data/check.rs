@@ -2,19 +2,18 @@
 
 use std::fmt::Write;
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::check::{Problem, Report, check};
-use ptsm_data::{LoadOptions, Recordings, Source};
-use ptsm_report::{Column, Table};
+use ptsm::data::arrays::Wanted;
+use ptsm::data::check::{Problem, Report, check};
+use ptsm::data::{LoadOptions, Recordings, Source};
+use ptsm::eval::{Column, Table};
 use serde_json::json;
 
 use crate::args::CheckArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use crate::input::pairs;
-use crate::load::{load, memory};
-use crate::progress::counting;
-use crate::words::{count, people};
+use ptsm::eval::load;
+use ptsm::eval::pairs;
+use ptsm::eval::phrases::{count, people};
 
 /// How many places of a problem, and how many event codes, are told one by one.
 const TOLD: usize = 10;
@@ -27,19 +26,16 @@ pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
 }
 
 fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    let bar = counting(session.output, "checking", 1);
-    let progress = |done: usize, all: usize| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    };
+    let counting = session.env.counting("checking");
+    let progress = |done: usize, all: usize| counting.at(done, all);
     let options = LoadOptions {
-        threads: session.threads,
-        memory: memory()?,
+        threads: session.env.threads,
+        memory: session.env.memory_bytes,
         progress: Some(&progress),
         ..LoadOptions::default()
     };
     let report = check(recordings, args.subjects.as_ref(), args.labels, &options);
-    bar.finish_and_clear();
+    drop(counting);
     let report = report?;
     for note in &report.notes {
         session.output.note(format!("note: {note}"));
@@ -56,7 +52,7 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
 
 /// Epochs that are cut already: what is wrong is told while they are loaded.
 fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    let loaded = load(source, None, args.subjects.as_ref(), Wanted::Own, session)?;
+    let loaded = load(source, None, args.subjects.as_ref(), Wanted::Own, &session.env)?;
     let subjects = loaded.trials.subjects().len();
     let verdict = match loaded.findings.is_empty() && loaded.duplicates.is_empty() {
         true => "they load, nothing is wrong, and epochs have no recording to check",

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar};
-use ptsm_data::catalogue::About;
-use ptsm_data::download::{Download, Outcome, Progress, Report, Settings, Status, Watch};
-use ptsm_data::{Recordings, Source};
+use ptsm::data::catalogue::About;
+use ptsm::data::download::{Download, Outcome, Progress, Report, Settings, Status, Watch};
+use ptsm::data::{Recordings, Source};
 use serde_json::{Value, json};
 
 use crate::args::GetArgs;
 use crate::commands::Session;
 use crate::exit::{Stopped, told};
-use crate::input::pairs;
-use crate::progress::{self, Stop};
-use crate::words::{count, duration};
+use crate::progress;
+use ptsm::eval::phrases::{count, duration};
+use ptsm::eval::{Cancellation, pairs};
 
 /// How many files that could not be had are told of one by one.
 const TOLD: usize = 5;
@@ -83,7 +83,7 @@ fn introduce(about: &About, download: &Download, session: &Session) {
     }
     lines.push(line);
     if !download.left_out().is_empty() {
-        lines.push(format!("note: left out: {}", ptsm_data::reasons(download.left_out())));
+        lines.push(format!("note: left out: {}", ptsm::data::reasons(download.left_out())));
     }
     session.output.note(lines.join("\n"));
 }
@@ -169,7 +169,7 @@ fn below<'a>(folder: &Path, path: &'a Path) -> &'a Path {
 /// The live line: bytes, files, speed, time left.
 struct Live<'a> {
     bar: ProgressBar,
-    stop: &'a Stop,
+    cancellation: &'a Cancellation,
     /// When how many bytes had been received, over the last seconds.
     recent: VecDeque<(Instant, u64)>,
 }
@@ -180,7 +180,7 @@ const RECENT: Duration = Duration::from_secs(10);
 impl<'a> Live<'a> {
     fn new(title: &str, session: &'a Session) -> Live<'a> {
         let bar = progress::bar(session.output, title, 1, "{prefix} [{bar:16}] {wide_msg}");
-        Live { bar, stop: &session.stop, recent: VecDeque::new() }
+        Live { bar, cancellation: &session.env.cancellation, recent: VecDeque::new() }
     }
 
     /// Bytes per second.
@@ -204,7 +204,7 @@ impl Watch for Live<'_> {
     }
 
     fn stop(&self) -> bool {
-        self.stop.asked()
+        self.cancellation.is_cancelled()
     }
 }
 

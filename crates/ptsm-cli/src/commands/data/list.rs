@@ -1,7 +1,7 @@
 //! `ptsm data list`
 
-use ptsm_data::sources;
-use ptsm_report::{Column, Table};
+use ptsm::data::sources;
+use ptsm::eval::{Column, Table};
 use serde_json::json;
 
 use crate::commands::Session;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use ptsm_data::Source;
-use ptsm_signal::Pipeline;
+use ptsm::data::Source;
+use ptsm::signal::Pipeline;
 use serde_json::json;
 
 use crate::commands::Session;
-use crate::input::pairs;
+use ptsm::eval::pairs;
 
 pub(super) fn run(
     id: Option<&str>,

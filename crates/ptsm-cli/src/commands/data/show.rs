@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::catalogue::{DATA_SETS, DataSet, Options};
-use ptsm_data::{Loaded, Source};
-use ptsm_report::{Column, Table};
-use ptsm_signal::Symmetry;
+use ptsm::data::arrays::Wanted;
+use ptsm::data::catalogue::{DATA_SETS, DataSet, Options};
+use ptsm::data::{Loaded, Source};
+use ptsm::eval::{Column, Table};
+use ptsm::signal::Symmetry;
 use serde_json::{Value, json};
 
 use crate::commands::Session;
-use crate::input::pairs;
-use crate::load::load;
-use crate::words::count;
+use ptsm::eval::load;
+use ptsm::eval::pairs;
+use ptsm::eval::phrases::count;
 
 pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Session) -> anyhow::Result<()> {
     let with = pairs(with)?;
@@ -24,7 +24,7 @@ pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Sess
         return session.output.result(format!("{text}\n`--root DIR` shows the people in a folder.\n"), &json);
     }
     let source = Source::parse_with(id, root, &with)?;
-    let loaded = load(&source, None, None, Wanted::Own, session)?;
+    let loaded = load(&source, None, None, Wanted::Own, &session.env)?;
     let (mut text, mut json) = (String::new(), json!({}));
     if let Source::Recordings(recordings) = &source {
         (text, json) = described(recordings.set(), recordings.options())?;
@@ -79,7 +79,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
         say(if i == 0 { "beware" } else { "" }, caution);
     }
     if !set.choices().is_empty() {
-        let row = |c: &ptsm_data::catalogue::Choice| {
+        let row = |c: &ptsm::data::catalogue::Choice| {
             let now = Some(options.get(c.name)).filter(|value| !value.is_empty()).unwrap_or("-");
             [c.name, now, c.values, c.about].map(String::from).to_vec()
         };

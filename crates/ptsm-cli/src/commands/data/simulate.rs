@@ -1,13 +1,13 @@
 //! `ptsm data simulate`
 
-use ptsm_data::simulate::{Cohort, Task};
-use ptsm_data::{read_cohort, save_cohort, save_recordings};
+use ptsm::data::simulate::{Cohort, Task};
+use ptsm::data::{read_cohort, save_cohort, save_recordings};
 use serde_json::json;
 
 use crate::args::{Format, SimulateArgs};
 use crate::commands::Session;
 use crate::exit::told;
-use crate::words::count;
+use ptsm::eval::phrases::count;
 
 pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> {
     let task = match args.task.as_deref() {

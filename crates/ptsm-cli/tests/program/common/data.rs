@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ptsm_io::npy::{Array, Data};
-use ptsm_io::npz::{self, Compression};
+use ptsm::io::npy::{Array, Data};
+use ptsm::io::npz::{self, Compression};
 
 /// Numbers in 0..1 that look random and are the same everywhere (splitmix64).
 pub(crate) fn random(seed: u64) -> impl FnMut() -> f64 {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use indicatif::DecimalBytes;
-use ptsm_signal::Trials;
+use ptsm::signal::Trials;
 
 use crate::commands::Session;
 use crate::output;
@@ -64,7 +64,7 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ptsm_signal::{Channel, Layout, SubjectId, TaskDeclaration, Trial};
+    use ptsm::signal::{Channel, Layout, SubjectId, TaskDeclaration, Trial};
 
     use super::*;
 

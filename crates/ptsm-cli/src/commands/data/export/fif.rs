@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ptsm_io::fif::write_epochs;
-use ptsm_signal::Trials;
+use ptsm::io::fif::write_epochs;
+use ptsm::signal::Trials;
 
 use crate::commands::Session;
 

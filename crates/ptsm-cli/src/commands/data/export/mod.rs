@@ -6,18 +6,16 @@ mod fif;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::arrays::write_prepared_trials;
-use ptsm_data::{Recordings, Source};
-use ptsm_signal::{Alignment, Scaling, Unit};
+use ptsm::data::arrays::write_prepared_trials;
+use ptsm::data::{Recordings, Source};
+use ptsm::signal::{Alignment, Scaling, Unit};
 use serde_json::json;
 
-use crate::args::{ExportArgs, SourceArgs};
-use crate::commands::{Session, Trained};
-use crate::config::Changes;
+use crate::args::ExportArgs;
+use crate::commands::Session;
 use crate::exit::told;
-use crate::folder;
-use crate::input::{Input, for_model, given, source, to_learn};
-use crate::words::{count, people};
+use ptsm::eval::phrases::{count, people};
+use ptsm::eval::{DataRequest, PreparedData, SettingChanges, TrainedRun, to_learn};
 
 /// What epochs are written as.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +50,9 @@ impl Format {
 
 pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
     let format = Format::of(&args.to)?;
-    let changes = Changes::read(args.config.as_deref(), &args.set)?;
+    let changes = SettingChanges::read(args.config.as_deref(), &args.set)?;
     only_pipeline(&args.set)?;
-    is_apart(&given(&args.data, &changes)?.source, &args.to)?;
+    is_apart(&args.data.request().or(&changes)?, &args.to)?;
     let input = epochs(args, &changes, session)?;
     let (trials, layout) = (&input.trials, input.trials.layout());
     match format {
@@ -97,20 +95,20 @@ pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
 }
 
 /// The epochs: as a trained decoder wants them, or as the flags and the configuration say.
-fn epochs(args: &ExportArgs, changes: &Changes, session: &Session) -> anyhow::Result<Input> {
+fn epochs(args: &ExportArgs, changes: &SettingChanges, session: &Session) -> anyhow::Result<PreparedData> {
     let Some(run) = &args.run else {
-        return to_learn(&args.data, args.align.map(Into::into), &args.task, changes, session);
+        let (data, task) = (args.data.request(), args.task.request());
+        return Ok(to_learn(&data, args.align.map(Into::into), &task, changes, &session.env)?);
     };
-    let file = folder::read(run)?;
-    let card = Trained::load(run, &session.device)?.card;
-    let input = for_model(&args.data, &file.data, &card, true, session)?;
+    let run = TrainedRun::load(run, &session.env.device)?;
+    let input = run.prepare(&args.data.request(), true, &session.env)?;
     // What is decoded is mirrored as what was learnt from.
-    let trials = input.trials.with_task(card.layout.task.clone())?;
-    Ok(Input { trials, ..input })
+    let trials = input.trials.with_task(run.card.layout.task.clone())?;
+    Ok(PreparedData { trials, ..input })
 }
 
 /// Whether numbers are no microvolts any more, or never were.
-fn is_scaled(input: &Input) -> bool {
+fn is_scaled(input: &PreparedData) -> bool {
     let pipeline = &input.pipeline;
     let unknown = input.trials.layout().channels.iter().any(|channel| channel.unit != Unit::Microvolts);
     unknown || pipeline.scaling != Scaling::None || pipeline.alignment != Alignment::None
@@ -142,11 +140,11 @@ fn is_read(recordings: &Recordings, to: &Path) -> anyhow::Result<bool> {
 }
 
 /// Refuses a file that would replace the data it is made of, or become a part of them.
-fn is_apart(data: &SourceArgs, to: &Path) -> anyhow::Result<()> {
+fn is_apart(data: &DataRequest, to: &Path) -> anyhow::Result<()> {
     let real = |path: &Path| path.canonicalize().ok();
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let same = |one: Option<PathBuf>, other: &Path| one.is_some() && one == real(other);
-    let inside = match source(data)? {
+    let inside = match data.source()? {
         Source::File(path) => same(real(to), &path),
         Source::Folder(path) => same(real(folder), &path),
         // Only what is there can be replaced: the headers of all recordings need not be opened for a new file.

@@ -1,0 +1,199 @@
+//! What the features of every fit of a benchmark say of people, in tables.
+
+use crate::benchmark::{FoldReading, Reading};
+use crate::phrases::{percent, signed};
+use crate::statistics::mean;
+use crate::table::{Column, Table};
+
+/// More groups apart than this often by chance is taken for chance.
+const ALPHA: f64 = 0.05;
+
+/// The decoders, in the order they come in, and what tells readings of one from another's.
+pub fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
+    let of = |r: &FoldReading| (r.data.clone(), r.protocol.clone());
+    let several = readings.iter().any(|r| of(r) != of(&readings[0]));
+    let mut all: Vec<(String, Vec<&FoldReading>)> = vec![];
+    for reading in readings {
+        let mut name = reading.model.clone();
+        if several {
+            name += &format!(", {} {}", reading.data, reading.protocol);
+        }
+        if let Some(units) = &reading.learnt {
+            name += &format!(", learnt from {units}");
+        }
+        // One person is told from others by runs, which is another question.
+        if reading.people == 1 && readings.iter().any(|other| other.people > 1) {
+            name += ", one person";
+        }
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(reading),
+            None => all.push((name, vec![reading])),
+        }
+    }
+    all
+}
+
+/// A line for each decoder: means over its folds and seeds. None where nothing was asked.
+pub fn by_decoder(readings: &[FoldReading]) -> Option<Table> {
+    if readings.is_empty() {
+        return None;
+    }
+    let some = |values: &[f64]| if values.is_empty() { f64::NAN } else { mean(values) };
+    let row = |(name, own): &(String, Vec<&FoldReading>)| {
+        let mut all: [Vec<f64>; 5] = Default::default();
+        for one in own {
+            if let Reading::Made { distance, exchanged, p, person, person_chance } = &one.reading {
+                let found = [&Some(*distance), exchanged, p, person, person_chance];
+                all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
+            }
+        }
+        let [distances, others, ps, persons, chances] = all;
+        let range =
+            distances.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], d| [a.min(*d), b.max(*d)]);
+        let apart = ps.iter().filter(|p| **p <= ALPHA).count();
+        vec![
+            name.clone(),
+            format!("{} of {}", distances.len(), own.len()),
+            signed(some(&distances)),
+            if distances.is_empty() {
+                "-".into()
+            } else {
+                format!("{} to {}", signed(range[0]), signed(range[1]))
+            },
+            signed(some(&others)),
+            if ps.is_empty() { "-".into() } else { format!("{apart} of {}", ps.len()) },
+            percent(some(&persons)),
+            percent(some(&chances)),
+        ]
+    };
+    Some(Table {
+        columns: vec![
+            Column::text("decoder"),
+            Column::text("fits asked"),
+            Column::number("A-distance"),
+            Column::text("least to most"),
+            Column::number("of any two groups"),
+            Column::text("further apart than those"),
+            Column::number("person read out %"),
+            Column::number("guessing %"),
+        ],
+        rows: decoders(readings).iter().map(row).collect(),
+        note: note(readings),
+    })
+}
+
+/// What the numbers are. One person has nobody to change places with.
+fn note(readings: &[FoldReading]) -> String {
+    let mut note = "Proxy A-distance of the task features between people learnt from and people tested, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
+    if readings.iter().any(|r| r.people > 1) {
+        note += " It is asked about people it has not met. People differ, so that any two groups are apart; fits are counted that are further apart than every one of 20 pairs of groups drawn at random (p <= 0.05). The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.";
+    }
+    if readings.iter().any(|r| r.people == 1) {
+        note += " Where one person is tested, the classifier has met other runs of that person: it says how far a person is from all others, and is large for anybody.";
+    }
+    let mut whys: Vec<&str> = readings.iter().filter_map(|r| why(r)).collect();
+    whys.sort_unstable();
+    whys.dedup();
+    if !whys.is_empty() {
+        note += &format!(" Not asked: {}.", whys.join("; "));
+    }
+    note
+}
+
+/// Why a fit was not asked.
+fn why(reading: &FoldReading) -> Option<&str> {
+    match &reading.reading {
+        Reading::Not { why } => Some(why),
+        Reading::Made { .. } => None,
+    }
+}
+
+/// A line for each fit, numbers in full.
+pub fn by_fit(readings: &[FoldReading]) -> Table {
+    let names = [
+        "data",
+        "protocol",
+        "model",
+        "learnt",
+        "fold",
+        "seed",
+        "people",
+        "distance",
+        "exchanged",
+        "p",
+        "person",
+        "person_chance",
+        "why_not",
+    ];
+    let row = |r: &FoldReading| {
+        let mut row = vec![
+            r.data.clone(),
+            r.protocol.clone(),
+            r.model.clone(),
+            r.learnt.clone().unwrap_or_else(|| "all".into()),
+            r.fold.to_string(),
+            r.seed.to_string(),
+            r.people.to_string(),
+        ];
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        match &r.reading {
+            Reading::Made { distance, exchanged, p, person, person_chance } => {
+                row.extend([Some(*distance), *exchanged, *p, *person, *person_chance].map(number));
+                row.push(String::new());
+            }
+            Reading::Not { why } => {
+                row.extend([const { String::new() }; 5]);
+                row.push(why.clone());
+            }
+        }
+        row
+    };
+    Table {
+        columns: names.map(Column::text).into(),
+        rows: readings.iter().map(row).collect(),
+        note: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldReading {
+        let reading = Reading::Made {
+            distance,
+            exchanged: Some(0.5),
+            p: Some(if distance > 1.0 { 0.05 } else { 0.4 }),
+            person: Some(0.75),
+            person_chance: Some(0.25),
+        };
+        FoldReading {
+            model: model.into(),
+            data: "a".into(),
+            protocol: "kfold:2".into(),
+            learnt: None,
+            fold,
+            seed,
+            people: 4,
+            reading,
+        }
+    }
+
+    #[test]
+    fn folds_are_means_over_seeds_and_what_was_not_asked_says_why() {
+        let not = Reading::Not { why: "no features".into() };
+        let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
+        let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
+        let table = by_decoder(&all).unwrap();
+        assert_eq!(
+            table.rows[0],
+            ["ptsm", "3 of 3", "+0.70", "+0.20 to +1.50", "+0.50", "1 of 3", "75.0", "25.0"]
+        );
+        assert_eq!(table.rows[1], ["csp-lda", "0 of 1", "-", "-", "-", "-", "-", "-"]);
+        assert!(
+            table.note.contains("20 pairs of groups") && table.note.ends_with(" Not asked: no features.")
+        );
+        assert!(!table.note.contains("other runs"));
+        assert_eq!(by_fit(&all).rows[3][12], "no features");
+    }
+}

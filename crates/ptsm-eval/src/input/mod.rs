@@ -1,0 +1,256 @@
+//! Trials of a data set: which data, which subjects, prepared by which pipeline.
+
+mod load;
+
+pub use load::load;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ptsm_data::arrays::Wanted;
+use ptsm_data::check::Problem;
+use ptsm_data::{Duplicate, Loaded, Person, Source, SubjectList};
+use ptsm_decode::file::Card;
+use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Symmetry, TargetAccess, Trials};
+
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::settings::SettingChanges;
+
+/// Which data, and which of their subjects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DataRequest {
+    /// A name of the catalogue, `bids:DIR`, `files:MANIFEST`, a `.npz` file or a folder of them.
+    pub data: Option<String>,
+    /// The folder of the recordings, for data sets that are known by name.
+    pub root: Option<PathBuf>,
+    /// Choices about the data set, `NAME=VALUE`.
+    pub with: Vec<String>,
+    /// Only these subjects.
+    pub subjects: Option<SubjectList>,
+}
+
+impl DataRequest {
+    /// All subjects of some data.
+    pub fn named(data: impl Into<String>) -> DataRequest {
+        DataRequest { data: Some(data.into()), ..DataRequest::default() }
+    }
+
+    /// The same from a folder of recordings.
+    pub fn at(self, root: impl Into<PathBuf>) -> DataRequest {
+        DataRequest { root: Some(root.into()), ..self }
+    }
+
+    /// Only some subjects: numbers and ranges, `1-30,35`.
+    pub fn subjects(self, list: &str) -> Result<DataRequest> {
+        Ok(DataRequest { subjects: Some(list.parse()?), ..self })
+    }
+
+    /// The source that is named.
+    pub fn source(&self) -> Result<Source> {
+        let Some(id) = &self.data else {
+            return Err(Error::request(
+                "no data is named",
+                "give `--data simulated`, `--data physionet-mi --root DIR` or `--data FILE.npz`; `ptsm data list` has them all",
+            ));
+        };
+        Ok(Source::parse_with(id, self.root.as_deref(), &pairs(&self.with)?)?)
+    }
+
+    /// What is not said here, as settings say it.
+    pub fn or(&self, changes: &SettingChanges) -> Result<DataRequest> {
+        Ok(DataRequest {
+            data: self.data.clone().or(changes.outside("data")?),
+            root: self.root.clone().or(changes.outside("root")?),
+            // The last one of a name counts.
+            with: [changes.outside("with")?.unwrap_or_default(), self.with.clone()].concat(),
+            subjects: self.subjects.clone().or(changes.outside("subjects")?),
+        })
+    }
+}
+
+/// What is declared about the task, over what the data say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskOverride {
+    /// What subjects do.
+    pub paradigm: Option<Paradigm>,
+    /// Which classes swap when left and right are exchanged.
+    pub symmetry: Option<Symmetry>,
+}
+
+impl TaskOverride {
+    /// What is not said here, as settings say it.
+    pub fn or(&self, changes: &SettingChanges) -> Result<TaskOverride> {
+        Ok(TaskOverride {
+            paradigm: self.paradigm.or(changes.outside("paradigm")?),
+            symmetry: self.symmetry.clone().or(changes.outside("symmetry")?),
+        })
+    }
+}
+
+/// The data a decoder was trained on, as far as reading others for it depends on them.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainedOn<'a> {
+    /// The data set's name.
+    pub name: &'a str,
+    /// What was chosen about it.
+    pub with: &'a BTreeMap<String, String>,
+}
+
+/// Trials ready to be learnt from or decoded: filtered, epoched, scaled and aligned.
+pub struct PreparedData {
+    /// The epochs of all subjects.
+    pub trials: Trials,
+    /// How recordings became epochs.
+    pub pipeline: Pipeline,
+    /// What the data are called.
+    pub name: String,
+    /// A hash of the contents and the pipeline.
+    pub fingerprint: String,
+    /// What each subject is recognised by.
+    pub people: BTreeMap<SubjectId, Person>,
+    /// What is wrong or odd in the data.
+    pub findings: Vec<Problem>,
+    /// Subjects with a recording in common.
+    pub duplicates: Vec<Duplicate>,
+    /// Subjects that the data leave out on purpose, with the reason.
+    pub excluded: Vec<(SubjectId, String)>,
+    /// What is known of simulated data.
+    pub truth: Option<ptsm_data::simulate::Truth>,
+    /// What was chosen about the data set, every choice with its value.
+    pub with: BTreeMap<String, String>,
+}
+
+impl PreparedData {
+    /// What preparing the trials saw of each person.
+    pub fn access(&self) -> TargetAccess {
+        self.pipeline.target_access()
+    }
+
+    /// What `loaded` becomes when everything is done to it.
+    fn new(source: &Source, mut loaded: Loaded) -> Result<PreparedData> {
+        loaded.align()?;
+        let Loaded {
+            trials, pipeline, name, fingerprint, people, excluded, findings, duplicates, truth, ..
+        } = loaded;
+        let with = choices(source);
+        Ok(PreparedData {
+            trials,
+            pipeline,
+            name,
+            fingerprint,
+            people,
+            findings,
+            duplicates,
+            excluded,
+            truth,
+            with,
+        })
+    }
+
+    /// The listed subjects among those whose trials are here. Ranges skip subjects that the data leave out on purpose.
+    pub fn choose(&self, list: &SubjectList) -> Result<BTreeSet<SubjectId>> {
+        Ok(list.skipping(&self.excluded)?.choose(&self.trials.subjects())?)
+    }
+}
+
+/// Trials to learn from: flags over the configuration, the source's own pipeline changed by it.
+pub fn to_learn(
+    data: &DataRequest,
+    align: Option<Alignment>,
+    task: &TaskOverride,
+    changes: &SettingChanges,
+    env: &Env,
+) -> Result<PreparedData> {
+    let data = &data.or(changes)?;
+    let align = align.or(changes.outside("align")?);
+    let pipeline = changes.pipeline(&data.source()?.pipeline()?, align)?;
+    prepared(data, &pipeline, &task.or(changes)?, env)
+}
+
+/// Trials to learn from, by a pipeline.
+pub fn prepared(
+    data: &DataRequest,
+    pipeline: &Pipeline,
+    task: &TaskOverride,
+    env: &Env,
+) -> Result<PreparedData> {
+    let source = data.source()?;
+    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, env)?;
+    PreparedData::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
+}
+
+/// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
+pub fn for_model(
+    data: &DataRequest,
+    trained_on: TrainedOn<'_>,
+    card: &Card,
+    labelled: bool,
+    env: &Env,
+) -> Result<PreparedData> {
+    let classes = &card.layout.classes;
+    let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
+    let source = as_trained(data, trained_on, env)?;
+    let input = PreparedData::new(
+        &source,
+        load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, env)?,
+    )?;
+    let counts = input.trials.all().class_counts();
+    for (class, _) in classes.iter().zip(&counts).filter(|(_, n)| labelled && **n == 0) {
+        env.note(format!("note: these data have no trial of `{class}`, which the decoder knows"));
+    }
+    Ok(input)
+}
+
+/// The source, with the choices the decoder was trained with where it is the same data set and nothing else is chosen.
+fn as_trained(data: &DataRequest, run: TrainedOn<'_>, env: &Env) -> Result<Source> {
+    let own = data.source()?;
+    let now = choices(&own);
+    if own.name() != run.name || now.is_empty() {
+        return Ok(own);
+    }
+    let given = pairs(&data.with)?;
+    let is_given = |name: &String| given.iter().any(|(given, _)| given == name);
+    let other: Vec<String> = run
+        .with
+        .iter()
+        .filter(|(name, value)| now.get(*name) != Some(*value))
+        .map(|(n, v)| format!("{n}={v}"))
+        .collect();
+    let kept: Vec<(String, String)> =
+        run.with.iter().filter(|(name, _)| !is_given(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let kept = DataRequest {
+        with: kept.iter().chain(&given).map(|(name, value)| format!("{name}={value}")).collect(),
+        ..data.clone()
+    };
+    if !other.is_empty() {
+        let given: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let instead =
+            if given.is_empty() { String::new() } else { format!("; given here: {}", given.join(", ")) };
+        env.note(format!("note: the decoder was trained with {}{instead}", other.join(", ")));
+    }
+    kept.source()
+}
+
+/// What was chosen about a data set; nothing where there is nothing to choose.
+fn choices(source: &Source) -> BTreeMap<String, String> {
+    match source {
+        Source::Recordings(recordings) => {
+            recordings.options().iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}
+
+/// `--with NAME=VALUE`, taken apart.
+pub fn pairs(with: &[String]) -> Result<Vec<(String, String)>> {
+    with.iter()
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),
+            _ => Err(Error::request(
+                format!("`--with {pair}` has no name and value"),
+                "write `--with classes=4`",
+            )),
+        })
+        .collect()
+}

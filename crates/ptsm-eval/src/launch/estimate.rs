@@ -1,0 +1,132 @@
+//! What would be done, and about how long it would take.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ptsm_decode::{Progress, Watch};
+
+use super::FeatureReader;
+use super::work::Work;
+use crate::benchmark::{Benchmark, Entry, Item, Observer};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::plan::Ready;
+
+/// How long a decoder is tried, at most, to see how fast it learns.
+const TRIAL: Duration = Duration::from_secs(5);
+
+/// What a benchmark would take.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// Decoder by decoder.
+    pub entries: Vec<EntryEstimate>,
+    /// All of them; none where one is not known.
+    pub total: Option<Duration>,
+}
+
+/// What one decoder of a benchmark would take.
+#[derive(Clone, Debug)]
+pub struct EntryEstimate {
+    /// The decoder.
+    pub entry: Entry,
+    /// The data.
+    pub data: String,
+    /// How subjects are divided.
+    pub protocol: String,
+    /// All its fits.
+    pub fits: usize,
+    /// Those that are not done.
+    pub left: usize,
+    /// How long those would take; none where it tells nothing while it works.
+    pub time: Option<Duration>,
+}
+
+pub(super) fn of(
+    work: &mut Work<'_>,
+    folder: &Path,
+    jobs: usize,
+    reader: &FeatureReader,
+    env: &Env,
+) -> Result<Estimate> {
+    let mut entries = vec![];
+    let mut total = Some(Duration::ZERO);
+    for stage in 0..work.stages.len() {
+        let ready = work.ready(stage, env)?;
+        let left = work.left(stage, folder);
+        for (i, entry) in ready.stage.entries.iter().enumerate() {
+            let fits = work.list.stages[stage].1.iter().filter(|item| item.entry == i).count();
+            let own: Vec<&&Item> = left.iter().filter(|item| item.entry == i).collect();
+            let time = match own.first() {
+                None => Some(Duration::ZERO),
+                Some(first) => measure(&ready, first, reader, env)?
+                    .map(|one| one.mul_f64(own.len() as f64 / jobs as f64)),
+            };
+            total = total.zip(time).map(|(a, b)| a + b);
+            entries.push(EntryEstimate {
+                entry: entry.clone(),
+                data: ready.stage.data.clone(),
+                protocol: ready.stage.people.name(),
+                fits,
+                left: own.len(),
+                time,
+            });
+        }
+    }
+    Ok(Estimate { entries, total })
+}
+
+/// What trying a decoder told.
+struct Measured {
+    began: Instant,
+    /// When the first step ended: preparations are over then.
+    first: Option<Instant>,
+    /// Steps done since then, and steps of all fits together.
+    steps: (usize, usize),
+    over: bool,
+}
+
+impl Watch for Measured {
+    fn progress(&mut self, p: &Progress<'_>) {
+        match self.first {
+            None => self.first = Some(Instant::now()),
+            Some(first) => {
+                self.steps.0 += 1;
+                self.over = first.elapsed() > TRIAL / 5 && self.steps.0 >= 3 || first.elapsed() > TRIAL;
+            }
+        }
+        self.steps.1 = p.steps;
+    }
+
+    fn stop(&self) -> bool {
+        self.over
+    }
+}
+
+impl Observer for Measured {
+    fn begins(&mut self, _: &str, _: usize, _: (usize, usize)) {}
+}
+
+/// About how long one fit takes: timed whole where it is short, by its steps where not. None where it tells nothing while it works.
+fn measure(ready: &Ready, item: &Item, reader: &FeatureReader, env: &Env) -> Result<Option<Duration>> {
+    let nowhere = std::env::temp_dir().join(format!("ptsm-estimate-{}", std::process::id()));
+    let mut watch = Measured { began: Instant::now(), first: None, steps: (0, 0), over: false };
+    let benchmark = Benchmark {
+        stage: &ready.stage,
+        sets: ready.sets(),
+        device: &env.device,
+        folder: &nowhere,
+        ask: Some(reader),
+    };
+    let done = benchmark.run(&|other| other.key == item.key, &mut watch);
+    let failed = item.outcome(&nowhere).is_some() && !item.is_scored(&nowhere);
+    let _ = std::fs::remove_dir_all(&nowhere);
+    match (done, watch.first) {
+        (Ok(()), _) if failed => Ok(None),
+        (Ok(()), _) => Ok(Some(watch.began.elapsed())),
+        (Err(Error::Decode(ptsm_decode::Error::Stopped)), Some(first)) if watch.steps.0 > 0 => {
+            let each = first.elapsed() / watch.steps.0 as u32;
+            Ok(Some(each * watch.steps.1 as u32 + (first - watch.began)))
+        }
+        (Err(error), _) => Err(error),
+    }
+}

@@ -1,0 +1,188 @@
+//! Numbers, names and sentences as people read them, without any layout.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ptsm_decode::augment::mirror::Mirror;
+use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess};
+use serde_json::{Value, json};
+
+use crate::benchmark::TrainingSubjects;
+use crate::metrics::{Metric, metric};
+use crate::summary::Summary;
+
+/// `1 h 02 min`, `3 min 20 s`, `7 s`
+pub fn duration(d: Duration) -> String {
+    let s = d.as_secs();
+    match s {
+        0..60 => format!("{s} s"),
+        60..3600 => format!("{} min {:02} s", s / 60, s % 60),
+        _ => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+/// A fraction in percent with one digit; a dash where there is none.
+pub fn percent(value: f64) -> String {
+    if value.is_finite() { format!("{:.1}", 100.0 * value) } else { "-".into() }
+}
+
+/// A number with its sign and two digits; a dash where there is none.
+pub fn signed(value: f64) -> String {
+    if value.is_finite() { format!("{value:+.2}") } else { "-".into() }
+}
+
+/// A metric's value: shares in percent, others as they are; a dash where there is none.
+pub fn value(metric: &str, value: f64) -> String {
+    match metric {
+        _ if !value.is_finite() => "-".into(),
+        "kappa" | "log_loss" => format!("{value:.3}"),
+        _ => percent(value),
+    }
+}
+
+/// `1 subject`, `2 subjects`
+pub fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// `1 person`, `2 people`
+pub fn people(n: usize) -> String {
+    if n == 1 { "1 person".into() } else { format!("{n} people") }
+}
+
+/// `S03, S07`
+pub fn ids(subjects: &BTreeSet<SubjectId>) -> String {
+    subjects.iter().map(SubjectId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// How many subjects decoders train on in each fold, and how many are held back for validation; decoders alike stand together.
+pub fn held_back(decoders: &[TrainingSubjects]) -> String {
+    let range = |[least, most]: [usize; 2], what: &str| match least == most {
+        true => count(most, what),
+        false => format!("{least} to {}", count(most, what)),
+    };
+    let mut told: Vec<(String, Vec<&str>)> = vec![];
+    for decoder in decoders {
+        let mut said = format!("trained on {} in each fold", range(decoder.train, "subject"));
+        if decoder.validation[1] > 0 {
+            said += &format!(", {} held back", range(decoder.validation, "validation subject"));
+        }
+        match told.iter_mut().find(|(other, _)| *other == said) {
+            Some((_, names)) => names.push(&decoder.entry),
+            None => told.push((said, vec![&decoder.entry])),
+        }
+    }
+    told.iter().map(|(said, names)| format!("{} {said}", names.join("; "))).collect::<Vec<_>>().join(". ")
+}
+
+/// Whether a decoder of these settings learns from mirrored epochs, and which classes swap; none for a decoder that cannot.
+pub fn mirroring(settings: &Value, layout: &Layout) -> Option<String> {
+    let share = mirrored_share(settings)?;
+    let symmetry = &layout.task.symmetry;
+    Some(match symmetry {
+        _ if share > 0.0 => {
+            let what = match symmetry {
+                Symmetry::Swaps(_) => format!("{symmetry} swap"),
+                Symmetry::Invariant | Symmetry::Undeclared => "classes stay".into(),
+            };
+            format!("{} % of the training epochs, {what}; predictions average both views", percent(share))
+        }
+        Symmetry::Undeclared => "off; nothing declares which classes swap (`--symmetry`)".into(),
+        Symmetry::Swaps(_) | Symmetry::Invariant => match Mirror::new(layout) {
+            Ok(_) => "off".into(),
+            Err(why) => format!("off; {why}"),
+        },
+    })
+}
+
+/// The share of training epochs that are mirrored; none for a decoder that has no such setting.
+pub fn mirrored_share(settings: &Value) -> Option<f64> {
+    settings.pointer("/augment/mirror").and_then(Value::as_f64)
+}
+
+/// The same as data.
+pub fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
+    match mirrored_share(settings) {
+        None => Value::Null,
+        Some(share) => json!({ "share": share, "symmetry": layout.task.symmetry }),
+    }
+}
+
+/// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
+pub fn called(summary: &Summary, among: &[Summary]) -> String {
+    told_apart(summary, among, summary.called())
+}
+
+fn told_apart(summary: &Summary, among: &[Summary], name: String) -> String {
+    let twice =
+        among.iter().any(|s| s.called() == summary.called() && s.target_access != summary.target_access);
+    match (twice, summary.target_access) {
+        (false, _) => name,
+        (true, TargetAccess::Nothing) => format!("{name}, unseen"),
+        (true, _) => format!("{name}, seen"),
+    }
+}
+
+/// A model with its variant, as it is called in tables.
+pub fn with_variant(model: &str, variant: Option<&str>) -> String {
+    variant.map_or_else(|| model.to_string(), |variant| format!("{model}, {variant}"))
+}
+
+/// A row's name: the model with its variant and what it was tuned with, and, where rows differ in them, the parts of recordings.
+pub fn name(summary: &Summary, among: &[Summary]) -> String {
+    let parts = |s: &Summary| (s.learnt.clone(), s.tested.clone());
+    let name = if among.iter().all(|s| parts(s) == parts(summary)) {
+        Summary { learnt: None, tested: None, ..summary.clone() }.called()
+    } else {
+        summary.called()
+    };
+    match summary.adapt {
+        Some(few) => format!("{name}, {}", count(few.shots, "shot")),
+        None => told_apart(summary, among, name),
+    }
+}
+
+/// The same, the one first that chance is tested by.
+pub fn usual(summaries: &[Summary]) -> Vec<&'static Metric> {
+    let mut metrics: Vec<_> = USUAL.iter().filter_map(|name| metric(name)).collect();
+    if let [first, others @ ..] = summaries {
+        let leading = first.chance.metric();
+        if others.iter().all(|s| s.chance.metric().name == leading.name) {
+            metrics.retain(|metric| metric.name != leading.name);
+            metrics.insert(0, leading);
+        }
+    }
+    metrics
+}
+
+/// A metric's name in a sentence.
+pub fn spoken(metric: &Metric) -> String {
+    match metric.name {
+        "auc" => "AUC".into(),
+        name => name.replace('_', " "),
+    }
+}
+
+/// The metrics of a table, where nobody asks for others.
+pub const USUAL: [&str; 3] = ["accuracy", "balanced_accuracy", "auc"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders_that_hold_the_same_back_stand_together() {
+        let of = |entry: &str, train, validation| TrainingSubjects { entry: entry.into(), train, validation };
+        let all = [
+            of("ptsm", [13, 14], [2, 2]),
+            of("csp-lda", [15, 16], [0, 0]),
+            of("eegnet, small", [13, 14], [2, 2]),
+            of("mdm", [1, 1], [0, 0]),
+        ];
+        assert_eq!(
+            held_back(&all),
+            "ptsm; eegnet, small trained on 13 to 14 subjects in each fold, 2 validation subjects held back. \
+             csp-lda trained on 15 to 16 subjects in each fold. mdm trained on 1 subject in each fold"
+        );
+    }
+}

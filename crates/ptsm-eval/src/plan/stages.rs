@@ -1,0 +1,270 @@
+//! From a plan to stages: trials of one kind, and everything that is fitted to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_data::arrays::Wanted;
+use ptsm_data::{Loaded, Person, Protocol, Source, SubjectList};
+use ptsm_decode::registry::find;
+use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
+
+use super::{DataPlan, EntryPlan, Plan};
+use crate::benchmark::{Division, Entry, Item, Sets, Stage};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::input::{DataRequest, load};
+use crate::settings::{SettingChanges, seeds};
+
+/// Trials of one kind and who learns from them, before anything is read.
+pub struct StagePlan<'a> {
+    plan: &'a Plan,
+    data: &'a DataPlan,
+    /// Where people are tested in another data set.
+    tested: Option<&'a DataPlan>,
+    pipeline: Pipeline,
+    entries: Vec<EntryPlan>,
+}
+
+/// A stage with its trials.
+pub struct Ready {
+    /// What is fitted to the trials.
+    pub stage: Stage,
+    /// The trials to learn from, and to test where nothing else is said.
+    pub learnt: Trials,
+    /// The trials to test, where they are of another data set.
+    pub tested: Option<Trials>,
+}
+
+impl Ready {
+    /// The trials, as a benchmark takes them.
+    pub fn sets(&self) -> Sets<'_> {
+        Sets { learnt: &self.learnt, tested: self.tested.as_ref() }
+    }
+
+    /// Every fit.
+    pub fn items(&self) -> Result<Vec<Item>> {
+        Ok(self.stage.items(self.sets())?)
+    }
+}
+
+impl Plan {
+    /// The stages, one for each data set (or pair of them) and way of preparing trials.
+    pub fn stages(&self) -> Result<Vec<StagePlan<'_>>> {
+        for entry in self.entries() {
+            find(&entry.model)?;
+        }
+        let mut stages: Vec<StagePlan<'_>> = vec![];
+        for data in &self.data {
+            let others: Vec<Option<&DataPlan>> = if self.across {
+                self.data.iter().filter(|other| *other != data).map(Some).collect()
+            } else {
+                vec![None]
+            };
+            let own = source_of(data)?.pipeline()?;
+            for tested in others {
+                for entry in self.entries() {
+                    let pipeline = self.changes(data, &entry)?.pipeline(&own, entry.align)?;
+                    let known = stages
+                        .iter_mut()
+                        .find(|s| s.data == data && s.tested == tested && s.pipeline == pipeline);
+                    match known {
+                        Some(stage) => stage.entries.push(entry),
+                        None => {
+                            stages.push(StagePlan {
+                                plan: self,
+                                data,
+                                tested,
+                                pipeline,
+                                entries: vec![entry],
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(stages)
+    }
+
+    /// All that is said about settings for an entry on some data, the last word first.
+    fn changes(&self, data: &DataPlan, entry: &EntryPlan) -> Result<SettingChanges> {
+        SettingChanges::layered(&[&self.set, &data.set, &entry.set])
+    }
+
+    fn seeds(&self) -> Result<Vec<u64>> {
+        seeds(self.seed, self.seeds)
+    }
+}
+
+impl StagePlan<'_> {
+    /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
+    pub fn ready(&self, env: &Env) -> Result<Ready> {
+        let (learnt, tested) = match self.tested {
+            None => (aligned(self.read(self.data, &self.pipeline, Wanted::Own, env)?)?, None),
+            Some(other) => {
+                let (learnt, tested) = self.common(other, env)?;
+                (aligned(learnt)?, Some(aligned(tested)?))
+            }
+        };
+        let entries = self.resolve(learnt.trials.layout(), env)?;
+        let named = tested.as_ref().unwrap_or(&learnt);
+        let stage = Stage {
+            data: called(self.tested.unwrap_or(self.data), named),
+            fingerprint: match &tested {
+                None => learnt.fingerprint.clone(),
+                Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
+            },
+            layout: learnt.trials.layout().clone(),
+            pipeline: learnt.pipeline.clone(),
+            trials_access: learnt.pipeline.target_access(),
+            people: match self.tested {
+                Some(_) => Division::Across { from: called(self.data, &learnt) },
+                None => Division::Within(self.protocol().skipping(&learnt.excluded)?),
+            },
+            transfers: self.plan.transfers.clone(),
+            shots: self.plan.shots.clone(),
+            entries,
+            seeds: self.plan.seeds()?,
+            precision: env.precision.noted(),
+            features: self.plan.features,
+        };
+        let people = named.people.clone();
+        let duplicates = learnt.duplicates.clone();
+        let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
+        self.untuned(&ready, &people)?;
+        ready.stage.check_duplicates(ready.sets(), &duplicates)?;
+        Ok(ready)
+    }
+
+    /// Refuses to test people on whom settings were tuned.
+    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, Person>) -> Result<()> {
+        let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
+        let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
+        if known.is_empty() {
+            return Ok(());
+        }
+        let tested: BTreeSet<SubjectId> = ready.items()?.into_iter().flat_map(|item| item.test).collect();
+        let Some(first) = tested.intersection(&known).next() else { return Ok(()) };
+        let others: SubjectList = people.keys().filter(|subject| !known.contains(subject)).copied().collect();
+        Err(Error::request(
+            format!(
+                "the settings were tuned on {} of the people tested in {}, {first} among them",
+                tested.intersection(&known).count(),
+                ready.stage.data
+            ),
+            match known.len() == people.len() {
+                true => "test other people: scores of those would be too good".to_string(),
+                false => format!("leave them out: `--subjects {others}`"),
+            },
+        ))
+    }
+
+    /// Whether both are of the same entries of the plan's data.
+    pub fn is_of_same_data(&self, other: &StagePlan<'_>) -> bool {
+        (self.data, self.tested) == (other.data, other.tested)
+    }
+
+    fn protocol(&self) -> Protocol {
+        let own = self.data.protocol.clone().or_else(|| self.plan.protocol.clone());
+        own.unwrap_or(Protocol::LeaveOneOut)
+    }
+
+    fn read(&self, data: &DataPlan, pipeline: &Pipeline, wanted: Wanted<'_>, env: &Env) -> Result<Loaded> {
+        let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, env)?;
+        match wanted {
+            Wanted::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
+            // What is tested is mirrored as what is learnt from.
+            Wanted::Classes(_) | Wanted::Unlabelled(_) => Ok(loaded),
+        }
+    }
+
+    /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.
+    fn common(&self, other: &DataPlan, env: &Env) -> Result<(Loaded, Loaded)> {
+        let first = self.read(self.data, &self.pipeline, Wanted::Own, env)?;
+        let classes = first.trials.layout().classes.clone();
+        let names = |loaded: &Loaded| -> Vec<String> {
+            loaded.trials.layout().channels.iter().map(|c| c.name.clone()).collect()
+        };
+        let open = Pipeline { pick: Pick::All, ..self.pipeline.clone() };
+        let there = names(&self.read(other, &open, Wanted::Classes(&classes), env)?);
+        let shared: Vec<String> = names(&first).into_iter().filter(|name| there.contains(name)).collect();
+        if shared.is_empty() {
+            return Err(Error::request(
+                format!("{} and {} have no channel in common", self.data.id, other.id),
+                "names must be alike; `ptsm data show` lists them",
+            ));
+        }
+        env.note(format!(
+            "note: {} and {} have {} channels in common: {}",
+            self.data.id,
+            other.id,
+            shared.len(),
+            shared.join(" ")
+        ));
+        let pipeline = Pipeline { pick: Pick::Names(shared.clone()), ..self.pipeline.clone() };
+        let first =
+            if names(&first) == shared { first } else { self.read(self.data, &pipeline, Wanted::Own, env)? };
+        let second = self.read(other, &pipeline, Wanted::Classes(&classes), env)?;
+        let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
+        if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
+            return Err(Error::request(
+                format!("{subject} of {} is also among the people learnt from", other.id),
+                "leave that person out with `subjects`",
+            ));
+        }
+        if let Some(duplicate) = first.duplicates_in(&second).first() {
+            let (learnt, tested) = (duplicate.first, duplicate.second);
+            return Err(Error::request(
+                format!(
+                    "{tested} of {} is {learnt} of {}: they have {} epochs in common",
+                    other.id, self.data.id, duplicate.epochs
+                ),
+                "leave one of them out with `subjects`",
+            ));
+        }
+        Ok((first, second))
+    }
+
+    /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
+    fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<Entry>> {
+        // A setting for all must fit somebody, if not among those who get these trials.
+        let all = self.plan.entries().iter().map(|e| find(&e.model)).collect::<Result<Vec<_>, _>>()?;
+        let shared = SettingChanges::layered(&[&self.plan.set, &self.data.set])?.for_each(&all, layout)?;
+        let mut entries = vec![];
+        for entry in &self.entries {
+            let method = find(&entry.model)?;
+            let fitting = all.iter().zip(&shared).find(|(other, _)| other.name == method.name);
+            let Some((_, shared)) = fitting else { continue };
+            let own = shared.with(&entry.set)?;
+            let settings = match own.settings(method, layout) {
+                Ok(settings) => settings,
+                Err(error)
+                    if self.plan.models.contains(&entry.model) && SettingChanges::is_unknown_key(&error) =>
+                {
+                    let variant = entry.name.as_deref().unwrap_or("these settings");
+                    env.note(format!("note: `{}` is left out of `{variant}`: {error}", entry.model));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            method.build(settings.clone())?;
+            entries.push(Entry { model: method.name.into(), variant: entry.name.clone(), settings });
+        }
+        Ok(entries)
+    }
+}
+
+/// What data are called in the results.
+fn called(data: &DataPlan, loaded: &Loaded) -> String {
+    data.name.clone().unwrap_or_else(|| loaded.name.clone())
+}
+
+/// Applies the alignment, which is all that is left of the pipeline.
+fn aligned(mut loaded: Loaded) -> Result<Loaded> {
+    loaded.align()?;
+    Ok(loaded)
+}
+
+fn source_of(data: &DataPlan) -> Result<Source> {
+    let subjects = data.subjects.clone();
+    DataRequest { data: Some(data.id.clone()), root: data.root.clone(), with: data.with.clone(), subjects }
+        .source()
+}

@@ -1,0 +1,132 @@
+//! Few-shot adaptation of a run to one subject.
+
+use std::path::PathBuf;
+
+use ptsm_data::SubjectList;
+use ptsm_decode::file::{self, Card};
+use ptsm_decode::{Adaptation, Guard, calibration};
+use ptsm_signal::{SubjectId, TargetAccess};
+
+use super::file::{AdaptedFile, model_name};
+use super::trained::TrainedRun;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::folder::MODELS;
+use crate::input::DataRequest;
+use crate::record::Record;
+use crate::score::{Context, learning_curve};
+
+/// What is adapted to whom.
+#[derive(Clone, Debug)]
+pub struct AdaptRequest {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The data.
+    pub data: DataRequest,
+    /// The subject's number in them.
+    pub subject: u32,
+    /// Labelled trials of each class.
+    pub shots: usize,
+    /// How the masks are tuned.
+    pub how: Adaptation,
+    /// The folder of the adapted run.
+    pub out: PathBuf,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct AdaptReport {
+    /// What the adapted decoders have seen of the subject.
+    pub target_access: TargetAccess,
+    /// One for each seed.
+    pub fits: Vec<AdaptedFit>,
+}
+
+/// One decoder, before and after.
+#[derive(Clone, Debug)]
+pub struct AdaptedFit {
+    /// Its seed.
+    pub seed: u64,
+    /// The file of the adapted decoder.
+    pub model: PathBuf,
+    /// Trials it was adapted with.
+    pub calibration_trials: usize,
+    /// What leave-one-out on those said; none without it.
+    pub guard: Option<Guard>,
+    /// Scores of the later trials as it was.
+    pub before: Record,
+    /// Scores of the later trials as it is now.
+    pub after: Record,
+}
+
+/// Adapts every decoder of a run to one subject by a few labelled trials, and scores it on the later ones.
+pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
+    let trained = TrainedRun::load(&args.run, &env.device)?;
+    let subjects: SubjectList = args.subject.to_string().parse()?;
+    let input = trained.prepare(&DataRequest { subjects: Some(subjects), ..args.data.clone() }, true, env)?;
+    let person = input.trials.all();
+    if args.shots == 0 {
+        return Err(Error::request("`--shots 0` leaves nothing to adapt to", "give at least 1"));
+    }
+    trained.check_adapts()?;
+    let id = SubjectId(args.subject);
+    if trained.file.seen(&input).contains(&id) {
+        return Err(Error::request(
+            format!(
+                "the decoder was {} on {id}; scores before and after would mean nothing",
+                trained.file.made()
+            ),
+            "name a person it has never met",
+        ));
+    }
+    trained.check_unadapted("adapt the run it was made from")?;
+    let (_, later) = calibration(&person, args.shots)?;
+    if later.is_empty() {
+        return Err(Error::request(
+            format!("{} shots take all trials; none is left to score", args.shots),
+            "ask for fewer shots",
+        ));
+    }
+    let how = args.how.clone();
+    let seen = TargetAccess::Labelled { per_class: args.shots, unlabelled: 0.0 };
+    let access = trained.card.target_access.and(seen);
+    let mut adapted_run = trained.file.clone();
+    adapted_run.command = "adapt".into();
+    adapted_run.adapted = Some(AdaptedFile {
+        subject: id,
+        person: input.people.get(&id).map(|person| person.trials.clone()).unwrap_or_default(),
+        shots: args.shots,
+        how: how.clone(),
+    });
+    let folder = adapted_run.open(&args.out)?;
+    folder.inner(MODELS)?;
+    let mut fits = vec![];
+    for (seed, fitted) in &trained.decoders {
+        env.check_cancelled()?;
+        let context = Context {
+            precision: trained.file.precision.clone(),
+            ..Context::trained_on_others(
+                &input.name,
+                &trained.card.decoder,
+                trained.card.target_access,
+                *seed,
+            )
+        };
+        let curve = learning_curve(&**fitted, &person, &[args.shots], &how, &context)?;
+        let [before, after] = &curve.records[..] else {
+            return Err(Error::request("tuning gave no score", "report this"));
+        };
+        let (_, adapted) = &curve.adapted[0];
+        let card = Card { target_access: access, ..trained.card.clone() };
+        file::save(&folder.join(&model_name(*seed)), &*adapted.fitted, &card)?;
+        fits.push(AdaptedFit {
+            seed: *seed,
+            model: args.out.join(model_name(*seed)),
+            calibration_trials: adapted.trials,
+            guard: adapted.guard,
+            before: before.clone(),
+            after: after.clone(),
+        });
+    }
+    Ok(AdaptReport { target_access: access, fits })
+}

@@ -1,0 +1,167 @@
+//! A run on data: whom it may be scored on, and the scores.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ptsm_data::SubjectList;
+use ptsm_decode::registry::find;
+use ptsm_decode::{Adaptation, calibration};
+use ptsm_signal::{SubjectId, Subset, TargetAccess};
+
+use super::file::{AdaptedFile, RunFile};
+use super::trained::TrainedRun;
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::input::{DataRequest, PreparedData};
+use crate::record::Record;
+use crate::score::{Context, learning_curve, score};
+
+/// A run, and labelled trials for it.
+pub struct Evaluation {
+    /// The decoders.
+    pub run: TrainedRun,
+    /// The trials.
+    pub data: PreparedData,
+}
+
+impl Evaluation {
+    /// Loads a run and trials for it.
+    pub fn load(run: &Path, data: &DataRequest, env: &Env) -> Result<Evaluation> {
+        let run = TrainedRun::load(run, &env.device)?;
+        let data = run.prepare(data, true, env)?;
+        Ok(Evaluation { run, data })
+    }
+
+    /// Who is scored: those it has not learnt from; of an adapted run the later trials of the person it is adapted to.
+    pub fn people(&self, named: bool) -> Result<Subset<'_>> {
+        match &self.run.file.adapted {
+            None => Ok(self.data.trials.of(&unseen(&self.run.file, &self.data, named)?)),
+            Some(adapted) => adapted_to(adapted, &self.data),
+        }
+    }
+
+    /// The same where everybody's trials are at hand and some may be named.
+    pub fn chosen(&self, named: Option<&SubjectList>) -> Result<Subset<'_>> {
+        let people = self.people(false)?;
+        let Some(named) = named else { return Ok(people) };
+        let wanted = self.data.choose(named)?;
+        if let Some(other) = wanted.difference(&people.subjects()).next() {
+            return Err(Error::request(
+                format!(
+                    "the decoder was {} on {other}, or is adapted to somebody else",
+                    self.run.file.made()
+                ),
+                "name other people, or nobody for all it may be scored on",
+            ));
+        }
+        Ok(people.only(|t| wanted.contains(&t.subject)))
+    }
+
+    fn context(&self, seed: u64, target_access: TargetAccess) -> Result<Context> {
+        Ok(Context {
+            shown: find(&self.run.card.decoder)?.target_access,
+            precision: self.run.file.precision.clone(),
+            ..Context::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
+        })
+    }
+
+    /// Everybody's scores with every seed.
+    pub fn records(&self, people: &Subset<'_>) -> Result<Vec<Record>> {
+        let mut records = vec![];
+        for (seed, fitted) in &self.run.decoders {
+            for (access, part) in self.run.file.access(&self.run.card, &self.data, people) {
+                records.extend(score(&**fitted, &part, &self.context(*seed, access)?)?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Scores of everybody after tuning with so many trials of each class.
+    pub fn curve(
+        &self,
+        people: &Subset<'_>,
+        shots: &[usize],
+        how: &Adaptation,
+        env: &Env,
+    ) -> Result<Vec<Record>> {
+        let mut curve = vec![];
+        if shots.is_empty() {
+            return Ok(curve);
+        }
+        let subjects = people.subjects();
+        let decoders = &self.run.decoders;
+        let progress = env.begin("adapting", Some(decoders.len() * subjects.len()));
+        let mut done = 0;
+        for (seed, fitted) in decoders {
+            for &subject in &subjects {
+                env.check_cancelled()?;
+                let person = people.only(|t| t.subject == subject);
+                let context = self.context(*seed, self.run.card.target_access)?;
+                curve.extend(learning_curve(&**fitted, &person, shots, how, &context)?.records);
+                done += 1;
+                progress.done(done);
+            }
+        }
+        Ok(curve)
+    }
+
+    /// The numbers of shots, each once and in order, refused before hours of work where somebody has too few trials.
+    pub fn shots(&self, shots: &[usize], people: &Subset<'_>) -> Result<Vec<usize>> {
+        if shots.contains(&0) {
+            return Err(Error::request(
+                "0 shots are too few to adapt to; the decoder as it is is scored anyway",
+                "give at least one",
+            ));
+        }
+        let shots: BTreeSet<usize> = shots.iter().copied().collect();
+        let Some(&most) = shots.last() else { return Ok(vec![]) };
+        self.run.check_adapts()?;
+        self.run.check_unadapted("give the run it was made from")?;
+        for subject in people.subjects() {
+            let (_, later) = calibration(&people.only(|t| t.subject == subject), most)?;
+            if later.is_empty() {
+                return Err(Error::request(
+                    format!("{most} shots take all trials of {subject}; none is left to score"),
+                    "ask for fewer shots",
+                ));
+            }
+        }
+        Ok(shots.into_iter().collect())
+    }
+}
+
+/// The trials of the person a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
+/// decoder, whose scores would stand beside the wrong access.
+fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subset<'a>> {
+    let own = data.people.iter().find(|(_, person)| person.trials == adapted.person);
+    let Some((&subject, _)) = own else {
+        return Err(Error::request(
+            format!("this run is adapted to {}, whose trials these are not", adapted.subject),
+            "give the data it was adapted with, or the run it was made from",
+        ));
+    };
+    Ok(calibration(&data.trials.of(&[subject].into()), adapted.shots)?.1)
+}
+
+/// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
+fn unseen(run: &RunFile, data: &PreparedData, named: bool) -> Result<BTreeSet<SubjectId>> {
+    let present = data.trials.subjects();
+    let (seen, made) = (run.seen(data), run.made());
+    if named && let Some(first) = seen.first() {
+        return Err(Error::request(
+            match seen.len() {
+                1 => format!("the decoder was {made} on {first}"),
+                n => format!("the decoder was {made} on {n} of those asked for, {first} among them"),
+            },
+            format!("name other people, or nobody to score all it was not {made} on"),
+        ));
+    }
+    let unseen: BTreeSet<SubjectId> = present.difference(&seen).copied().collect();
+    if unseen.is_empty() {
+        return Err(Error::request(
+            format!("the decoder was {made} on everybody in these data"),
+            "train on some of them with `--subjects`, or use `ptsm benchmark`",
+        ));
+    }
+    Ok(unseen)
+}

@@ -1,0 +1,194 @@
+//! What a run's folder says of it: `run.toml`, and the models beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ptsm_decode::file::Card;
+use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result, WhileDoing};
+use crate::folder::{BENCHMARK, Folder, MODELS, RUN};
+use crate::input::{PreparedData, TrainedOn};
+use crate::settings::without_null;
+
+/// Everything that decides what a run computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFile {
+    /// Version of this program.
+    pub version: String,
+    /// `train`, `adapt` or `benchmark`.
+    pub command: String,
+    /// One seed per fit.
+    pub seeds: Vec<u64>,
+    /// How people are divided.
+    pub protocol: String,
+    /// What operands of large products were rounded to on a GPU; none for f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<String>,
+    /// The data it was trained on.
+    pub data: DataFile,
+    /// Whom it was adapted to; none where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapted: Option<AdaptedFile>,
+    /// All settings of every decoder, by name; `"none"` where a value is absent.
+    pub models: Vec<ModelFile>,
+    /// How recordings become trials.
+    pub pipeline: Value,
+}
+
+impl DataFile {
+    /// What reading other data for the decoder depends on.
+    pub fn trained_on(&self) -> TrainedOn<'_> {
+        TrainedOn { name: &self.name, with: &self.with }
+    }
+}
+
+impl RunFile {
+    /// Takes up a folder for it, or makes one.
+    pub fn open(&self, path: &Path) -> Result<Folder> {
+        let value = serde_json::to_value(self).while_doing(|| "the run cannot be written down".into())?;
+        let text = toml::to_string(&without_null(&value))
+            .while_doing(|| "the run's settings cannot be written as TOML".into())?;
+        Folder::open_run(path, &text)
+    }
+
+    /// Who of these data the decoders have learnt from, were stopped by or have their settings from, whatever their numbers and files are called here.
+    pub fn seen(&self, input: &PreparedData) -> BTreeSet<SubjectId> {
+        let data = &self.data;
+        let known = input
+            .people
+            .iter()
+            .filter(|(_, person)| person.is_among(&data.who) || person.is_among(&data.tuned_on));
+        known.map(|(subject, _)| *subject).collect()
+    }
+
+    /// What was done with those people: `trained`, or `trained or tuned`.
+    pub fn made(&self) -> &'static str {
+        if self.data.tuned_on.is_empty() { "trained" } else { "trained or tuned" }
+    }
+
+    /// What the decoders have seen of some people: one part for those whose unlabelled trials they learnt from, one for others, of whom
+    /// only the preparation of trials sees anything. A part without people is left out.
+    pub fn access<'a>(
+        &self,
+        card: &Card,
+        input: &PreparedData,
+        people: &Subset<'a>,
+    ) -> Vec<(TargetAccess, Subset<'a>)> {
+        if self.data.target_who.is_empty() {
+            return vec![(card.target_access, people.clone())];
+        }
+        let is_target = |subject: &SubjectId| {
+            input.people.get(subject).is_some_and(|person| person.is_among(&self.data.target_who))
+        };
+        let parts = [
+            (card.target_access, people.only(|t| is_target(&t.subject))),
+            (card.pipeline.target_access(), people.only(|t| !is_target(&t.subject))),
+        ];
+        parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
+    }
+}
+
+/// Whom a run was adapted to, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptedFile {
+    /// The person's number in the data they were adapted with.
+    pub subject: SubjectId,
+    /// The hash of their trials.
+    pub person: String,
+    /// Labelled trials of each class.
+    pub shots: usize,
+    /// How the masks were tuned.
+    pub how: ptsm_decode::Adaptation,
+}
+
+/// The data of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataFile {
+    /// What the data are called.
+    pub name: String,
+    /// What was chosen about a data set of recordings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
+    /// What is declared about the task.
+    #[serde(default, skip_serializing_if = "TaskDeclaration::is_undeclared")]
+    pub task: TaskDeclaration,
+    /// Of the contents and the pipeline.
+    pub fingerprint: String,
+    /// How the trials of each subject were aligned.
+    pub align: Alignment,
+    /// Who was learnt from; for a benchmark, who took part.
+    pub subjects: BTreeSet<SubjectId>,
+    /// Who it was stopped by.
+    pub validation: BTreeSet<SubjectId>,
+    /// Hashes that all of them are recognised by: numbers and names of files change.
+    pub who: BTreeSet<String>,
+    /// Hashes of people on whom the settings were tuned.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tuned_on: BTreeSet<String>,
+    /// Whose trials were learnt from without labels.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub target: BTreeSet<SubjectId>,
+    /// What those are recognised by.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub target_who: BTreeSet<String>,
+}
+
+/// A decoder of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// The decoder's name.
+    pub name: String,
+    /// All its settings.
+    pub settings: Value,
+}
+
+/// What a run's folder says it is.
+pub fn read(path: &Path) -> Result<RunFile> {
+    let file = path.join(RUN);
+    if !file.is_file() {
+        let what = match path.exists() {
+            true if path.join(BENCHMARK).exists() => "is a benchmark's and holds no model",
+            true => "holds no run",
+            false => "does not exist",
+        };
+        return Err(Error::request(
+            format!("{} {what}", path.display()),
+            "`ptsm train --out FOLDER` makes one; give that folder",
+        ));
+    }
+    let text = std::fs::read_to_string(&file).while_doing(|| format!("{} cannot be read", file.display()))?;
+    toml::from_str(&text).map_err(|e| {
+        Error::request(
+            format!("{} is not understood: {}", file.display(), e.to_string().trim_end()),
+            "train again into a new folder",
+        )
+    })
+}
+
+/// The model files of a run, in the order of its seeds.
+pub fn models(path: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let run = read(path)?;
+    let files: Vec<(u64, PathBuf)> = run.seeds.iter().map(|&s| (s, path.join(model_name(s)))).collect();
+    if let Some((_, missing)) = files.iter().find(|(_, f)| !f.is_file()) {
+        return Err(Error::request(
+            format!("{} is not finished: {} is missing", path.display(), missing.display()),
+            match run.command.as_str() {
+                "adapt" => "start `ptsm adapt` again with the same settings",
+                _ => "start `ptsm train` again with the same settings; it continues",
+            },
+        ));
+    }
+    Ok(files)
+}
+
+/// Where the model of a seed is, seen from the run's folder.
+pub fn model_name(seed: u64) -> String {
+    format!("{MODELS}/seed-{seed}.safetensors")
+}

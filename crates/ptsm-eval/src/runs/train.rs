@@ -1,0 +1,342 @@
+//! Training a decoder into a run's folder; stopped or killed, the same request goes on where it was.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+use ptsm_data::check::Problem;
+use ptsm_data::{Sources, Split, SubjectList};
+use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::registry::{Method, find};
+use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};
+use ptsm_io::atomic::replace;
+use ptsm_signal::{Alignment, Layout, SubjectId, Subset};
+use serde_json::Value;
+
+use super::file::{DataFile, ModelFile, RunFile, model_name};
+use crate::chance::ALPHA;
+use crate::env::Env;
+use crate::error::{Error, Result, WhileDoing};
+use crate::folder::{Folder, LOG, MODELS};
+use crate::input::{DataRequest, PreparedData, TaskOverride, to_learn};
+use crate::null::balanced_accuracy_threshold;
+use crate::scores::Scores;
+use crate::settings::{SettingChanges, TUNED_ON, without_null};
+
+/// What is trained on whom.
+#[derive(Clone, Debug, Default)]
+pub struct TrainRequest {
+    /// The data, and the subjects to learn from.
+    pub data: DataRequest,
+    /// What is declared about the task.
+    pub task: TaskOverride,
+    /// Settings of the decoder and of the pipeline.
+    pub settings: SettingChanges,
+    /// How the trials of each subject are aligned.
+    pub align: Option<Alignment>,
+    /// The first seed.
+    pub seed: Option<u64>,
+    /// How many seeds.
+    pub seeds: Option<usize>,
+    /// The decoder; `ptsm` without it.
+    pub model: Option<String>,
+    /// Whose unlabelled trials are learnt from, for decoders that do.
+    pub target: Option<SubjectList>,
+    /// The run's folder.
+    pub out: PathBuf,
+}
+
+/// What training came to.
+pub struct TrainingReport {
+    /// The decoder's name.
+    pub model: String,
+    /// Whether it converts trials rather than decoding them alone.
+    pub converts: bool,
+    /// Numbers each network has learnt.
+    pub parameters: usize,
+    /// All settings.
+    pub settings: Value,
+    /// What trials are like.
+    pub layout: Layout,
+    /// Trials learnt from.
+    pub trials: usize,
+    /// Whose they are.
+    pub train_subjects: BTreeSet<SubjectId>,
+    /// Subjects held back to choose the epoch by.
+    pub validation_subjects: BTreeSet<SubjectId>,
+    /// Unlabelled trials of the subjects to be decoded; none where none were looked at.
+    pub target_trials: Option<usize>,
+    /// What is wrong or odd in the data.
+    pub findings: Vec<Problem>,
+    /// Whether the last epoch was kept, so that the validation subjects chose nothing.
+    pub keeps_last: bool,
+    /// The balanced accuracy that chance exceeds once in twenty times on the validation subjects; NaN where there is no test.
+    pub chance_threshold: f64,
+    /// One for each seed.
+    pub fits: Vec<FitReport>,
+}
+
+/// What came of one seed.
+pub struct FitReport {
+    /// The seed.
+    pub seed: u64,
+    /// The model's file.
+    pub model: PathBuf,
+    /// The epoch that was kept, counted from 1.
+    pub best_epoch: Option<usize>,
+    /// All epochs.
+    pub epochs: usize,
+    /// Balanced accuracy on the validation subjects; none where there are none.
+    pub validation_accuracy: Option<f64>,
+    /// Whether that is no better than chance; none where there is no test.
+    pub at_chance: Option<bool>,
+}
+
+/// Trains a decoder, or goes on with it.
+pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
+    let changes = &args.settings;
+    let (model, seeds) = changes.model_and_seeds(args.model.as_deref(), args.seed, args.seeds)?;
+    let method = find(&model)?;
+    let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
+    let data = DataRequest { subjects: together(&subjects, &args.target), ..args.data.clone() };
+    let input = to_learn(&data, args.align, &args.task, changes, env)?;
+    let settings = changes.settings(method, input.trials.layout())?;
+    let decoder = method.build(settings.clone())?;
+    let target = target(args, method, &*decoder, &input)?;
+    let learners = learners(&subjects, &target, &input)?;
+    // A decoder that does not look at validation subjects learns from everybody.
+    let sources = match decoder.uses_validation() {
+        true => Split::for_training(&learners, seeds[0])?,
+        false => Sources::all(learners.clone())?,
+    };
+    sources.check_duplicates(&input.duplicates, &target)?;
+    let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    if !target.is_empty() {
+        lesson = lesson.with_target(input.trials.of(&target).unlabelled());
+    }
+    let hashes = |who: &BTreeSet<SubjectId>| {
+        let people = input.people.iter().filter(|(subject, _)| who.contains(subject));
+        people.flat_map(|(_, person)| person.hashes.clone()).collect()
+    };
+
+    let file = RunFile {
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: "train".into(),
+        seeds: seeds.clone(),
+        protocol: "train".into(),
+        precision: env.device.precision().noted(),
+        data: DataFile {
+            name: input.name.clone(),
+            with: input.with.clone(),
+            task: input.trials.layout().task.clone(),
+            fingerprint: input.fingerprint.clone(),
+            align: input.pipeline.alignment,
+            subjects: sources.train_subjects().clone(),
+            validation: sources.validation_subjects().clone(),
+            who: hashes(&learners),
+            tuned_on: changes.outside(TUNED_ON)?.unwrap_or_default(),
+            target_who: hashes(&target),
+            target: target.clone(),
+        },
+        adapted: None,
+        models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
+        pipeline: without_null(
+            &serde_json::to_value(&input.pipeline)
+                .while_doing(|| "the pipeline cannot be written down".into())?,
+        ),
+    };
+    let folder = file.open(&args.out)?;
+    folder.inner(MODELS)?;
+    let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
+    if !seeds.iter().any(|&seed| checkpoint(seed).exists())
+        && let Some(fits) = finished(&folder, &seeds, env)
+    {
+        env.note("this run is finished; nothing is left to do");
+        return TrainingReport::of(args, method, &settings, &input, &lesson, &fits);
+    }
+    let log = folder.join(LOG);
+    let fits = {
+        let mut log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .while_doing(|| format!("{} cannot be written", log.display()))?;
+        let mut fitting = env.fitting(method.name).logging(move |ended| {
+            for epoch in ended {
+                if let Ok(line) = serde_json::to_string(epoch) {
+                    // What is lost here is written again when training ends.
+                    let _ = writeln!(log, "{line}");
+                }
+            }
+        });
+        let run = Run { device: &env.device, identity: &input.fingerprint };
+        let job = |&seed| Job { lesson: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
+        decoder.fit_all(&seeds.iter().map(job).collect::<Vec<_>>(), &run, &mut fitting)?
+    };
+    let mut lines = String::new();
+    for epoch in fits.iter().flat_map(|f| &f.history) {
+        lines += &serde_json::to_string(epoch).while_doing(|| "an epoch cannot be written down".into())?;
+        lines.push('\n');
+    }
+    replace(&log, lines.as_bytes())?;
+    for fit in &fits {
+        let card = card(method, &settings, &input, &lesson, fit);
+        file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
+    }
+    // The models are there: what they were made from is not needed any more.
+    for checkpoint in seeds.iter().map(|&seed| checkpoint(seed)) {
+        if let Err(e) = std::fs::remove_file(&checkpoint)
+            && e.kind() != std::io::ErrorKind::NotFound
+        {
+            env.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
+        }
+    }
+    TrainingReport::of(args, method, &settings, &input, &lesson, &fits)
+}
+
+impl TrainingReport {
+    fn of(
+        args: &TrainRequest,
+        method: &Method,
+        settings: &Value,
+        input: &PreparedData,
+        lesson: &Lesson<'_>,
+        fits: &[Fit],
+    ) -> Result<TrainingReport> {
+        // What chance exceeds once in twenty times on the validation subjects.
+        let needed = balanced_accuracy_threshold(&lesson.validation().class_counts(), ALPHA);
+        let mut reports = vec![];
+        for fit in fits {
+            let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
+            let accuracy = match best.and_then(|e| e.validation_accuracy) {
+                // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
+                Some(_) if method.converts() => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
+                of_epoch => of_epoch,
+            };
+            reports.push(FitReport {
+                seed: fit.seed,
+                model: args.out.join(model_name(fit.seed)),
+                best_epoch: fit.best_epoch,
+                epochs: fit.history.len(),
+                validation_accuracy: accuracy,
+                at_chance: accuracy.filter(|_| needed.is_finite()).map(|accuracy| accuracy <= needed + 1e-12),
+            });
+        }
+        Ok(TrainingReport {
+            model: method.name.into(),
+            converts: method.converts(),
+            parameters: fits[0].fitted.parameters(),
+            settings: settings.clone(),
+            layout: lesson.train().layout().clone(),
+            trials: lesson.train().len(),
+            train_subjects: lesson.train().subjects(),
+            validation_subjects: lesson.validation().subjects(),
+            target_trials: lesson.target().map(|target| target.len()),
+            findings: input.findings.clone(),
+            keeps_last: settings.pointer("/training/select").and_then(Value::as_str) == Some("last"),
+            chance_threshold: needed,
+            fits: reports,
+        })
+    }
+
+    /// Whether no seed is above chance on the validation subjects; none where there is no test.
+    pub fn at_chance(&self) -> Option<bool> {
+        let all: Option<Vec<bool>> = self.fits.iter().map(|fit| fit.at_chance).collect();
+        all.map(|all| all.iter().all(|at_chance| *at_chance))
+    }
+}
+
+/// Those learnt from and the target, where both are named; without names it is everybody.
+fn together(subjects: &Option<SubjectList>, target: &Option<SubjectList>) -> Option<SubjectList> {
+    match (subjects, target) {
+        (Some(subjects), Some(target)) => Some(subjects.union(target)),
+        (subjects, _) => subjects.clone(),
+    }
+}
+
+/// The people whose unlabelled trials are learnt from: none for a decoder that does not look at them, which is said rather than ignored.
+fn target(
+    args: &TrainRequest,
+    method: &Method,
+    decoder: &dyn Decoder,
+    input: &PreparedData,
+) -> Result<BTreeSet<SubjectId>> {
+    let name = method.name;
+    match (&args.target, decoder.learns_from_target()) {
+        (Some(target), true) => input.choose(target),
+        (None, false) => Ok(BTreeSet::new()),
+        (None, true) => Err(Error::request(
+            format!(
+                "`{name}` learns from unlabelled trials of the people it will decode, and none are named"
+            ),
+            "give `--target LIST`; `ptsm benchmark` takes the people of each fold",
+        )),
+        (Some(_), false) => Err(Error::request(
+            format!("`{name}` does not look at a target while it learns"),
+            "leave `--target` out",
+        )),
+    }
+}
+
+/// Who is learnt from with labels: those named, or all but the target.
+fn learners(
+    subjects: &Option<SubjectList>,
+    target: &BTreeSet<SubjectId>,
+    input: &PreparedData,
+) -> Result<BTreeSet<SubjectId>> {
+    let present = input.trials.subjects();
+    let Some(subjects) = subjects else { return Ok(present.difference(target).copied().collect()) };
+    let learners = input.choose(subjects)?;
+    if let Some(both) = learners.intersection(target).next() {
+        return Err(Error::request(
+            format!("{both} is both in `--subjects` and in `--target`"),
+            "the target is people whose labels it does not learn from",
+        ));
+    }
+    Ok(learners)
+}
+
+/// What a run made that ended before; none where anything is missing or damaged, which is made again.
+fn finished(folder: &Folder, seeds: &[u64], env: &Env) -> Option<Vec<Fit>> {
+    let log = std::fs::read_to_string(folder.join(LOG)).ok()?;
+    let history: Vec<EpochRecord> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+    let fit = |&seed: &u64| {
+        let (fitted, card) = file::load(&folder.join(&model_name(seed)), &env.device).ok()?;
+        let history = history.iter().filter(|e| e.seed == seed).cloned().collect();
+        Some(Fit { seed, fitted, history, best_epoch: card.provenance.best_epoch })
+    };
+    seeds.iter().map(fit).collect()
+}
+
+fn card(
+    method: &Method,
+    settings: &serde_json::Value,
+    input: &PreparedData,
+    lesson: &Lesson<'_>,
+    fit: &Fit,
+) -> Card {
+    Card {
+        decoder: method.name.into(),
+        settings: settings.clone(),
+        layout: input.trials.layout().clone(),
+        pipeline: input.pipeline.clone(),
+        target_access: method.target_access.and(input.access()),
+        provenance: Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            data: input.name.clone(),
+            fingerprint: input.fingerprint.clone(),
+            subjects: lesson.train().subjects().len(),
+            validation_subjects: lesson.validation().subjects().len(),
+            trials: lesson.train().len(),
+            seed: fit.seed,
+            best_epoch: fit.best_epoch,
+        },
+    }
+}
+
+/// The balanced accuracy of a decoder on some people's trials; NaN where a class has none.
+fn balanced_accuracy(fitted: &dyn Fitted, trials: &Subset<'_>) -> Result<f64> {
+    let classes = trials.layout().classes.len();
+    Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)
+}

@@ -1,0 +1,97 @@
+//! A run's decoders.
+
+use std::path::{Path, PathBuf};
+
+use ptsm_decode::file::{self, Card};
+use ptsm_decode::registry::find;
+use ptsm_decode::{EpochRecord, Fitted};
+use ptsm_engine::Device;
+
+use super::file::{RunFile, models, read};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::folder::LOG;
+use crate::input::{DataRequest, PreparedData, for_model};
+
+/// The decoders of a run, one for each seed, with what they share.
+pub struct TrainedRun {
+    /// The folder.
+    pub path: PathBuf,
+    /// What the folder says of the run.
+    pub file: RunFile,
+    /// The decoders with their seeds.
+    pub decoders: Vec<(u64, Box<dyn Fitted>)>,
+    /// The model card they share.
+    pub card: Card,
+}
+
+impl TrainedRun {
+    /// Loads all decoders of a run's folder.
+    pub fn load(path: &Path, device: &Device) -> Result<TrainedRun> {
+        let file = read(path)?;
+        let mut decoders = vec![];
+        let mut shared = None;
+        for (seed, model) in models(path)? {
+            let (fitted, card) = file::load(&model, device).map_err(|e| match e.hint() {
+                Some(_) => e.into(),
+                None => Error::request(
+                    e.to_string(),
+                    "the model is damaged or of another version; copy it again or train again",
+                ),
+            })?;
+            decoders.push((seed, fitted));
+            shared.get_or_insert(card);
+        }
+        let card = shared
+            .ok_or_else(|| Error::request(format!("{} holds no model", path.display()), "train again"))?;
+        Ok(TrainedRun { path: path.into(), file, decoders, card })
+    }
+
+    /// Trials for these decoders, prepared as those they learnt from. Labels are for scoring.
+    pub fn prepare(&self, data: &DataRequest, labelled: bool, env: &Env) -> Result<PreparedData> {
+        for_model(data, self.file.data.trained_on(), &self.card, labelled, env)
+    }
+
+    /// Refuses decoders that have nothing to tune.
+    pub fn check_adapts(&self) -> Result<()> {
+        if find(&self.card.decoder)?.adapts {
+            return Ok(());
+        }
+        Err(Error::request(
+            format!("`{}` has no personal masks to tune", self.card.decoder),
+            "`ptsm models` says which decoders adapt",
+        ))
+    }
+
+    /// Refuses a run that is adapted to somebody already.
+    pub fn check_unadapted(&self, hint: &str) -> Result<()> {
+        match &self.file.adapted {
+            None => Ok(()),
+            Some(adapted) => Err(Error::request(
+                format!("{} is adapted to {} already", self.path.display(), adapted.subject),
+                hint,
+            )),
+        }
+    }
+
+    /// Every epoch of training by decoder. An adapted run has no log.
+    pub fn histories(&self, env: &Env) -> Result<Vec<(String, Vec<EpochRecord>)>> {
+        let path = self.path.join(LOG);
+        let log = match std::fs::read_to_string(&path) {
+            Ok(log) => log,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Error::file(&path, "read")(error)),
+        };
+        let read: Vec<Option<EpochRecord>> =
+            log.lines().map(|line| serde_json::from_str(line).ok()).collect();
+        let lost = read.iter().filter(|line| line.is_none()).count();
+        if lost > 0 {
+            env.note(format!(
+                "note: {lost} of {} lines of {} are no epochs and are left out",
+                read.len(),
+                path.display()
+            ));
+        }
+        Ok(vec![(self.card.decoder.clone(), read.into_iter().flatten().collect())])
+    }
+}

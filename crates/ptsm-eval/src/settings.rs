@@ -1,0 +1,424 @@
+//! Settings of decoders and pipelines, as a TOML file and `key=value` pairs change them: pairs over file over default.
+
+use std::path::Path;
+
+use ptsm_decode::registry::Method;
+use ptsm_decode::settings::nearest;
+use ptsm_signal::{Alignment, Layout, Pipeline};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result, WhileDoing};
+
+/// SettingChanges to settings, as a file and `--set` give them.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct SettingChanges(Map<String, Value>);
+
+/// Keys of a configuration file that are not settings of a decoder.
+const OUTSIDE: [&str; 11] =
+    ["model", "data", "root", "with", "subjects", "paradigm", "symmetry", "seed", "seeds", "align", TUNED_ON];
+/// The key of what subjects are recognised by on whom settings were tuned: they are not tested.
+pub const TUNED_ON: &str = "tuned_on";
+
+impl SettingChanges {
+    /// A TOML file, then `key=value` pairs over it.
+    pub fn read(file: Option<&Path>, pairs: &[String]) -> Result<SettingChanges> {
+        let mut changes = match file {
+            None => Map::new(),
+            Some(path) => {
+                let text = text(path)?;
+                let table: toml::Table = toml::from_str(&text).map_err(|e| {
+                    Error::request(
+                        format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()),
+                        "mend that line",
+                    )
+                })?;
+                table
+                    .into_iter()
+                    .map(|(key, value)| Ok((key.clone(), json(&key, value)?)))
+                    .collect::<Result<_>>()?
+            }
+        };
+        for pair in pairs {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(Error::request(
+                    format!("`--set {pair}` has no `=`"),
+                    "write `--set training.epochs=20`",
+                ));
+            };
+            put(&mut changes, key.trim(), value.trim())?;
+        }
+        Ok(SettingChanges(changes))
+    }
+
+    /// A key of the file that stands outside the decoder's settings.
+    pub fn outside<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
+        let Some(value) = self.0.get(key) else { return Ok(None) };
+        let read = serde_json::from_value(value.clone());
+        read.map(Some)
+            .map_err(|e| Error::request(format!("configuration: `{key}`: {e}"), "see `ptsm train --help`"))
+    }
+
+    /// Whether `ptsm tune` can try values of a key: any setting, and how trials are prepared.
+    pub fn may_be_tried(key: &str) -> bool {
+        key == "align" || !OUTSIDE.contains(&key)
+    }
+
+    /// The same with one more value under a full key.
+    pub fn put(mut self, key: &str, value: Value) -> SettingChanges {
+        insert(&mut self.0, key, value);
+        self
+    }
+
+    /// All of it as data.
+    pub fn value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    /// As a configuration file.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(&without_null(&self.value()))
+            .while_doing(|| "the settings cannot be written as TOML".into())
+    }
+
+    /// The decoder's name and the seeds: those given, else those of the settings, else `ptsm` and one seed.
+    pub fn model_and_seeds(
+        &self,
+        model: Option<&str>,
+        seed: Option<u64>,
+        seeds: Option<usize>,
+    ) -> Result<(String, Vec<u64>)> {
+        let name = match model {
+            Some(name) => name.to_string(),
+            None => self.outside("model")?.unwrap_or_else(|| "ptsm".to_string()),
+        };
+        let (first, n) = (seed.or(self.outside("seed")?), seeds.or(self.outside("seeds")?));
+        Ok((name, self::seeds(first, n)?))
+    }
+
+    /// The pipeline with the file's `[pipeline]` over it.
+    pub fn pipeline(&self, default: &Pipeline, align: Option<Alignment>) -> Result<Pipeline> {
+        let mut pipeline = match self.0.get("pipeline") {
+            None => default.clone(),
+            Some(given) => default.changed(given).map_err(wrong_pipeline)?,
+        };
+        if let Some(align) = align {
+            pipeline.alignment = align;
+        }
+        pipeline.check()?;
+        Ok(pipeline)
+    }
+
+    /// A decoder's settings: its defaults with these changes.
+    pub fn settings(&self, method: &Method, layout: &Layout) -> Result<Value> {
+        let defaults = method.defaults(layout)?;
+        let own: Map<String, Value> = self
+            .0
+            .iter()
+            .filter(|(k, _)| *k != "pipeline" && !OUTSIDE.contains(&k.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        let given = absent(&defaults, &Value::Object(own));
+        method.settings(layout, &given).map_err(|e| match e {
+            ptsm_decode::Error::Key { key, nearest: None, known } if !key.contains('.') => {
+                let all = known.iter().map(String::as_str).chain(OUTSIDE).chain(["pipeline"]);
+                ptsm_decode::Error::Key { nearest: nearest(&key, all), key, known }.into()
+            }
+            other => other.into(),
+        })
+    }
+
+    /// Tables of settings, the later ones over the earlier.
+    pub fn layered(tables: &[&toml::Table]) -> Result<SettingChanges> {
+        tables.iter().try_fold(SettingChanges::default(), |changes, table| changes.with(table))
+    }
+
+    /// The same with a table of settings over it.
+    pub fn with(&self, table: &toml::Table) -> Result<SettingChanges> {
+        let mut changes = self.clone();
+        let Value::Object(given) = json("set", toml::Value::Table(table.clone()))? else {
+            return Ok(changes);
+        };
+        for (key, value) in leaves(&given) {
+            if OUTSIDE.contains(&key.as_str()) {
+                return Err(Error::request(
+                    format!("`set.{key}` is no setting of a decoder"),
+                    format!("write `{key}` beside `set`, not in it"),
+                ));
+            }
+            insert(&mut changes.0, &key, value);
+        }
+        Ok(changes)
+    }
+
+    /// Puts these settings over a table's, without what stands outside of a decoder's settings.
+    pub fn over(&self, table: &mut toml::Table) -> Result<()> {
+        let mut all = SettingChanges::layered(&[table])?;
+        for (key, value) in leaves(&self.0).into_iter().filter(|(key, _)| !OUTSIDE.contains(&key.as_str())) {
+            insert(&mut all.0, &key, value);
+        }
+        *table =
+            toml::Table::try_from(&all.0).while_doing(|| "the settings cannot be written as TOML".into())?;
+        Ok(())
+    }
+
+    /// What decides about decoders and their trials, without which data and seeds.
+    pub fn of_decoder(&self) -> SettingChanges {
+        let kept = |key: &String| key == "align" || !OUTSIDE.contains(&key.as_str());
+        SettingChanges(
+            self.0.iter().filter(|(key, _)| kept(key)).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        )
+    }
+
+    /// Whether an error says that a decoder has no such setting.
+    pub fn is_unknown_key(error: &Error) -> bool {
+        matches!(error, Error::Decode(ptsm_decode::Error::Key { .. }))
+    }
+
+    /// The changes for each of several decoders: a key must fit at least one of them.
+    pub fn for_each(&self, methods: &[&'static Method], layout: &Layout) -> Result<Vec<SettingChanges>> {
+        let mut all = vec![SettingChanges::default(); methods.len()];
+        for (key, value) in leaves(&self.0) {
+            if key == "pipeline" || key.starts_with("pipeline.") || OUTSIDE.contains(&key.as_str()) {
+                continue;
+            }
+            let mut error = None;
+            let mut taken = false;
+            for (changes, method) in all.iter_mut().zip(methods) {
+                let mut tried = changes.clone();
+                insert(&mut tried.0, &key, value.clone());
+                match tried.settings(method, layout) {
+                    Ok(_) => (*changes, taken) = (tried, true),
+                    Err(e) => error = error.or(Some(e)),
+                }
+            }
+            if let Some(error) = error.filter(|_| !taken) {
+                return Err(error);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Every seed is a network of its own in memory.
+const MOST_SEEDS: usize = 1000;
+
+/// One seed after the other, from the first (1 without it).
+pub fn seeds(first: Option<u64>, n: Option<usize>) -> Result<Vec<u64>> {
+    let (first, n) = (first.unwrap_or(1), n.unwrap_or(1));
+    if n == 0 {
+        return Err(Error::request("no seed means no decoder", "give `--seeds 1` or more"));
+    }
+    if n > MOST_SEEDS {
+        return Err(Error::request(
+            format!("{n} seeds are more than can be trained at once"),
+            format!("give `--seeds {MOST_SEEDS}` or fewer"),
+        ));
+    }
+    Ok((0..n as u64).map(|i| first.wrapping_add(i)).collect())
+}
+
+/// A file of text that a user wrote.
+pub fn text(path: &Path) -> Result<String> {
+    // What is wrong with the text of a file is told by line; a pipe of a shell can be read only once.
+    if path.is_file() {
+        return Ok(ptsm_io::read_text(path)?);
+    }
+    std::fs::read_to_string(path).while_doing(|| format!("{} cannot be read", path.display()))
+}
+
+/// TOML has no null: `"none"` means it wherever the default is no text.
+fn absent(defaults: &Value, given: &Value) -> Value {
+    match (defaults, given) {
+        (Value::String(_), _) => given.clone(),
+        (_, Value::String(text)) if text == "none" => Value::Null,
+        (Value::Object(known), Value::Object(given)) => Value::Object(
+            given
+                .iter()
+                .map(|(k, v)| (k.clone(), known.get(k).map_or_else(|| v.clone(), |d| absent(d, v))))
+                .collect(),
+        ),
+        _ => given.clone(),
+    }
+}
+
+/// The other way: what a TOML file can hold.
+pub fn without_null(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::String("none".into()),
+        Value::Object(all) => Value::Object(all.iter().map(|(k, v)| (k.clone(), without_null(v))).collect()),
+        Value::Array(all) => Value::Array(all.iter().map(without_null).collect()),
+        other => other.clone(),
+    }
+}
+
+/// A value of TOML as JSON, which has no NaN and no infinity: they would turn into nothing at all.
+fn json(key: &str, value: toml::Value) -> Result<Value> {
+    Ok(match value {
+        toml::Value::Float(x) if !x.is_finite() => {
+            return Err(Error::request(format!("configuration: `{key}` is {x}"), "give a finite number"));
+        }
+        toml::Value::Float(x) => x.into(),
+        toml::Value::Integer(x) => x.into(),
+        toml::Value::Boolean(x) => x.into(),
+        toml::Value::String(text) => text.into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(all) => {
+            all.into_iter().map(|value| json(key, value)).collect::<Result<Vec<_>>>()?.into()
+        }
+        toml::Value::Table(all) => {
+            let inner =
+                |(name, value): (String, _)| Ok((name.clone(), json(&format!("{key}.{name}"), value)?));
+            Value::Object(all.into_iter().map(inner).collect::<Result<_>>()?)
+        }
+    })
+}
+
+/// `key` as TOML where it is, else as text.
+fn put(changes: &mut Map<String, Value>, key: &str, value: &str) -> Result<()> {
+    if key.is_empty() || key.split('.').any(str::is_empty) {
+        return Err(Error::request(
+            format!("`--set {key}={value}` has no key"),
+            "write `--set training.epochs=20`",
+        ));
+    }
+    insert(changes, key, self::value(key, value)?);
+    Ok(())
+}
+
+/// A value of TOML, or text where it is none.
+pub fn value(key: &str, text: &str) -> Result<Value> {
+    let parsed: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
+    match parsed {
+        Ok(table) if table.len() == 1 => json(key, table["value"].clone()),
+        _ => Ok(Value::String(text.into())),
+    }
+}
+
+fn insert(changes: &mut Map<String, Value>, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            changes.insert(key.into(), value);
+        }
+        Some((table, rest)) => {
+            let inner = changes.entry(table).or_insert_with(|| Value::Object(Map::new()));
+            if !inner.is_object() {
+                *inner = Value::Object(Map::new());
+            }
+            if let Value::Object(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// Every value that is no table, with its full key.
+fn leaves(changes: &Map<String, Value>) -> Vec<(String, Value)> {
+    changes
+        .iter()
+        .flat_map(|(key, value)| match value {
+            Value::Object(inner) => {
+                leaves(inner).into_iter().map(|(k, v)| (format!("{key}.{k}"), v)).collect()
+            }
+            other => vec![(key.clone(), other.clone())],
+        })
+        .collect()
+}
+
+/// A setting of a pipeline that does not fit, with where all of them are explained.
+fn wrong_pipeline(error: ptsm_signal::Error) -> Error {
+    match error {
+        ptsm_signal::Error::Pipeline { message, hint } => Error::request(
+            format!("configuration: {message}"),
+            format!("{}; `ptsm data pipeline` explains every key", hint.unwrap_or("mend the setting".into())),
+        ),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_decode::registry::find;
+    use ptsm_signal::Channel;
+    use serde_json::json;
+
+    use super::*;
+
+    fn layout() -> Layout {
+        Layout {
+            channels: ["C3", "C4"].map(Channel::named).to_vec(),
+            samples: 200,
+            rate_hz: 100.0,
+            start_s: 0.0,
+            classes: vec!["left_hand".into(), "right_hand".into()],
+            task: Default::default(),
+        }
+    }
+
+    fn changes(pairs: &[&str]) -> SettingChanges {
+        let pairs: Vec<String> = pairs.iter().map(|p| p.to_string()).collect();
+        SettingChanges::read(None, &pairs).unwrap()
+    }
+
+    #[test]
+    fn flags_are_values_of_their_kind() {
+        let c = changes(&[
+            "training.epochs=3",
+            "network.pool=last",
+            "training.patience=none",
+            "augment.noise=0.1",
+        ]);
+        let settings = c.settings(find("ptsm").unwrap(), &layout()).unwrap();
+        assert_eq!(settings["training"]["epochs"], json!(3));
+        assert_eq!(settings["training"]["patience"], json!(null));
+        assert_eq!(settings["network"]["pool"], json!("last"));
+        assert_eq!(settings["augment"]["noise"], json!(0.1));
+        // A text that is a value of its own stays one.
+        let c = changes(&["network.masks=none"]);
+        assert_eq!(c.settings(find("ptsm").unwrap(), &layout()).unwrap()["network"]["masks"], json!("none"));
+    }
+
+    #[test]
+    fn issue_19_a_band_is_two_numbers_wherever_it_is_written() {
+        let kind = ptsm_signal::FilterKind::ZeroPhase { order: 4 };
+        let band = Some(ptsm_signal::Band { low_hz: Some(0.5), high_hz: Some(40.0), kind });
+        let own = Pipeline::default();
+        let of = |changes: &SettingChanges| changes.pipeline(&own, None).unwrap().band;
+        assert_eq!(of(&changes(&["pipeline.band=[0.5,40]"])), band);
+        let table: toml::Table = toml::from_str("pipeline.band = [0.5, 40]").unwrap();
+        assert_eq!(of(&SettingChanges::layered(&[&table]).unwrap()), band);
+        // Flags go over files, also where the file wrote it at length.
+        let table: toml::Table = toml::from_str("pipeline.band = { low_hz = 1, high_hz = 2 }").unwrap();
+        let mut over = table.clone();
+        changes(&["pipeline.band=[0.5,40]"]).over(&mut over).unwrap();
+        assert_eq!(of(&SettingChanges::layered(&[&over]).unwrap()), band);
+        assert_eq!(of(&changes(&["pipeline.band=none"])), None);
+        let error = changes(&["pipeline.band=[40]"]).pipeline(&own, None).unwrap_err();
+        assert!(error.to_string().contains("`pipeline.band`: 1 numbers are no two edges"), "{error}");
+    }
+
+    #[test]
+    fn several_decoders_share_what_fits() {
+        let methods = [find("eegnet").unwrap(), find("csp-lda").unwrap()];
+        let c = changes(&["training.epochs=3", "filters=2"]);
+        let settings: Vec<Value> = c
+            .for_each(&methods, &layout())
+            .unwrap()
+            .iter()
+            .zip(methods)
+            .map(|(own, method)| own.settings(method, &layout()).unwrap())
+            .collect();
+        assert_eq!((&settings[0]["training"]["epochs"], &settings[1]["filters"]), (&json!(3), &json!(2)));
+        let error = changes(&["training.epoch=3"]).for_each(&methods, &layout()).unwrap_err();
+        assert!(error.to_string().contains("training.epoch"), "{error}");
+    }
+
+    #[test]
+    fn settings_survive_a_file() {
+        let settings = find("ptsm").unwrap().defaults(&layout()).unwrap();
+        let text = toml::to_string(&without_null(&settings)).unwrap();
+        let read: Map<String, Value> = toml::from_str(&text).unwrap();
+        let again = SettingChanges(read).settings(find("ptsm").unwrap(), &layout()).unwrap();
+        assert_eq!(again, settings);
+    }
+}

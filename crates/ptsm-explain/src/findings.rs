@@ -1,0 +1,145 @@
+//! What explaining a decoder found: values that a page is drawn from and a file can hold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agreement::Agreement;
+use crate::calibration::Predicted;
+use crate::deletion::Tried;
+use crate::distance::Distance;
+use crate::embedding::Embedding;
+use crate::masks::Masks;
+use crate::probes::Probed;
+use crate::randomised::Randomised;
+use crate::reliability::{Identified, Stability};
+use crate::spectrum::Shared;
+
+/// The masks of a decoder in people it has not learnt from.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaskFindings {
+    /// The mean over seeds.
+    pub all: Vec<Masks>,
+    /// The same of each class's trials, by its name.
+    pub by_class: Vec<(String, Vec<Masks>)>,
+    /// Each seed by itself. Not written: what is asked of them is [`SanityChecks`].
+    #[serde(skip)]
+    pub seeds: Vec<Vec<Masks>>,
+    /// Of decoders that learnt from shuffled labels.
+    pub nulls: Vec<Vec<Masks>>,
+}
+
+/// What answers rest on, in people the decoder has not learnt from.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saliency {
+    /// `integrated gradients`, or `occlusion` of a decoder without gradients.
+    pub how: String,
+    /// Means of sizes over each person's trials.
+    pub people: Masks,
+    /// For each class, the mean over its trials of what speaks for it, by channel.
+    pub signed: Vec<(String, Vec<f64>)>,
+    /// How far sums are from what they should add up to, as a share of it: the median over trials. Not a number of occlusion.
+    pub residual: f64,
+    /// Trials that were looked at.
+    pub trials: usize,
+}
+
+/// One explanation by channels or by times, and what came of the tests.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanityCheck {
+    /// `fused mask, channels`
+    pub name: String,
+    /// Agreement with what is known, by name.
+    pub known: Vec<(String, Agreement)>,
+    /// What happens when what it ranks is taken away, and when it is brought back; only of those that were put to that test.
+    pub removed: Option<[Tried; 2]>,
+    /// How alike it is with other seeds, and with parameters that were drawn anew.
+    pub randomised: Option<Randomised>,
+    /// Over seeds; none with one.
+    pub seeds: Option<Stability>,
+    /// Over two parts of the recordings.
+    pub parts: Option<Stability>,
+    /// How likely it is higher where the simulation's truth is.
+    pub truth: Option<f64>,
+}
+
+/// Everything that was tested.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanityChecks {
+    /// One for each explanation, by channels and by times.
+    pub tested: Vec<SanityCheck>,
+    /// Trials of the deletion test.
+    pub trials: usize,
+    /// What the parts of recordings are: `sessions`, `runs` or `halves`.
+    pub parts: String,
+    /// Whether people are recognised by their masks from one part to the other.
+    pub identified: Option<Identified>,
+}
+
+/// One question to the features, asked by a linear and by a nonlinear probe.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeAnswer {
+    /// `the person`
+    pub what: String,
+    /// `task features`
+    pub of: String,
+    /// Whether it should be there.
+    pub wanted: bool,
+    /// What a linear and a nonlinear probe found.
+    pub found: [Probed; 2],
+}
+
+/// What was found in a decoder's features.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disentanglement {
+    /// The questions.
+    pub asked: Vec<ProbeAnswer>,
+    /// Between people learnt from and people scored, with how many there were of each; none where the former are not at hand.
+    pub distance: Option<(Distance, [usize; 2])>,
+    /// What task and subject features share; none where the subject's were not kept.
+    pub shared: Option<Shared>,
+    /// A picture of the task features in the plane.
+    pub picture: Embedding,
+    /// The class of each point.
+    pub classes: Vec<String>,
+    /// The subject of each point.
+    pub people: Vec<String>,
+    /// Whether the decoder had a subject branch that was not kept.
+    pub left_out: bool,
+}
+
+/// The probabilities of a decoder.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbabilityFindings {
+    /// Of the scored people, all seeds one after the other.
+    pub scored: Predicted,
+    /// What makes those of the validation people true, and how many they are; none where their trials are not at hand.
+    pub temperature: Option<(f64, usize)>,
+    /// How often each trial is there.
+    pub seeds: usize,
+}
+
+/// The mean over decoders of the same masks.
+pub fn mean_over_seeds(all: Vec<Vec<Masks>>) -> Vec<Masks> {
+    let n = all.len() as f64;
+    let mut all = all.into_iter();
+    let Some(mut sum) = all.next() else { return vec![] };
+    for other in all {
+        for (sum, other) in sum.iter_mut().zip(other) {
+            for (sum, other) in [(&mut sum.space, other.space), (&mut sum.time, other.time)] {
+                for (sum, other) in sum.iter_mut().flatten().zip(other.iter().flatten()) {
+                    *sum += other;
+                }
+            }
+        }
+    }
+    for mask in &mut sum {
+        mask.space.iter_mut().chain(&mut mask.time).flatten().for_each(|v| *v /= n);
+    }
+    sum
+}

@@ -1,0 +1,50 @@
+//! Masks of every trial as arrays, for other programs.
+
+use std::path::Path;
+
+use ptsm_decode::Fitted;
+use ptsm_io::npy::Array;
+use ptsm_io::npz::{self, Compression};
+use ptsm_signal::Subset;
+
+use ptsm_eval::{Error, Result};
+
+const MASKS: [(&str, &str); 6] = [
+    ("common_space", "mask.common.space"),
+    ("common_time", "mask.common.time"),
+    ("personal_space", "mask.personal.space"),
+    ("personal_time", "mask.personal.time"),
+    ("fused_space", "mask.space"),
+    ("fused_time", "mask.time"),
+];
+
+/// Writes the masks of a decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
+pub fn write_masks(fitted: &dyn Fitted, people: &Subset<'_>, path: &Path) -> Result<()> {
+    let mut arrays: Vec<(&str, Array)> = vec![];
+    for (name, value) in MASKS {
+        if let Some(values) = fitted.inner(people, &[value])?.and_then(|mut all| all.pop()) {
+            arrays.push((name, Array::new(vec![people.len(), values.len() / people.len()], values)?));
+        }
+    }
+    if arrays.is_empty() {
+        return Err(Error::request(
+            "this decoder has no masks",
+            "leave `--masks` out, or train `ptsm`, `ptsm-paper` or one of their adversarial forms",
+        ));
+    }
+    let layout = people.layout();
+    let channels: Vec<String> = layout.channels.iter().map(|channel| channel.name.clone()).collect();
+    let numbers =
+        |of: fn(&ptsm_signal::Trial) -> u32| Array::vector(people.info().map(of).collect::<Vec<u32>>());
+    arrays.extend([
+        ("y", numbers(|t| t.label)),
+        ("subject", numbers(|t| t.subject.0)),
+        ("session", numbers(|t| t.session)),
+        ("run", numbers(|t| t.run)),
+        ("channels", Array::vector(channels)),
+        ("classes", Array::vector(layout.classes.clone())),
+        ("times_s", Array::vector(layout.times_s().collect::<Vec<f64>>())),
+    ]);
+    let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    Ok(npz::write(path, &arrays, Compression::Deflated)?)
+}

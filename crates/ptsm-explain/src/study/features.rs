@@ -1,0 +1,81 @@
+//! What can be read out of a decoder's features.
+
+use ptsm_eval::Result;
+use ptsm_signal::{SubjectId, Subset};
+
+use super::{SEED, Study};
+use crate::distance::distance;
+use crate::embedding::{Picture, embedding};
+use crate::features::{Features, Split};
+use crate::findings::{Disentanglement, ProbeAnswer};
+use crate::probes::{Probe, Question, Shuffles, probe};
+use crate::reading::{SUBJECT_FEATURES, TASK_FEATURES};
+use crate::spectrum::shared;
+
+/// Draws where each is a fit.
+const FITS: usize = 200;
+/// Points of a picture.
+const POINTS: usize = 600;
+
+impl Study<'_> {
+    /// What can be read out of the features of the first decoder; none of one without.
+    pub(super) fn apart(&self) -> Result<Option<Disentanglement>> {
+        let people = self.people.in_time();
+        let of = |trials: &Subset<'_>, names: &[&str]| Features::of(self.first(), trials, names);
+        let Some(task) = of(&people, &TASK_FEATURES)? else { return Ok(None) };
+        let subject = of(&people, &SUBJECT_FEATURES)?;
+        // PTSM's alone are left out of a model that is kept; others have them, or never had any.
+        let left_out = subject.is_none() && of(&people, &TASK_FEATURES[..1])?.is_some();
+        let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
+        let labels = people.labels();
+        let mut tested: Vec<u32> = people.subjects().iter().map(|s| s.0).collect();
+        tested = tested.into_iter().step_by(2).collect();
+        let (by_person, by_time) = (Split::by_group(&who, &tested), Split::by_time(&who, 0.5));
+        let shuffles = Shuffles { draws: FITS, seed: SEED };
+        let several = people.subjects().len() > 1;
+        let mut asked = vec![];
+        let sets = [
+            ("task features", Some(&task), [true, false]),
+            ("subject features", subject.as_ref(), [false, true]),
+        ];
+        for (name, features, [class, person]) in sets {
+            let Some(features) = features.filter(|_| several) else { continue };
+            let ask = |labels: &[u32], blocks: &[u32], split: &Split| -> Result<_> {
+                let question = Question { features, labels, groups: &who, blocks };
+                Ok([
+                    probe(&question, split, Probe::Linear, shuffles)?,
+                    probe(&question, split, Probe::Nonlinear, shuffles)?,
+                ])
+            };
+            let found = ask(&labels, &who, &by_person)?;
+            asked.push(ProbeAnswer { what: "the class".into(), of: name.into(), wanted: class, found });
+            let found = ask(&who, &labels, &by_time)?;
+            asked.push(ProbeAnswer { what: "the person".into(), of: name.into(), wanted: person, found });
+        }
+        let [learnt, _] = self.known();
+        let distance = if learnt.subjects().len() > 1 && several {
+            let source = of(&learnt, &TASK_FEATURES)?;
+            let groups: Vec<u32> = learnt.info().map(|t| t.subject.0).collect();
+            let sizes = [learnt.subjects().len(), people.subjects().len()];
+            match source {
+                Some(source) => {
+                    Some((distance((&source, &groups), (&task, &who), 5, FITS / 10, SEED)?, sizes))
+                }
+                None => None,
+            }
+        } else {
+            None
+        };
+        let picture = embedding(&task, Picture::Neighbours, POINTS)?;
+        let classes = &people.layout().classes;
+        Ok(Some(Disentanglement {
+            asked,
+            distance,
+            shared: subject.as_ref().map(|subject| shared(&task, subject, &who, shuffles)).transpose()?,
+            classes: picture.trials.iter().map(|&i| classes[labels[i] as usize].clone()).collect(),
+            people: picture.trials.iter().map(|&i| SubjectId(who[i]).to_string()).collect(),
+            picture,
+            left_out,
+        }))
+    }
+}

@@ -1,0 +1,276 @@
+//! Everything that is computed to explain a decoder: only what is asked for, with progress, on subjects it has not learnt from.
+
+mod arrays;
+mod features;
+mod saliency;
+mod sanity;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_decode::registry::find;
+use ptsm_decode::{Fitted, Lesson, Run};
+use ptsm_eval::{Env, Error, Evaluation, Result, Task};
+use ptsm_signal::{SubjectId, Subset};
+
+use crate::calibration::Predicted;
+use crate::findings::{
+    Disentanglement, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, mean_over_seeds,
+};
+use crate::masks::{Masks, masks};
+use crate::shuffling::shuffled_labels;
+
+pub use arrays::write_masks;
+
+/// Trials that attributions and deletion tests look at, over all people; more take minutes and say the same.
+const TRIALS: usize = 240;
+/// Any number will do, as long as the same run gives the same page.
+const SEED: u64 = 2024;
+/// Steps of the progress, as many as there are at most.
+const STEPS: usize = 14;
+
+/// What is asked about a decoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExplainRequest {
+    /// The masks.
+    pub masks: bool,
+    /// What answers rest on.
+    pub saliency: bool,
+    /// Sanity checks of both.
+    pub sanity_checks: bool,
+    /// Whether features of the task and of the subject are apart.
+    pub disentanglement: bool,
+    /// Whether probabilities are true.
+    pub calibration: bool,
+    /// Decoders to train on shuffled labels, whose masks are the null.
+    pub nulls: usize,
+}
+
+/// What was found; what was not asked for is not there.
+#[derive(Default)]
+pub struct Explanation {
+    /// The masks.
+    pub masks: Option<MaskFindings>,
+    /// What answers rest on.
+    pub saliency: Option<Saliency>,
+    /// Sanity checks of both.
+    pub sanity_checks: Option<SanityChecks>,
+    /// Whether features of the task and of the subject are apart; none of a decoder without features.
+    pub disentanglement: Option<Disentanglement>,
+    /// Whether probabilities are true.
+    pub calibration: Option<ProbabilityFindings>,
+    /// What could not be computed, by its name, and why.
+    pub failed: Vec<(&'static str, String)>,
+}
+
+impl Explanation {
+    /// What cannot be computed of these subjects or this decoder costs its part, not everything. A wish to stop ends everything.
+    fn kept<T>(&mut self, part: &'static str, made: Result<T>) -> Result<Option<T>> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) if error.is_cancelled() => Err(error),
+            Err(error) => {
+                self.failed.push((part, format!("It could not be computed: {error}.")));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Explains the decoders of a run on some subjects of its data.
+pub fn explain(
+    evaluation: &Evaluation,
+    people: &Subset<'_>,
+    request: &ExplainRequest,
+    env: &Env,
+) -> Result<Explanation> {
+    let decoders = met(evaluation, people)?;
+    Study { evaluation, people, request, env, decoders }.run()
+}
+
+/// The masks of a run: of all trials, of each class, with each seed.
+pub fn mask_findings(evaluation: &Evaluation, people: &Subset<'_>) -> Result<MaskFindings> {
+    let of = |people: &Subset<'_>| -> Result<Vec<Vec<Masks>>> {
+        evaluation.run.decoders.iter().map(|(_, fitted)| masks(&**fitted, people)).collect()
+    };
+    let seeds = of(people)?;
+    let mut by_class = vec![];
+    for (class, name) in (0..).zip(&evaluation.run.card.layout.classes) {
+        let own = people.only(|t| t.label == class);
+        if !own.is_empty() {
+            by_class.push((name.clone(), mean_over_seeds(of(&own)?)));
+        }
+    }
+    Ok(MaskFindings { all: mean_over_seeds(seeds.clone()), by_class, seeds, nulls: vec![] })
+}
+
+/// What is to be explained.
+struct Study<'a> {
+    evaluation: &'a Evaluation,
+    /// Subjects the decoder has not learnt from.
+    people: &'a Subset<'a>,
+    request: &'a ExplainRequest,
+    env: &'a Env,
+    /// The decoders, one for each seed, as they are after unlabelled adaptation to these subjects.
+    decoders: Vec<Met<'a>>,
+}
+
+/// Progress that looks at the wish to stop.
+struct Steps<'a> {
+    task: Box<dyn Task>,
+    done: usize,
+    env: &'a Env,
+}
+
+impl Steps<'_> {
+    fn next(&mut self) -> Result<()> {
+        self.done += 1;
+        self.task.done(self.done);
+        self.env.check_cancelled()
+    }
+}
+
+/// A decoder as it is, or once it has met people.
+enum Met<'a> {
+    As(&'a dyn Fitted),
+    After(Box<dyn Fitted>),
+}
+
+impl Met<'_> {
+    fn get(&self) -> &dyn Fitted {
+        match self {
+            Met::As(fitted) => *fitted,
+            Met::After(fitted) => &**fitted,
+        }
+    }
+}
+
+impl<'a> Study<'a> {
+    fn run(&self) -> Result<Explanation> {
+        let wants = self.request;
+        let mut found = Explanation::default();
+        let few = some(self.people, TRIALS);
+        if wants.masks || wants.sanity_checks {
+            let looked = mask_findings(self.evaluation, self.people)?;
+            // What has no masks has no null of them.
+            let nulls = if wants.masks && !looked.all.is_empty() { self.null_masks()? } else { vec![] };
+            found.masks = Some(MaskFindings { nulls, ..looked });
+        }
+        let mut steps = Steps { task: self.env.begin("explaining", Some(STEPS)), done: 0, env: self.env };
+        if wants.saliency || wants.sanity_checks {
+            let made = self.rests(&few);
+            found.saliency = found.kept("attribution", made)?;
+            steps.next()?;
+        }
+        if wants.sanity_checks {
+            let made = self.believed(&found, &few, &mut steps);
+            found.sanity_checks = found.kept("validity", made)?;
+        }
+        if wants.disentanglement {
+            let made = self.apart();
+            found.disentanglement = found.kept("subspaces", made)?.flatten();
+            steps.next()?;
+        }
+        if wants.calibration {
+            let made = self.trusted();
+            found.calibration = found.kept("calibration", made)?;
+        }
+        Ok(found)
+    }
+
+    /// The decoder of the first seed, which stands for all where one is enough.
+    fn first(&self) -> &dyn Fitted {
+        self.decoders[0].get()
+    }
+
+    /// The people it learnt from, and those it was stopped by, as far as they are among these data.
+    fn known(&self) -> [Subset<'_>; 2] {
+        let (input, data) = (&self.evaluation.data, &self.evaluation.run.file.data);
+        let seen: BTreeSet<SubjectId> = input
+            .people
+            .iter()
+            .filter(|(_, person)| person.is_among(&data.who))
+            .map(|(subject, _)| *subject)
+            .collect();
+        // Who was only stopped by is known by number, which means the same people in the same data alone.
+        let validation: BTreeSet<SubjectId> = match input.name == data.name {
+            true => seen.intersection(&data.validation).copied().collect(),
+            false => BTreeSet::new(),
+        };
+        let learnt = seen.difference(&validation).copied().collect();
+        [input.trials.of(&learnt), input.trials.of(&validation)]
+    }
+
+    /// Masks of decoders that learnt from the same people with their labels shuffled, each person's among themselves.
+    fn null_masks(&self) -> Result<Vec<Vec<Masks>>> {
+        let mut found = vec![];
+        if self.request.nulls == 0 {
+            return Ok(found);
+        }
+        let [learnt, validation] = self.known();
+        let card = &self.evaluation.run.card;
+        let decoder = find(&card.decoder)?.build(card.settings.clone())?;
+        if learnt.is_empty() || (validation.is_empty() && decoder.uses_validation()) {
+            return Err(Error::request(
+                "the people this decoder learnt from are not among these data, so that it cannot be trained on their shuffled labels",
+                "give the data it was trained with, or leave `--nulls` out",
+            ));
+        }
+        let trials = &self.evaluation.data.trials;
+        for i in 0..self.request.nulls as u64 {
+            let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
+            let mut lesson =
+                Lesson::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
+            if decoder.learns_from_target() {
+                lesson = lesson.with_target(self.people.unlabelled());
+            }
+            let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
+            let mut fitting = self.env.fitting("shuffled labels");
+            let fits = decoder.fit_seeds(&lesson, &[SEED + i], &run, &mut fitting)?;
+            found.push(masks(&*fits[0].fitted, self.people)?);
+        }
+        Ok(found)
+    }
+
+    /// The probabilities of everybody with every seed, and the temperature of the validation people.
+    fn trusted(&self) -> Result<ProbabilityFindings> {
+        let predicted = |people: &Subset<'_>| -> Result<Predicted> {
+            let (mut probabilities, mut labels) = (vec![], vec![]);
+            for fitted in met(self.evaluation, people)? {
+                probabilities.extend(fitted.get().probabilities(people)?);
+                labels.extend(people.labels());
+            }
+            Predicted::new(&probabilities, &labels, people.layout().classes.len())
+        };
+        let [_, validation] = self.known();
+        let temperature = match validation.is_empty() {
+            true => None,
+            false => Some((predicted(&validation)?.temperature(), validation.subjects().len())),
+        };
+        Ok(ProbabilityFindings { scored: predicted(self.people)?, temperature, seeds: self.decoders.len() })
+    }
+}
+
+/// The decoders of a run, each as it is once it has met people where it may look at them.
+fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<Met<'a>>> {
+    let access = find(&evaluation.run.card.decoder)?.target_access;
+    let one = |(_, fitted): &'a (u64, Box<dyn Fitted>)| -> Result<Met<'a>> {
+        Ok(fitted.introduced(people, access)?.map_or(Met::As(&**fitted), Met::After))
+    };
+    evaluation.run.decoders.iter().map(one).collect()
+}
+
+/// About so many trials: the first ones of each class of each person, as many of each, where there are as many.
+fn some<'a>(people: &Subset<'a>, most: usize) -> Subset<'a> {
+    let groups = people.subjects().len() * people.layout().classes.len();
+    let each = (most / groups.max(1)).max(1);
+    let mut taken = BTreeMap::<(SubjectId, u32), usize>::new();
+    let mut places = vec![];
+    for (i, trial) in people.info().enumerate() {
+        let n = taken.entry((trial.subject, trial.label)).or_default();
+        if *n < each {
+            *n += 1;
+            places.push(i);
+        }
+    }
+    people.at(&places)
+}

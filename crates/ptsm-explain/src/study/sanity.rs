@@ -1,0 +1,233 @@
+//! Puts masks and attributions to every test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptsm_decode::Fitted;
+use ptsm_decode::csp_lda::CspLda;
+use ptsm_decode::xdawn_ts::XdawnTs;
+use ptsm_eval::Result;
+use ptsm_signal::{SubjectId, Subset};
+
+use super::{Explanation, SEED, Steps, Study, some};
+use crate::agreement::{Agreement, agreement, agreement_in_time};
+use crate::deletion::{Axis, Ranking, Trying, Way, tried};
+use crate::features::{Features, Split};
+use crate::findings::{SanityCheck, SanityChecks};
+use crate::masks::{Masks, masks};
+use crate::patterns::{Compared, Region, csp_relevance, difference, region, xdawn_relevance};
+use crate::probes::Shuffles;
+use crate::randomised::Randomised;
+use crate::ranks::favours;
+use crate::reliability::{identified, stability};
+
+/// Trials that are looked at with every seed and with drawn parameters.
+const FEW_TRIALS: usize = 60;
+/// Random orders of deletion tests.
+const ORDERS: usize = 10;
+/// Draws of nulls.
+const DRAWS: usize = 1000;
+
+/// An explanation by channels and by times.
+type Look = [Vec<f64>; 2];
+
+impl Study<'_> {
+    /// Puts the masks and the attribution to every test.
+    pub(super) fn believed(
+        &self,
+        found: &Explanation,
+        few: &Subset<'_>,
+        steps: &mut Steps,
+    ) -> Result<SanityChecks> {
+        let known = self.textbook();
+        steps.next()?;
+        let (parts, halves) = parts(self.people);
+        let fewer = some(self.people, FEW_TRIALS);
+        let mut believed =
+            SanityChecks { tested: vec![], trials: few.len(), parts: parts.into(), identified: None };
+        if let Some(looked) = &found.masks {
+            let in_parts = [masks(self.first(), &halves[0])?, masks(self.first(), &halves[1])?];
+            let of = |all: &[Masks], kind: &str| all.iter().find(|mask| mask.kind == kind).map(look);
+            for mask in &looked.all {
+                let kind = mask.kind.as_str();
+                let seeds: Vec<Look> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
+                let two: Vec<Look> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
+                let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
+                // What is decoded is what the fused masks let pass: those of the decoder that is tested, not the mean over seeds.
+                let own = looked.seeds[0].iter().find(|mask| mask.kind == kind);
+                let ranked = own.filter(|_| kind == "fused");
+                believed.tested.extend(self.tests(
+                    &format!("{kind} mask"),
+                    mask,
+                    [&seeds, &drawn, &two],
+                    &known,
+                    ranked.map(|mask| (mask, few)),
+                    steps,
+                )?);
+            }
+            let personal = |all: &[Masks]| {
+                all.iter().find(|mask| mask.kind == "personal").map(|mask| mask.space.concat())
+            };
+            let channels = self.people.layout().channels.len();
+            if let [Some(one), Some(other)] = [personal(&in_parts[0]), personal(&in_parts[1])]
+                && one.len() == other.len()
+                && one.len() > 2 * channels
+            {
+                let [one, other] = [Features::new(&one, channels)?, Features::new(&other, channels)?];
+                believed.identified = Some(identified(&one, &other, Shuffles { draws: DRAWS, seed: SEED })?);
+            }
+        }
+        if let Some(rests) = &found.saliency {
+            let by = |fitted: &dyn Fitted, trials: &Subset<'_>| -> Result<Look> {
+                let (how, relevance) = self.relevance(fitted, trials)?;
+                Ok(look(&relevance.by_person(how, trials)))
+            };
+            let seeds = self.decoders.iter().map(|met| by(met.get(), &fewer));
+            let seeds = seeds.collect::<Result<Vec<_>>>()?;
+            steps.next()?;
+            let drawn = self.drawn(&|fitted| by(fitted, &fewer).map(Some))?;
+            steps.next()?;
+            let two = halves.iter().map(|half| by(self.first(), &some(half, FEW_TRIALS)));
+            let two = two.collect::<Result<Vec<_>>>()?;
+            steps.next()?;
+            let ranked = Some((&rests.people, few));
+            believed.tested.extend(self.tests(
+                &rests.how,
+                &rests.people,
+                [&seeds, &drawn, &two],
+                &known,
+                ranked,
+                steps,
+            )?);
+        }
+        Ok(believed)
+    }
+
+    /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
+    fn drawn(&self, explain: &dyn Fn(&dyn Fitted) -> Result<Option<Look>>) -> Result<Vec<Look>> {
+        let mut all = vec![];
+        for (i, met) in self.decoders.iter().enumerate() {
+            if let Some(other) = met.get().redrawn(SEED + i as u64)? {
+                all.extend(explain(&*other)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// All tests of one explanation, by channels and by times.
+    fn tests(
+        &self,
+        name: &str,
+        mask: &Masks,
+        [seeds, drawn, two]: [&[Look]; 3],
+        known: &[Vec<(String, Vec<f64>)>; 2],
+        ranked: Option<(&Masks, &Subset<'_>)>,
+        steps: &mut Steps,
+    ) -> Result<Vec<SanityCheck>> {
+        let truth = self.evaluation.data.truth.as_ref();
+        let layout = self.people.layout();
+        let truth = truth.map(|truth| [truth.task_channels(), truth.task_times(layout)]);
+        let mut all = vec![];
+        for (i, (axis, what)) in
+            [(Axis::Channels, "channels"), (Axis::Times, "times")].into_iter().enumerate()
+        {
+            let values = &look(mask)[i];
+            let agree = |known: &[f64]| -> Agreement {
+                match axis {
+                    Axis::Channels => agreement(values, known, &layout.channels, DRAWS, SEED),
+                    Axis::Times => agreement_in_time(values, known, DRAWS, SEED),
+                }
+            };
+            let rows =
+                |looks: &[Look]| -> Vec<Vec<f64>> { looks.iter().map(|look| look[i].clone()).collect() };
+            let removed = match ranked {
+                None => None,
+                Some((mask, trials)) => {
+                    let ranking = Ranking::of(mask, axis);
+                    let mut run = |way| -> Result<_> {
+                        let how = Trying { orders: ORDERS, ..Trying::new(axis, way) };
+                        let found = tried(self.first(), trials, &ranking, &how)?;
+                        steps.next()?;
+                        Ok(found)
+                    };
+                    Some([run(Way::Deletion)?, run(Way::Insertion)?])
+                }
+            };
+            all.push(SanityCheck {
+                name: format!("{name}, {what}"),
+                known: known[i].iter().map(|(name, known)| (name.clone(), agree(known))).collect(),
+                removed,
+                randomised: (!drawn.is_empty()).then(|| Randomised::new(&rows(seeds), &rows(drawn))),
+                seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
+                parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
+                truth: truth.as_ref().map(|truth| favours(values, &truth[i])),
+            });
+        }
+        Ok(all)
+    }
+
+    /// What is known of these people's trials without the decoder, by channels and by times.
+    fn textbook(&self) -> [Vec<(String, Vec<f64>)>; 2] {
+        let layout = self.people.layout();
+        let (mut space, mut time) = (vec![], vec![]);
+        let (csp, xdawn, channels) = (CspLda::default(), XdawnTs::default(), layout.channels.len());
+        let csp = CspLda { filters: csp.filters.min(channels), ..csp };
+        let xdawn = XdawnTs { filters: xdawn.filters.min(channels), ..xdawn };
+        let mut add = |name: &str, found: Result<Vec<f64>>| match found {
+            Ok(values) => space.push((name.to_string(), values)),
+            Err(error) => self.env.note(format!("note: {name} are left out: {error}")),
+        };
+        add("CSP patterns, 8-30 Hz", csp_relevance(self.people, &csp));
+        add("xDAWN patterns", xdawn_relevance(self.people, &xdawn));
+        for (name, compared) in [("signal", Compared::Signal), ("power", Compared::Power)] {
+            match difference(self.people, compared) {
+                Ok(found) => {
+                    space.push((format!("difference of classes in {name}, r\u{b2}"), found.space()));
+                    time.push((format!("difference of classes in {name}, r\u{b2}"), found.time()));
+                }
+                Err(error) => self.env.note(format!("note: differences in {name} are left out: {error}")),
+            }
+        }
+        // Names of classes do not tell where to look: a `target` may flicker.
+        if let Some(place) = Region::of(self.evaluation.run.card.layout.task.paradigm) {
+            let near = region(&layout.channels, place);
+            if near.iter().any(|v| v.is_finite()) {
+                space.push((format!("nearness to {}", place.electrodes().join(", ")), near));
+            }
+        }
+        [space, time]
+    }
+}
+
+fn look(mask: &Masks) -> Look {
+    [mask.space_mean(), mask.time_mean()]
+}
+
+fn transposed(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let length = rows.first().map_or(0, Vec::len);
+    (0..length).map(|i| rows.iter().map(|row| row[i]).collect()).collect()
+}
+
+/// Two parts of everybody's recordings: the first and the last session, else the first and the last run, else both halves.
+fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
+    let subjects = people.subjects();
+    let ends = |of: fn(&ptsm_signal::Trial) -> u32| {
+        let ends = |subject: &SubjectId| {
+            let own = people.info().filter(|t| t.subject == *subject).map(of);
+            let own: BTreeSet<u32> = own.collect();
+            Some((*subject, [*own.first()?, *own.last()?])).filter(|(_, [first, last])| first != last)
+        };
+        let found: BTreeMap<SubjectId, [u32; 2]> = subjects.iter().filter_map(ends).collect();
+        (found.len() == subjects.len()).then(|| {
+            [0, 1].map(|end| people.only(|t| found.get(&t.subject).is_some_and(|ends| ends[end] == of(t))))
+        })
+    };
+    if let Some(two) = ends(|t| t.session) {
+        return ("sessions", two);
+    }
+    if let Some(two) = ends(|t| t.run) {
+        return ("runs", two);
+    }
+    let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
+    let halves = Split::by_time(&who, 0.5);
+    ("halves", [people.at(&halves.train), people.at(&halves.test)])
+}

@@ -1,0 +1,82 @@
+//! What the answers of any decoder rest on.
+
+use crate::colour::Ramp;
+use crate::{Figure, HeatMap, Part, SmallMaps};
+use ptsm_data::simulate::Truth;
+use ptsm_explain::Saliency;
+use ptsm_signal::SubjectId;
+
+use super::draw::Draw;
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases;
+
+pub(super) fn build(m: &Material) -> Built {
+    let (Some(layout), Some(rests)) = (&m.layout, &m.rests) else { return Built::missing(NO_RUN) };
+    let task = m.truth.as_ref().map(Truth::task_channels);
+    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
+    let unit = match rests.how.as_str() {
+        "occlusion" => "probability lost",
+        _ => "size of log-probability",
+    };
+    let mut parts = vec![];
+    parts.extend(draw.maps(
+        "Channels the answers rest on",
+        unit,
+        vec![("all classes".into(), rests.people.space_mean())],
+    ));
+    let maps = draw.small_maps(&rests.signed);
+    if maps.len() > 1 {
+        parts.push(Part::Figure(Figure::new(SmallMaps {
+            title: "Channels that speak for each class".into(),
+            maps,
+            range: None,
+            unit: if rests.how == "occlusion" {
+                "probability of the class"
+            } else {
+                "log-probability of the class"
+            }
+            .into(),
+            ramp: Ramp::Diverging,
+            ring_meaning: draw.ring_meaning().into(),
+        })));
+    }
+    parts.push(Part::Figure(Figure::new(draw.courses(
+        "Times the answers rest on",
+        unit,
+        std::slice::from_ref(&rests.people),
+        None,
+    ))));
+    if rests.people.people.len() > 1 {
+        parts.push(Part::Figure(Figure::new(HeatMap {
+            title: "Channels the answers rest on, each person".into(),
+            row_label: "person".into(),
+            column_label: "channel".into(),
+            rows: rests.people.people.iter().map(SubjectId::to_string).collect(),
+            columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
+            values: rests.people.space.clone(),
+            unit: unit.into(),
+            ramp: Ramp::Sequential,
+            ..HeatMap::default()
+        })));
+    }
+    parts.push(Part::Text(how(rests)));
+    Built::new(
+        "What the probability of the right class changes with, for any decoder: a large value says that the decoder would have answered otherwise without \
+         it, not that the brain does anything there.",
+        parts,
+    )
+}
+
+fn how(rests: &Saliency) -> String {
+    let trials = phrases::count(rests.trials, "trial");
+    if rests.how == "occlusion" {
+        return format!(
+            "Occlusion of {trials}: each channel, and each tenth of a second, replaced by zero, one at a time, for this decoder has no gradients."
+        );
+    }
+    format!(
+        "Integrated gradients of {trials} on the straight way from an empty trial, 32 steps (Sundararajan et al. 2017). They should add up to the answer less the \
+         answer to an empty trial; the median trial misses {:.2} % of that.",
+        100.0 * rests.residual
+    )
+}

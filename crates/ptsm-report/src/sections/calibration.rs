@@ -1,0 +1,87 @@
+//! Whether probabilities mean what they say.
+
+use crate::scale::Axis;
+use crate::{Column, Curve, Figure, Part, Point, Series, Table};
+use ptsm_explain::{Bins, Calibration, wilson};
+
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases::{self, percent};
+
+/// Bins with as many trials each: the usual number.
+const BINS: Bins = Bins::EqualMass(10);
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(trusted) = &m.trusted else { return Built::missing(NO_RUN) };
+    let mut shown = vec![("as it is", trusted.scored.calibration(BINS))];
+    let told = match trusted.temperature {
+        Some((temperature, people)) => {
+            shown.push((
+                "at the temperature of the validation people",
+                trusted.scored.at(temperature).calibration(BINS),
+            ));
+            format!(
+                "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
+                phrases::people(people),
+                if (0.02..50.0).contains(&temperature) {
+                    ""
+                } else {
+                    " It lies at the end of what is looked for: these probabilities say next to nothing."
+                }
+            )
+        }
+        None => "No temperature was fitted: the validation subjects are not among these data, or the decoder held none back.".into(),
+    };
+    let curve = Curve {
+        title: "Are probabilities true?".into(),
+        x: Axis::percent("probability of the decision"),
+        y: Axis::percent("share of right decisions"),
+        series: shown.iter().map(|(name, calibration)| series(name, calibration, trusted.seeds)).collect(),
+        diagonal: Some("perfectly calibrated".into()),
+        bars: true,
+        ..Curve::default()
+    };
+    Built::new(
+        "Decisions are put together by how probable the decoder says they are, as many in each group; of decisions that are said to be 80 % sure, 80 % \
+         should be right. Bars are 95 % intervals that count a trial once, whatever the seeds, and take trials as independent, which those of one person are not.",
+        vec![
+            Part::Figure(Figure::new(curve)),
+            Part::Table("Calibration".into(), table(&shown)),
+            Part::Text(told),
+        ],
+    )
+}
+
+fn series(name: &str, calibration: &Calibration, seeds: usize) -> Series {
+    let bins = calibration.curve.iter().filter(|bin| bin.n > 0);
+    let point = |bin: &ptsm_explain::Bin| {
+        // A trial that is there with every seed is one trial.
+        let interval = wilson(bin.accuracy, bin.n as f64 / seeds as f64);
+        Point { x: bin.confidence, y: bin.accuracy, band: Some([interval.low, interval.high]) }
+    };
+    Series { name: name.into(), points: bins.map(point).collect() }
+}
+
+fn table(shown: &[(&str, Calibration)]) -> Table {
+    let heads = [
+        "expected error, points",
+        "largest error, points",
+        "Brier score",
+        "log loss",
+        "accuracy %",
+        "mean probability %",
+    ];
+    let mut columns = vec![Column::text("probabilities")];
+    columns.extend(heads.map(Column::number));
+    let row = |(name, c): &(&str, Calibration)| {
+        vec![
+            name.to_string(),
+            percent(c.expected_error),
+            percent(c.maximum_error),
+            format!("{:.3}", c.brier),
+            format!("{:.3}", c.log_loss),
+            percent(c.accuracy),
+            percent(c.confidence),
+        ]
+    };
+    Table { columns, rows: shown.iter().map(row).collect(), note: "The expected error is never 0, even of a perfect decoder: with few trials in a group chance alone makes some points.".into() }
+}

@@ -1,0 +1,86 @@
+//! A benchmark: its tables, everybody under every decoder, who beats whom.
+
+use crate::colour::Ramp;
+use crate::{Figure, HeatMap, Part};
+use ptsm_eval::{ALPHA, Matrix, Summary};
+
+use super::BenchmarkMaterial;
+use super::{Built, Material};
+use ptsm_eval::phrases::{self, percent};
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(BenchmarkMaterial { about, groups, matrices, metric, .. }) = &m.compared else {
+        return Built::missing(
+            "No benchmark was given: `--benchmark DIR` takes a folder made by `ptsm benchmark`.",
+        );
+    };
+    let mut parts = vec![];
+    for group in groups {
+        let several = groups.len() > 1;
+        let named = |what: &str| if several { format!("{what}, {}", group.title) } else { what.to_string() };
+        parts.extend(everybody(&group.summaries, metric, &named("Every person under every decoder")));
+        parts.extend(group.tables.iter().map(|(name, table)| Part::Table(named(name), table.clone())));
+    }
+    for (of, matrix) in matrices {
+        let several = if matrices.len() > 1 { format!(", {of}") } else { String::new() };
+        parts.push(Part::Figure(Figure::new(duels(matrix, &format!("Who beats whom{several}")))));
+    }
+    parts.extend(about.iter().cloned().map(Part::Text));
+    Built::new(
+        format!(
+            "Decoders on people they were not trained on, by {}. Intervals are 95 % bootstrap intervals over people; differences are taken person by person.",
+            metric.replace('_', " ")
+        ),
+        parts,
+    )
+}
+
+/// People by decoders, the best decoded person on top.
+fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<Part> {
+    let value = |s: &Summary, who| {
+        let own = s.subjects.iter().find(|person| person.subject == who);
+        own.and_then(|person| person.scores.get(metric).copied()).unwrap_or(f64::NAN)
+    };
+    let mut people: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
+    people.sort_unstable();
+    people.dedup();
+    let mean = |who| {
+        let all: Vec<f64> = summaries.iter().map(|s| value(s, who)).filter(|v| v.is_finite()).collect();
+        ptsm_eval::mean(&all)
+    };
+    people.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
+    if people.len() < 2 || summaries.len() < 2 {
+        return None;
+    }
+    let map = HeatMap {
+        title: title.into(),
+        row_label: "person, best decoded first".into(),
+        column_label: "decoder".into(),
+        rows: people.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
+        columns: summaries.iter().map(|s| phrases::name(s, summaries)).collect(),
+        values: people.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
+        unit: metric.replace('_', " "),
+        ramp: Ramp::Sequential,
+        reading: "A row is a person, with the mean over decoders beside the number; a column is a decoder. Rows of one colour are people whom every decoder reads alike, columns that stand out are decoders that differ.".into(),
+        ..HeatMap::default()
+    };
+    Some(Part::Figure(Figure::new(map)))
+}
+
+/// Every decoder against every other.
+fn duels(matrix: &Matrix, title: &str) -> HeatMap {
+    let n = matrix.models.len();
+    let mut differences = vec![vec![f64::NAN; n]; n];
+    for c in &matrix.comparisons {
+        let all: Vec<f64> = c.data.iter().map(|own| own.difference).filter(|d| d.is_finite()).collect();
+        differences[c.row][c.column] = 100.0 * ptsm_eval::mean(&all);
+    }
+    let beats = |a, b| matrix.beats(a, b, ALPHA) == Some(true);
+    HeatMap::duels(
+        title,
+        matrix.models.iter().map(|model| model.model.clone()).collect(),
+        &differences,
+        |row, column| beats(row, column) || beats(column, row),
+        "row minus column, points",
+    )
+}

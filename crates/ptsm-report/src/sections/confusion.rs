@@ -1,0 +1,36 @@
+//! Which class is taken for which.
+
+use crate::{Figure, HeatMap, Part};
+
+use super::{Built, Material, NO_RUN};
+
+/// More would fill the page.
+const MOST: usize = 6;
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
+    let mut models: Vec<String> = vec![];
+    for record in &m.records {
+        if !models.contains(&record.model) {
+            models.push(record.model.clone());
+        }
+    }
+    if models.is_empty() {
+        return Built::missing(NO_RUN);
+    }
+    let k = layout.classes.len();
+    let map = |model: &String| {
+        let mut counts = vec![vec![0.0; k]; k];
+        for record in m.records.iter().filter(|r| r.model == *model && r.adapt.is_none()) {
+            for (sums, row) in counts.iter_mut().zip(&record.scores.confusion) {
+                sums.iter_mut().zip(row).for_each(|(sum, n)| *sum += *n as f64);
+            }
+        }
+        let title = format!("Decoded classes of {model}");
+        Part::Figure(Figure::new(HeatMap::confusion(title, layout.classes.clone(), &counts)))
+    };
+    Built::new(
+        "All scored people and all seeds together: a trial is counted once for each seed.",
+        models.iter().take(MOST).map(map).collect(),
+    )
+}

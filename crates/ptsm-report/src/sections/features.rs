@@ -1,0 +1,72 @@
+//! What the features of every fit of a benchmark say of subjects, as a picture.
+
+use ptsm_eval::feature_tables::decoders;
+use ptsm_eval::phrases::signed;
+use ptsm_eval::{FoldReading, Reading, mean};
+
+use crate::HeatMap;
+use crate::colour::Ramp;
+
+/// Every fold of every decoder that could be asked; none where none could, or there is one fold.
+pub(super) fn figure(readings: &[FoldReading]) -> Option<HeatMap> {
+    let folds = readings.iter().map(|r| r.fold + 1).max().filter(|folds| *folds > 1)?;
+    let mut map = HeatMap {
+        title: "People tested from people learnt from, every fold".into(),
+        row_label: "decoder".into(),
+        column_label: "fold".into(),
+        columns: (1..=folds).map(|fold| fold.to_string()).collect(),
+        unit: "proxy A-distance, mean over seeds".into(),
+        range: Some([0.0, 2.0]),
+        ramp: Ramp::Sequential,
+        reading: "A cell is how well the people tested in that fold can be told from those learnt from by the decoder's task features: 0 not at all, 2 always. A small distance says that features are alike in both, not that the task is in them.".into(),
+        ..HeatMap::default()
+    };
+    for (name, own) in decoders(readings) {
+        let distances = |fold: usize| -> Vec<f64> {
+            let of_fold = own.iter().filter(|r| r.fold == fold);
+            let distance = |r: &&&FoldReading| match r.reading {
+                Reading::Made { distance, .. } => Some(distance),
+                Reading::Not { .. } => None,
+            };
+            of_fold.filter_map(|r| distance(&r)).collect()
+        };
+        let row: Vec<f64> = (0..folds)
+            .map(|fold| match distances(fold) {
+                all if all.is_empty() => f64::NAN,
+                all => mean(&all),
+            })
+            .collect();
+        if row.iter().any(|value| value.is_finite()) {
+            map.rows.push(name);
+            map.texts.push(row.iter().map(|value| signed(*value)).collect());
+            map.values.push(row);
+        }
+    }
+    (!map.rows.is_empty()).then_some(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldReading {
+        let reading =
+            Reading::Made { distance, exchanged: Some(0.5), p: Some(0.4), person: None, person_chance: None };
+        let (data, protocol) = ("a".into(), "kfold:2".into());
+        FoldReading { model: model.into(), data, protocol, learnt: None, fold, seed, people: 4, reading }
+    }
+
+    #[test]
+    fn folds_are_means_over_seeds() {
+        let not = Reading::Not { why: "no features".into() };
+        let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
+        let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
+        let map = figure(&all).unwrap();
+        assert_eq!(
+            (map.rows, map.values.len(), map.columns),
+            (vec!["ptsm".to_string()], 1, vec!["1".into(), "2".into()])
+        );
+        assert!((map.values[0][0] - 0.3).abs() < 1e-12 && map.values[0][1] == 1.5);
+        assert!(figure(&all[..2]).is_none() && figure(&all[3..]).is_none());
+    }
+}

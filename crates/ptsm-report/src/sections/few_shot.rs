@@ -1,0 +1,63 @@
+//! What a few labelled trials are worth.
+
+use crate::scale::Axis;
+use crate::{Curve, Figure, Part, Point, Reference, Series};
+use ptsm_eval::Summary;
+
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases;
+
+pub(super) fn build(m: &Material) -> Built {
+    let mut points: Vec<(usize, &Summary)> = m.few.iter().filter_map(|s| Some((s.adapt?.shots, s))).collect();
+    if points.is_empty() {
+        return match m.summaries.is_empty() {
+            true => Built::missing(NO_RUN),
+            false if m.made.as_ref().is_some_and(|made| made.adapted.is_some()) => Built::missing(
+                "This decoder is adapted already; give the run it was made from, with `--shots`.",
+            ),
+            false => Built::missing(
+                "Nobody was adapted to. Give `--shots 1,2,5,10`, with a decoder that adapts (`ptsm models`).",
+            ),
+        };
+    }
+    points.sort_by_key(|(shots, _)| *shots);
+    let aside = points[0].1.adapt.map_or(0, |a| a.set_aside);
+    // What chance is of.
+    let chance = &points[0].1.chance;
+    let metric = chance.metric();
+    let said = phrases::spoken(metric);
+    let mut title = said.clone();
+    title[..1].make_ascii_uppercase();
+    let series = Series {
+        name: points[0].1.model.clone(),
+        points: points
+            .iter()
+            .filter_map(|(shots, s)| {
+                let a = s.metric(metric.name)?;
+                Some(Point { x: *shots as f64, y: a.mean, band: a.interval.map(|i| [i.low, i.high]) })
+            })
+            .collect(),
+    };
+    let curve = Curve {
+        title: format!("{title} after a few labelled trials"),
+        x: Axis::new("labelled trials of each class"),
+        y: Axis::percent(said),
+        series: vec![series],
+        levels: chance.level.into_iter().map(|at| Reference { at, label: "chance".into() }).collect(),
+        ..Curve::default()
+    };
+    let mut parts = vec![Part::Figure(Figure::new(curve))];
+    parts.extend(m.adapted.clone().map(Part::Text));
+    Built::new(
+        format!(
+            "The personal masks are tuned on the first trials of each class; the first {aside} of each class are never scored, so that \
+             every point is about the same later trials. The band is the 95 % interval over people.{}",
+            if m.few_guarded {
+                ""
+            } else {
+                " Every tuned decoder is shown, also those the guard would have refused."
+            }
+        ),
+        parts,
+    )
+}

@@ -1,0 +1,100 @@
+//! How training went: accuracy on validation people, and every loss by its name.
+
+use std::collections::BTreeSet;
+
+use crate::scale::Axis;
+use crate::{Curve, Figure, Part, Point, Reference, Series};
+use ptsm_decode::EpochRecord;
+
+use super::{Built, Material, NO_RUN};
+
+pub(super) fn build(m: &Material) -> Built {
+    if m.histories.iter().all(|(_, history)| history.is_empty()) {
+        return match m.summaries.is_empty() {
+            true => Built::missing(NO_RUN),
+            false => {
+                Built::missing("There is no log of training: the decoder was fitted at once, or adapted.")
+            }
+        };
+    }
+    let mut parts: Vec<Part> =
+        accuracy(m).into_iter().map(|curve| Part::Figure(Figure::new(curve))).collect();
+    parts.extend(
+        m.histories
+            .iter()
+            .flat_map(|(name, history)| losses(name, history))
+            .map(|curve| Part::Figure(Figure::new(curve))),
+    );
+    Built::new(
+        "Accuracy on validation people, who are neither trained on nor scored; the epoch to keep was chosen by it. The band spans the \
+         seeds, fewer towards the end as they stop. Losses are means over the steps of an epoch, each by its own name and before it is weighted.",
+        parts,
+    )
+}
+
+/// The mean over seeds of what an epoch has, with a band from the lowest to the highest.
+fn course(history: &[EpochRecord], of: impl Fn(&EpochRecord) -> Option<f64>) -> Vec<Point> {
+    let last = history.iter().map(|e| e.epoch).max().unwrap_or(0);
+    let point = |epoch: usize| {
+        let all: Vec<f64> = history.iter().filter(|e| e.epoch == epoch).filter_map(&of).collect();
+        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (!all.is_empty()).then_some(Point {
+            x: epoch as f64,
+            y: ptsm_eval::mean(&all),
+            band: (all.len() > 1).then_some([low, high]),
+        })
+    };
+    (1..=last).filter_map(point).collect()
+}
+
+fn accuracy(m: &Material) -> Option<Curve> {
+    let series = m.histories.iter().map(|(name, history)| Series {
+        name: name.clone(),
+        points: course(history, |epoch| epoch.validation_accuracy),
+    });
+    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    let level = 1.0 / m.layout.as_ref()?.classes.len() as f64;
+    (!series.is_empty()).then(|| Curve {
+        title: "Validation accuracy while learning".into(),
+        x: Axis::new("epoch"),
+        y: Axis::percent("balanced accuracy"),
+        series,
+        levels: vec![Reference { at: level, label: "chance".into() }],
+        ..Curve::default()
+    })
+}
+
+/// Losses that fit on one chart; more lines cannot be told apart.
+const TOGETHER: usize = 4;
+
+/// Every loss of a model by name, a few on each chart.
+fn losses(model: &str, history: &[EpochRecord]) -> Vec<Curve> {
+    let mut names: Vec<&str> = vec![];
+    let mut known = BTreeSet::new();
+    for (name, _) in history.iter().flat_map(|epoch| &epoch.losses) {
+        if known.insert(name.as_str()) {
+            names.push(name);
+        }
+    }
+    let charts = names.len().div_ceil(TOGETHER);
+    let chart = |(i, names): (usize, &[&str])| Curve {
+        title: match charts {
+            1 => format!("Losses of {model}"),
+            _ => format!("Losses of {model}, {} of {charts}", i + 1),
+        },
+        x: Axis::new("epoch"),
+        y: Axis::new("loss"),
+        series: names
+            .iter()
+            .map(|name| Series {
+                name: name.to_string(),
+                points: course(history, |epoch| {
+                    epoch.losses.iter().find(|(other, _)| other == name).map(|(_, loss)| *loss)
+                }),
+            })
+            .collect(),
+        ..Curve::default()
+    };
+    names.chunks(TOGETHER).enumerate().map(chart).collect()
+}

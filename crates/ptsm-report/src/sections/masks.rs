@@ -1,0 +1,145 @@
+//! What PTSM's masks let pass.
+
+use crate::colour::Ramp;
+use crate::{Figure, HeatMap, Part, Point, Series};
+use ptsm_data::simulate::Truth;
+use ptsm_explain::{MaskFindings, Masks, favours, rank_correlation};
+use ptsm_signal::{Layout, SubjectId};
+
+use super::draw::Draw;
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases;
+
+const UNIT: &str = "mask, 0 to 1";
+/// Maps of more classes would fill the page.
+const MOST_CLASSES: usize = 6;
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
+    let Some(looked) = m.looked.as_ref().filter(|looked| !looked.all.is_empty()) else {
+        return Built::missing(
+            "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have.",
+        );
+    };
+    let task = m.truth.as_ref().map(Truth::task_channels);
+    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
+    let mut parts = vec![];
+    let kinds = looked.all.iter().map(|mask| (mask.kind.clone(), mask.space_mean())).collect();
+    parts.extend(draw.maps("Spatial masks", UNIT, kinds));
+    parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
+    match looked.nulls.is_empty() {
+        true => {
+            parts.push(Part::Figure(Figure::new(draw.courses("Temporal masks", UNIT, &looked.all, None))))
+        }
+        // Each against its own: the common and the personal one are often each other's mirror image.
+        false => {
+            for mask in &looked.all {
+                let title = format!("Temporal mask, {}", mask.kind);
+                let null = null(looked, &mask.kind, layout);
+                parts.push(Part::Figure(Figure::new(draw.courses(
+                    &title,
+                    UNIT,
+                    std::slice::from_ref(mask),
+                    null,
+                ))));
+            }
+        }
+    }
+    for mask in &looked.all {
+        parts.extend(everybody(mask, layout));
+    }
+    // Only who asks for explanations can ask for decoders of shuffled labels.
+    if m.believed.is_some() || !looked.nulls.is_empty() {
+        parts.push(Part::Text(against_null(looked)));
+    }
+    if let (Some(truth), Some(task)) = (&m.truth, &task) {
+        parts.push(Part::Text(verdict(&looked.all, layout, truth, task)));
+    }
+    Built::new(
+        "The masks PTSM lays over each trial, the mean over trials and people who were not trained on. A mask shows what the network let \
+         pass, not what was there nor whether it matters.",
+        parts,
+    )
+}
+
+fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
+    let classes = looked.by_class.iter().take(MOST_CLASSES);
+    let maps = classes.flat_map(|(class, masks)| {
+        // What is fused is between the two, which are told apart here.
+        let own = masks.iter().filter(|mask| mask.kind != "fused");
+        own.map(move |mask| (format!("{}, {class}", mask.kind), mask.space_mean()))
+    });
+    maps.collect()
+}
+
+/// Every person's mask.
+fn everybody(mask: &Masks, layout: &Layout) -> Option<Part> {
+    (mask.people.len() > 1).then(|| {
+        Part::Figure(Figure::new(HeatMap {
+            title: format!("Spatial mask of each person, {}", mask.kind),
+            row_label: "person".into(),
+            column_label: "channel".into(),
+            rows: mask.people.iter().map(SubjectId::to_string).collect(),
+            columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
+            values: mask.space.clone(),
+            unit: UNIT.into(),
+            ramp: Ramp::Sequential,
+            reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
+            ..HeatMap::default()
+        }))
+    })
+}
+
+/// What shuffled labels give, from the lowest to the highest.
+fn null(looked: &MaskFindings, kind: &str, layout: &Layout) -> Option<Series> {
+    let own = looked.nulls.iter().flatten().filter(|mask| mask.kind == kind);
+    let null: Vec<Vec<f64>> = own.map(Masks::time_mean).collect();
+    let point = |(i, x): (usize, f64)| {
+        let all: Vec<f64> = null.iter().map(|mask| mask[i]).collect();
+        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
+    };
+    (!null.is_empty()).then(|| Series {
+        name: "learnt from shuffled labels".into(),
+        points: layout.times_s().enumerate().map(point).collect(),
+    })
+}
+
+/// Whether the masks depend on what was to be learnt, in words.
+fn against_null(looked: &MaskFindings) -> String {
+    if looked.nulls.is_empty() {
+        return "Whether the masks depend on the labels at all was not asked: `--nulls 3` trains as many decoders on shuffled labels and shows their masks.".into();
+    }
+    let each = looked.all.iter().map(|mask| {
+        let own = |values: fn(&Masks) -> Vec<f64>| {
+            let nulls = looked.nulls.iter().flatten().filter(|null| null.kind == mask.kind);
+            let all: Vec<f64> = nulls.map(|null| rank_correlation(&values(mask), &values(null))).collect();
+            ptsm_eval::mean(&all)
+        };
+        format!("{}: channels {:+.2}, times {:+.2}", mask.kind, own(Masks::space_mean), own(Masks::time_mean))
+    });
+    format!(
+        "Against {} that learnt from shuffled labels: rank correlation of their masks with those above, near 1 where a mask is the same without anything to be learnt. {}.",
+        phrases::count(looked.nulls.len(), "decoder"),
+        each.collect::<Vec<_>>().join("; ")
+    )
+}
+
+/// How well the masks agree with what is known, in words.
+fn verdict(masks: &[Masks], layout: &Layout, truth: &Truth, task: &[bool]) -> String {
+    let inside = truth.task_times(layout);
+    let each: Vec<String> = masks
+        .iter()
+        .map(|mask| {
+            let space = favours(&mask.space_mean(), task);
+            let time = favours(&mask.time_mean(), &inside);
+            format!("{}: channels {space:.2}, times {time:.2}", mask.kind)
+        })
+        .collect();
+    format!(
+        "Against the truth of the simulation: how likely a channel (a time) that carries the task has a higher mask than one that does \
+         not, 0.5 being no better than chance. {}.",
+        each.join("; ")
+    )
+}

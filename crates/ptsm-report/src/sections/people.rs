@@ -1,0 +1,59 @@
+//! Each person's score.
+
+use crate::scale::Axis;
+use crate::{Chance, Dots, Estimate, Figure, Part, Scores};
+use ptsm_eval::{SubjectSummary, Summary};
+use ptsm_explain::wilson;
+
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases;
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    // What chance is of.
+    let metric = first.chance.metric();
+    // Several models with an interval each would hide one another.
+    let alone = m.summaries.len() == 1;
+    let models = m.summaries.iter().map(|s| {
+        let subjects = s
+            .subjects
+            .iter()
+            .map(|p| (p.subject.to_string(), p.scores.get(metric.name).copied().unwrap_or(f64::NAN)));
+        let mean = s
+            .metric(metric.name)
+            .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
+        Scores {
+            name: phrases::called(s, &m.summaries),
+            subjects: subjects.collect(),
+            mean,
+            // Wilson's interval is of a share of trials.
+            intervals: if alone && metric.name == "accuracy" { intervals(s) } else { vec![] },
+        }
+    });
+    // One line for everybody; people with fewer trials need more.
+    let thresholds = first.subjects.iter().filter_map(|p| p.chance_threshold);
+    let threshold = thresholds.fold(f64::NAN, f64::max);
+    let said = phrases::spoken(metric);
+    let mut title = said.clone();
+    title[..1].make_ascii_uppercase();
+    let dots = Dots {
+        title: format!("{title} of each person"),
+        axis: Axis::percent(said),
+        models: models.collect(),
+        chance: first.chance.level.map(|level| Chance { level, threshold: Some(threshold) }),
+    };
+    Built::new(
+        "People differ far more than decoders do: look at the rows before the means.",
+        vec![Part::Figure(Figure::new(dots))],
+    )
+}
+
+/// What each person's score may be in truth, by the number of their trials.
+fn intervals(summary: &Summary) -> Vec<[f64; 2]> {
+    let interval = |person: &SubjectSummary| {
+        let accuracy = person.scores.get("accuracy").copied().unwrap_or(f64::NAN);
+        let interval = wilson(accuracy, person.n as f64);
+        [interval.low, interval.high]
+    };
+    summary.subjects.iter().map(interval).collect()
+}

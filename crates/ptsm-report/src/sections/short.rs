@@ -1,0 +1,67 @@
+//! The numbers to read first.
+
+use crate::{Fact, Part};
+use ptsm_eval::STRICT_ALPHA;
+
+use super::{Built, Material, NO_RUN};
+use ptsm_eval::phrases::{self, percent};
+
+pub(super) fn build(m: &Material) -> Built {
+    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+    let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
+    let mut facts = vec![];
+    // What chance is of.
+    let leading = first.chance.metric();
+    for s in &m.summaries {
+        let Some(accuracy) = s.metric(leading.name) else { continue };
+        let interval = accuracy.interval.map_or_else(String::new, |i| {
+            format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
+        });
+        facts.push(fact(
+            &phrases::called(s, &m.summaries),
+            format!("{} %", percent(accuracy.mean)),
+            interval,
+        ));
+    }
+    // People seen and people not seen may have other numbers of trials.
+    let mut told: Vec<(f64, usize)> = vec![];
+    for s in &m.summaries {
+        let (Some(level), Some(needed)) = (s.chance.level, s.chance.strict()) else { continue };
+        let n = s.chance.pooled_n;
+        if told.contains(&(level, n)) {
+            continue;
+        }
+        told.push((level, n));
+        let together = match leading.name {
+            "accuracy" => format!("for all {n} trials together"),
+            _ => format!("for the mean over {}", phrases::people(s.subjects.len())),
+        };
+        facts.push(fact(
+            &if told.len() > 1 {
+                format!("Chance, {}", phrases::called(s, &m.summaries))
+            } else {
+                "Chance".into()
+            },
+            format!("{} %", percent(level)),
+            format!("{} % is needed at p < {STRICT_ALPHA} {together}", percent(needed.threshold)),
+        ));
+    }
+    let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
+    seen.dedup();
+    facts.push(fact(
+        "Seen of the new people",
+        seen.join("; "),
+        format!("{}, {}", first.protocol, phrases::count(first.seeds, "seed")),
+    ));
+    let mut said = phrases::spoken(leading);
+    said[..1].make_ascii_uppercase();
+    Built::new(
+        format!(
+            "{said} in people the decoders were not trained on, the mean over people of the mean over seeds."
+        ),
+        vec![
+            Part::Facts(facts),
+            Part::Table("All scores".into(), ptsm_eval::tables::summaries(&m.summaries)),
+        ],
+    )
+}

@@ -1,0 +1,87 @@
+//! Scores of a trained decoder on subjects it has not learnt from.
+
+use std::path::PathBuf;
+
+use ptsm_decode::Adaptation;
+use ptsm_eval::{DataRequest, Env, Evaluation, Record, Result, Summary};
+use ptsm_explain::mask_findings;
+use ptsm_report::sections::Material;
+use ptsm_signal::Subset;
+
+use crate::report::about;
+
+/// Which run is scored on whom.
+#[derive(Clone, Debug)]
+pub struct EvaluateRequest {
+    /// The run's folder.
+    pub run: PathBuf,
+    /// The data; without subjects, everybody the decoder has not learnt from.
+    pub data: DataRequest,
+    /// Labelled trials of each class for few-shot adaptation; none for zero-shot scores alone.
+    pub shots: Vec<usize>,
+    /// How few-shot adaptation is done.
+    pub how: Adaptation,
+    /// Whether to collect what a page about the scores is made of.
+    pub page: bool,
+}
+
+impl EvaluateRequest {
+    /// Zero-shot scores of a run on all unseen subjects of some data.
+    pub fn new(run: impl Into<PathBuf>, data: DataRequest) -> EvaluateRequest {
+        EvaluateRequest { run: run.into(), data, shots: vec![], how: Adaptation::default(), page: false }
+    }
+}
+
+/// The scores.
+pub struct EvaluationReport {
+    /// One for each subject and seed.
+    pub records: Vec<Record>,
+    /// What they say together.
+    pub summaries: Vec<Summary>,
+    /// Scores after few-shot adaptation.
+    pub few_shot_records: Vec<Record>,
+    /// What those say together.
+    pub few_shot: Vec<Summary>,
+    /// What a page is made of, where it was asked for.
+    pub material: Option<Material>,
+}
+
+/// Scores a run on subjects it has not learnt from; those it has are refused when they are named.
+pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport> {
+    let evaluation = Evaluation::load(&request.run, &request.data, env)?;
+    let people = evaluation.people(request.data.subjects.is_some())?;
+    let shots = evaluation.shots(&request.shots, &people)?;
+    let records = evaluation.records(&people)?;
+    let curve = evaluation.curve(&people, &shots, &request.how, env)?;
+    let mut report = EvaluationReport {
+        summaries: Summary::of(&records)?,
+        records,
+        few_shot: Summary::of(&curve)?,
+        few_shot_records: curve,
+        material: None,
+    };
+    if request.page {
+        report.material = Some(material(request, &evaluation, &people, &report, env)?);
+    }
+    Ok(report)
+}
+
+fn material(
+    request: &EvaluateRequest,
+    evaluation: &Evaluation,
+    people: &Subset<'_>,
+    report: &EvaluationReport,
+    env: &Env,
+) -> Result<Material> {
+    Ok(Material {
+        records: report.records.clone(),
+        summaries: report.summaries.clone(),
+        few: report.few_shot.clone(),
+        few_guarded: request.how.guard,
+        histories: evaluation.run.histories(env)?,
+        looked: Some(mask_findings(evaluation, people)?),
+        signals: ptsm_explain::signals(people),
+        footer: format!("ptsm {} evaluate; data {}", crate::VERSION, evaluation.data.fingerprint),
+        ..about(evaluation, people)
+    })
+}
