@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::arrays::write_trials;
 use crate::error::{Error, Result};
-use crate::simulate::Cohort;
+use ptsm_simulate::Cohort;
 
 /// The settings of a cohort in its folder.
 pub const COHORT_FILE: &str = "cohort.toml";

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use ptsm_signal::SubjectId;
 
 use crate::findings::Duplicate;
-use crate::simulate::SimulateError;
 use crate::split::Side;
 use crate::subjects::SubjectList;
+use ptsm_simulate::SimulateError;
 
 /// Everything this crate refuses to do, with what to do about it.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,6 @@ mod fingerprint;
 mod own;
 mod protocol;
 mod recordings;
-pub mod simulate;
 mod source;
 mod split;
 mod stamp;
@@ -27,6 +26,8 @@ pub use error::{Error, Result, reasons};
 pub use findings::Duplicate;
 pub use own::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};
 pub use protocol::Protocol;
+/// The crate `ptsm-simulate`, whose settings and truth stand in [`Source::Simulated`] and [`Loaded::truth`].
+pub use ptsm_simulate as simulate;
 pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};
 pub use source::{Entry, Loaded, Person, Source, sources};
 pub use split::{Side, Sources, Split};

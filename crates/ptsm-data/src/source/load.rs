@@ -17,8 +17,8 @@ use crate::findings::{
 use crate::fingerprint::Fingerprint;
 use crate::recordings::LoadOptions;
 use crate::recordings::load::findings;
-use crate::simulate::{Cohort, Truth};
 use crate::subjects::SubjectList;
+use ptsm_simulate::{Cohort, Truth};
 
 /// Trials, how they came about and what should be known of them.
 #[derive(Clone, Debug, PartialEq)]

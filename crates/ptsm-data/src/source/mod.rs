@@ -14,8 +14,8 @@ use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
 use crate::recordings::Recordings;
-use crate::simulate::Cohort;
 use ptsm_signal::nearest::meant;
+use ptsm_simulate::Cohort;
 
 /// A name a user can give.
 #[derive(Clone, Debug, PartialEq, Eq)]

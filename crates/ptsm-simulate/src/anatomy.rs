@@ -2,11 +2,11 @@
 
 use nalgebra::Vector3;
 
-use super::head::Dipole;
+use crate::head::Dipole;
 
 /// The rhythm a place hums at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rhythm {
+pub(crate) enum Rhythm {
     Mu,
     Beta,
     Alpha,
@@ -15,7 +15,7 @@ pub(super) enum Rhythm {
 
 impl Rhythm {
     /// How wide its peak is.
-    pub(super) fn bandwidth_hz(self) -> f64 {
+    pub(crate) fn bandwidth_hz(self) -> f64 {
         match self {
             Rhythm::Alpha => 1.4,
             Rhythm::Mu => 1.8,
@@ -28,7 +28,7 @@ impl Rhythm {
 /// A place in the cortex with a job of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Site {
+pub(crate) enum Site {
     HandMuLeft,
     HandMuRight,
     HandBetaLeft,
@@ -65,7 +65,7 @@ struct Average {
 
 impl Site {
     /// All of them.
-    pub(super) const ALL: [Site; 17] = [
+    pub(crate) const ALL: [Site; 17] = [
         Site::HandMuLeft,
         Site::HandMuRight,
         Site::HandBetaLeft,
@@ -86,17 +86,17 @@ impl Site {
     ];
 
     /// What it is called in the truth.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.average().name
     }
 
     /// What it hums at rest.
-    pub(super) fn rhythm(self) -> Option<Rhythm> {
+    pub(crate) fn rhythm(self) -> Option<Rhythm> {
         self.average().rhythm
     }
 
     /// How strong its rhythm is, as a deviation in nAm; 0 where it has none.
-    pub(super) fn rhythm_nam(self) -> f64 {
+    pub(crate) fn rhythm_nam(self) -> f64 {
         match (self, self.rhythm()) {
             (Site::OccipitalAlphaLeft | Site::OccipitalAlphaRight, _) => 38.0,
             (_, Some(Rhythm::Alpha | Rhythm::Mu)) => 22.0,
@@ -107,7 +107,7 @@ impl Site {
     }
 
     /// The dipole of an average head, of 1 nAm.
-    pub(super) fn dipole(self) -> Dipole {
+    pub(crate) fn dipole(self) -> Dipole {
         let site = self.average();
         let outwards = Vector3::from(site.direction).normalize();
         let lean = Vector3::from(site.lean);
@@ -170,8 +170,8 @@ impl Average {
 
 #[cfg(test)]
 mod tests {
-    use super::super::head::Head;
     use super::*;
+    use crate::head::Head;
 
     #[test]
     fn sites_are_in_the_brain_and_in_order() {

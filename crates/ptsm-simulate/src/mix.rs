@@ -3,65 +3,24 @@
 use nalgebra::Vector3;
 use ptsm_signal::{Event, SubjectId};
 
-use super::anatomy::Site;
-use super::cohort::{Cohort, Task};
-use super::head::{Dipole, Head};
-use super::noise::{Coloured, rhythm};
-use super::person::{BACKGROUND_DIPOLES, Person, Session};
-use super::random::{Purpose, Streams};
-use super::schedule::Schedule;
-use super::{artifact, attention, erp, imagery};
+use crate::activity::{Activity, Carrier, Source};
+use crate::anatomy::Site;
+use crate::cohort::{Cohort, Task};
+use crate::head::{Dipole, Head};
+use crate::noise::{Coloured, rhythm};
+use crate::person::{BACKGROUND_DIPOLES, Person, Session};
+use crate::random::{Purpose, Streams};
+use crate::schedule::Schedule;
+use crate::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.
 const BACKGROUND_NAM: f64 = 20.0;
 
 /// Sources of one recording, at most.
-pub(super) const SOURCES: usize = artifact::SOURCES + Site::ALL.len() + BACKGROUND_DIPOLES;
-
-/// Something that reaches the electrodes.
-pub(super) struct Source {
-    /// How it appears at each of them.
-    pub(super) topography: Vec<f32>,
-    /// What it does.
-    pub(super) course: Vec<f32>,
-}
-
-/// What the task makes of the sites: factors on their rhythms, and activity of its own in nAm.
-pub(super) struct Activity {
-    length: usize,
-    gains: Vec<Option<Vec<f32>>>,
-    evoked: Vec<Option<Vec<f32>>>,
-}
-
-impl Activity {
-    /// Nothing, for a run this long.
-    pub(super) fn new(length: usize) -> Activity {
-        Activity { length, gains: vec![None; Site::ALL.len()], evoked: vec![None; Site::ALL.len()] }
-    }
-
-    /// The factor on a site's rhythm at each sample, 1 until changed.
-    pub(super) fn gain(&mut self, site: Site) -> &mut [f32] {
-        self.gains[site as usize].get_or_insert_with(|| vec![1.0; self.length])
-    }
-
-    /// What a site does besides its rhythm, 0 until changed.
-    pub(super) fn evoked(&mut self, site: Site) -> &mut [f32] {
-        self.evoked[site as usize].get_or_insert_with(|| vec![0.0; self.length])
-    }
-}
-
-/// A site that carries the task.
-#[derive(Clone, Copy)]
-pub(super) struct Carrier {
-    /// Which.
-    pub(super) site: Site,
-    /// How much it differs between the classes at effect 1, plus where the second class has more: power in nAm^2 for
-    /// `Imagery` and `Attention`, moment in nAm for `Erp`.
-    pub(super) difference: f64,
-}
+pub(crate) const SOURCES: usize = artifact::SOURCES + Site::ALL.len() + BACKGROUND_DIPOLES;
 
 /// The sites that carry a task.
-pub(super) fn carriers(task: Task) -> Vec<Carrier> {
+pub(crate) fn carriers(task: Task) -> Vec<Carrier> {
     match task {
         Task::Imagery => imagery::carriers().to_vec(),
         Task::Erp => erp::carriers().to_vec(),
@@ -70,12 +29,12 @@ pub(super) fn carriers(task: Task) -> Vec<Carrier> {
 }
 
 /// How a dipole appears at electrodes.
-pub(super) fn leadfield(head: &Head, dipole: &Dipole, electrodes: &[Vector3<f64>]) -> Vec<f64> {
+pub(crate) fn leadfield(head: &Head, dipole: &Dipole, electrodes: &[Vector3<f64>]) -> Vec<f64> {
     electrodes.iter().map(|e| head.potential(dipole, e)).collect()
 }
 
 /// One run: samples `[C, N]` in microvolts, and events.
-pub(super) fn record(
+pub(crate) fn record(
     cohort: &Cohort,
     nominal: &[Vector3<f64>],
     SubjectId(subject): SubjectId,

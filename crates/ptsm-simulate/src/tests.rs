@@ -4,16 +4,16 @@
 
 use ptsm_signal::{Recording, SubjectId};
 
-use super::anatomy::Site;
-use super::head::Head;
-use super::mix::Activity;
-use super::person::Person;
-use super::random::Streams;
-use super::schedule::Schedule;
-use super::{Cohort, SimulateError, Task, attention, erp, imagery};
+use crate::activity::Activity;
+use crate::anatomy::Site;
+use crate::head::Head;
+use crate::person::Person;
+use crate::random::Streams;
+use crate::schedule::Schedule;
+use crate::{Cohort, SimulateError, Task, attention, erp, imagery};
 
 /// Power in a band: sums of the discrete Fourier transform's squares, by Goertzel's recursion.
-pub(super) fn band_power(x: &[f32], rate_hz: f64, low_hz: f64, high_hz: f64) -> f64 {
+pub(crate) fn band_power(x: &[f32], rate_hz: f64, low_hz: f64, high_hz: f64) -> f64 {
     let length = x.len() as f64;
     let mean = x.iter().map(|v| f64::from(*v)).sum::<f64>() / length;
     let bins = (low_hz * length / rate_hz).ceil() as usize..(high_hz * length / rate_hz).ceil() as usize;

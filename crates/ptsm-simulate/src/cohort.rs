@@ -1,18 +1,10 @@
 //! The cohort a user asks for.
 
-use std::collections::HashSet;
-
 use nalgebra::Vector3;
-use ptsm_signal::{
-    Band, Channel, FilterKind, Layout, Paradigm, Pipeline, Recording, Scaling, SubjectId, TaskDeclaration,
-    normalise, position,
-};
+use ptsm_signal::{Band, FilterKind, Paradigm, Pipeline, Scaling, TaskDeclaration, position};
 use serde::{Deserialize, Serialize};
 
-use super::error::SimulateError;
-use super::mix::{SOURCES, record};
-use super::schedule::longest_samples;
-use super::truth::{Truth, truth};
+use crate::error::SimulateError;
 
 /// What the people do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,9 +67,6 @@ pub struct Cohort {
     pub line_uv: f64,
 }
 
-/// What one recording may take in memory. Several are made at once, one on each core.
-const MOST_GIB: f64 = 2.0;
-
 /// A common cap of 32 electrodes, mirror-symmetric.
 const CAP: [&str; 32] = [
     "Fp1", "Fp2", "F7", "F3", "Fz", "F4", "F8", "FC5", "FC1", "FCz", "FC2", "FC6", "T7", "C3", "C1", "Cz",
@@ -113,53 +102,6 @@ impl Cohort {
         Cohort { task, trials, ..Cohort::default() }
     }
 
-    /// Refuses what cannot be simulated.
-    pub fn check(&self) -> Result<(), SimulateError> {
-        let least = if self.task == Task::Erp { 6 } else { 2 };
-        within("subjects", self.subjects, 1, 100_000)?;
-        within("sessions", self.sessions, 1, 1000)?;
-        within("runs", self.runs, 1, 1000)?;
-        within("trials", self.trials, least, 10_000)?;
-        within("rate_hz", self.rate_hz, 64.0, 4096.0)?;
-        within("strength", self.strength, 0.0, 3.0)?;
-        within("absent", self.absent, 0.0, 1.0)?;
-        within("variability", self.variability, 0.0, 3.0)?;
-        within("background", self.background, 0.0, 10.0)?;
-        within("artifacts", self.artifacts, 0.0, 10.0)?;
-        within("line_hz", self.line_hz, 1.0, 1000.0)?;
-        within("line_uv", self.line_uv, 0.0, 1000.0)?;
-        if self.channels.is_empty() {
-            let (given, wanted) = ("empty".to_string(), "at least one electrode".to_string());
-            return Err(SimulateError::Setting { setting: "channels", given, wanted });
-        }
-        self.electrodes()?;
-        let mut seen = HashSet::new();
-        if let Some(name) = self.channels.iter().find(|name| !seen.insert(normalise(name))) {
-            return Err(SimulateError::RepeatedChannel { name: name.clone() });
-        }
-        // All sources of a recording are in memory at once.
-        let gib = longest_samples(self) * (SOURCES + self.channels.len()) as f64 * 4.0 / 1073741824.0;
-        if gib > MOST_GIB { Err(SimulateError::TooLong { gib, most: MOST_GIB }) } else { Ok(()) }
-    }
-
-    /// One run of one session of one person, continuous; its events are coded by the names of the classes.
-    pub fn recording(&self, subject: SubjectId, session: u32, run: u32) -> Result<Recording, SimulateError> {
-        self.check()?;
-        for (what, given, last) in [
-            ("subject", subject.0, self.subjects),
-            ("session", session, self.sessions),
-            ("run", run, self.runs),
-        ] {
-            if given < 1 || given > last {
-                return Err(SimulateError::Missing { what, given, last });
-            }
-        }
-        let (samples, events) = record(self, &self.electrodes()?, subject, session, run);
-        let channels = self.channels.iter().map(|name| Channel::named(name)).collect();
-        Recording::new(self.rate_hz, channels, samples, events)
-            .map_err(|error| SimulateError::Recording(error.to_string()))
-    }
-
     /// Which event means which class, in the order of labels: pairs of code and class.
     pub fn cues(&self) -> Vec<(String, String)> {
         self.task.classes().map(|class| (class.to_string(), class.to_string())).to_vec()
@@ -189,18 +131,8 @@ impl Cohort {
         }
     }
 
-    /// Where and when the task can be seen, and in whom. Nothing is known of channels without a place.
-    pub fn truth(&self) -> Truth {
-        truth(self)
-    }
-
-    /// The same for trials cut from the cohort: for their channels, which may be fewer and in another order, and their samples.
-    pub fn truth_in(&self, layout: &Layout) -> Truth {
-        truth(self).picked(self, layout)
-    }
-
     /// The window of a trial, in seconds after its cue.
-    pub(super) fn window_s(&self) -> [f64; 2] {
+    pub(crate) fn window_s(&self) -> [f64; 2] {
         match self.task {
             Task::Imagery => [0.0, 4.0],
             Task::Erp => [0.0, 0.8],
@@ -209,7 +141,7 @@ impl Cohort {
     }
 
     /// Where the cap is meant to put the electrodes.
-    fn electrodes(&self) -> Result<Vec<Vector3<f64>>, SimulateError> {
+    pub(crate) fn electrodes(&self) -> Result<Vec<Vector3<f64>>, SimulateError> {
         self.channels
             .iter()
             .map(|name| match position(name) {
@@ -218,21 +150,4 @@ impl Cohort {
             })
             .collect()
     }
-}
-
-/// Refuses numbers outside of a range, and those that are no numbers.
-fn within<T: PartialOrd + std::fmt::Display>(
-    setting: &'static str,
-    given: T,
-    least: T,
-    most: T,
-) -> Result<(), SimulateError> {
-    if given >= least && given <= most {
-        return Ok(());
-    }
-    Err(SimulateError::Setting {
-        setting,
-        given: given.to_string(),
-        wanted: format!("from {least} to {most}"),
-    })
 }

@@ -26,15 +26,15 @@ const NEGLIGIBLE: f64 = 1e-13;
 
 /// A current dipole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dipole {
+pub(crate) struct Dipole {
     /// Where it is, in head radii.
-    pub(super) place: Vector3<f64>,
+    pub(crate) place: Vector3<f64>,
     /// Its strength and direction, in nAm.
-    pub(super) moment: Vector3<f64>,
+    pub(crate) moment: Vector3<f64>,
 }
 
 /// A head of three spheres.
-pub(super) struct Head {
+pub(crate) struct Head {
     brain: f64,
     factor: f64,
     gains: Vec<f64>,
@@ -42,7 +42,7 @@ pub(super) struct Head {
 
 impl Head {
     /// A grown-up's head.
-    pub(super) fn adult() -> Head {
+    pub(crate) fn adult() -> Head {
         Head::new(RADII, CONDUCTIVITIES)
     }
 
@@ -54,12 +54,12 @@ impl Head {
     }
 
     /// How far out a dipole may lie.
-    pub(super) fn brain_radius(&self) -> f64 {
+    pub(crate) fn brain_radius(&self) -> f64 {
         self.brain
     }
 
     /// The potential at a place on the scalp (a unit vector), in microvolts.
-    pub(super) fn potential(&self, dipole: &Dipole, electrode: &Vector3<f64>) -> f64 {
+    pub(crate) fn potential(&self, dipole: &Dipole, electrode: &Vector3<f64>) -> f64 {
         let distance = dipole.place.norm();
         // In the middle every direction is as radial as any other.
         let outwards = if distance > 1e-9 { dipole.place / distance } else { Vector3::z() };

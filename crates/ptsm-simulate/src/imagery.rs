@@ -4,10 +4,10 @@
 //! the person's effect times a factor of the trial's own, since nobody imagines equally well each time. What a decoder can
 //! know is thus in band power, never in phase.
 
-use super::anatomy::Site;
-use super::mix::{Activity, Carrier};
-use super::random::{Purpose, Streams, attended, normal};
-use super::schedule::Schedule;
+use crate::activity::{Activity, Carrier};
+use crate::anatomy::Site;
+use crate::random::{Purpose, Streams, attended, normal};
+use crate::schedule::Schedule;
 
 /// How much both sides weaken, as a share of amplitude.
 const COMMON: f64 = 0.15;
@@ -32,7 +32,7 @@ const BEGIN_WIDTH_S: f64 = 0.10;
 const END_WIDTH_S: f64 = 0.15;
 
 /// The hand areas; the rhythm's power falls with the opposite hand.
-pub(super) fn carriers() -> [Carrier; 4] {
+pub(crate) fn carriers() -> [Carrier; 4] {
     HANDS.map(|(site, hand, depth)| {
         let power = site.rhythm_nam().powi(2) * ((1.0 - COMMON).powi(2) - (1.0 - COMMON - depth).powi(2));
         Carrier { site, difference: if hand == 1 { -power } else { power } }
@@ -40,13 +40,13 @@ pub(super) fn carriers() -> [Carrier; 4] {
 }
 
 /// How much of the weakening is there, 0 to 1, at a time after the cue.
-pub(super) fn profile(time_s: f64) -> f64 {
+pub(crate) fn profile(time_s: f64) -> f64 {
     let rise = |at: f64, width: f64| 1.0 / (1.0 + (-(time_s - at) / width).exp());
     rise(BEGIN_S, BEGIN_WIDTH_S) * (1.0 - rise(END_S, END_WIDTH_S))
 }
 
 /// Weakens the hand areas' rhythms trial by trial.
-pub(super) fn act(
+pub(crate) fn act(
     activity: &mut Activity,
     schedule: &Schedule,
     rate_hz: f64,

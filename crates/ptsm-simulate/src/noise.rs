@@ -2,11 +2,11 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use super::random::normal;
+use crate::random::normal;
 
 /// A narrow-band process: a phasor turned each sample, pulled to zero and pushed by noise (a complex first-order
 /// autoregression). Its amplitude waxes and wanes within about `1 / bandwidth`.
-pub(super) fn rhythm(
+pub(crate) fn rhythm(
     length: usize,
     rate_hz: f64,
     frequency_hz: f64,
@@ -37,7 +37,7 @@ const LOWEST_HZ: f64 = 0.4;
 /// Noise whose power falls as `frequency^-exponent` from 0.4 Hz to half the rate: white noise through poles in equal steps of
 /// log frequency, each followed by a zero after `exponent / 2` of a step, so that the steps down and up average to the slope.
 /// The product of stages is worked out as a sum of first-order filters, which run side by side.
-pub(super) struct Coloured {
+pub(crate) struct Coloured {
     keep: [f64; STAGES],
     push: [f64; STAGES],
     direct: f64,
@@ -47,7 +47,7 @@ pub(super) struct Coloured {
 
 impl Coloured {
     /// Noise of an exponent between 0 and 2.
-    pub(super) fn new(rate_hz: f64, exponent: f64) -> Coloured {
+    pub(crate) fn new(rate_hz: f64, exponent: f64) -> Coloured {
         let step = (0.5 * rate_hz / LOWEST_HZ).powf(1.0 / STAGES as f64);
         let root = |place: f64| (-std::f64::consts::TAU * LOWEST_HZ * step.powf(place) / rate_hz).exp();
         let poles: [f64; STAGES] = std::array::from_fn(|k| root(k as f64));
@@ -68,7 +68,7 @@ impl Coloured {
     }
 
     /// A stretch of it.
-    pub(super) fn draw(&self, length: usize, random: &mut ChaCha8Rng) -> Vec<f32> {
+    pub(crate) fn draw(&self, length: usize, random: &mut ChaCha8Rng) -> Vec<f32> {
         let mut state = [0.0; STAGES];
         let mut step = || {
             let white = normal(random);
@@ -88,7 +88,7 @@ impl Coloured {
 }
 
 /// A slow wander: a first-order autoregression with this time constant.
-pub(super) fn wander(length: usize, rate_hz: f64, time_s: f64, random: &mut ChaCha8Rng) -> Vec<f32> {
+pub(crate) fn wander(length: usize, rate_hz: f64, time_s: f64, random: &mut ChaCha8Rng) -> Vec<f32> {
     let keep = (-1.0 / (time_s * rate_hz)).exp();
     let push = (1.0 - keep * keep).sqrt();
     let mut state = normal(random);
@@ -104,8 +104,8 @@ pub(super) fn wander(length: usize, rate_hz: f64, time_s: f64, random: &mut ChaC
 mod tests {
     use rand::SeedableRng;
 
-    use super::super::tests::band_power;
     use super::*;
+    use crate::tests::band_power;
 
     fn deviation(x: &[f32]) -> f64 {
         (x.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / x.len() as f64).sqrt()

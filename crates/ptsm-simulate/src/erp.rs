@@ -1,11 +1,11 @@
 //! Evoked responses: every stimulus has an N1 and a P2, a target a P300 besides. Stimuli come every 0.2 to 0.3 s, so
 //! responses overlap. Latency and height vary with person and trial.
 
-use super::anatomy::Site;
-use super::mix::{Activity, Carrier};
-use super::person::Person;
-use super::random::{Purpose, Streams, attended, factor, normal};
-use super::schedule::Schedule;
+use crate::activity::{Activity, Carrier};
+use crate::anatomy::Site;
+use crate::person::Person;
+use crate::random::{Purpose, Streams, attended, factor, normal};
+use crate::schedule::Schedule;
 
 /// When the P300 is highest in an average person, and how wide it is, in seconds.
 const P3_S: f64 = 0.37;
@@ -30,17 +30,17 @@ const COMMON: [(Site, f64, f64, f64); 6] = [
 ];
 
 /// The sites of the P300.
-pub(super) fn carriers() -> [Carrier; 3] {
+pub(crate) fn carriers() -> [Carrier; 3] {
     P3.map(|(site, difference)| Carrier { site, difference })
 }
 
 /// How much of the P300 is there, 0 to 1, at a time after the stimulus, in somebody this late.
-pub(super) fn profile(time_s: f64, delay_s: f64) -> f64 {
+pub(crate) fn profile(time_s: f64, delay_s: f64) -> f64 {
     bump(time_s, P3_S + delay_s, P3_WIDTH_S)
 }
 
 /// When the P300 is highest in a person.
-pub(super) fn latency_s(person: &Person) -> f64 {
+pub(crate) fn latency_s(person: &Person) -> f64 {
     P3_S + person.delay_s
 }
 
@@ -51,7 +51,7 @@ fn bump(time_s: f64, at_s: f64, width_s: f64) -> f64 {
 }
 
 /// Adds the responses to all stimuli of a run.
-pub(super) fn act(
+pub(crate) fn act(
     activity: &mut Activity,
     schedule: &Schedule,
     rate_hz: f64,

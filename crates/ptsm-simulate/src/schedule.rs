@@ -5,8 +5,8 @@ use std::ops::Range;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use super::cohort::{Cohort, Task};
-use super::random::{Purpose, Streams};
+use crate::cohort::{Cohort, Task};
+use crate::random::{Purpose, Streams};
 
 /// Seconds before the first cue, and after the last trial.
 const LEAD_S: f64 = 3.0;
@@ -15,20 +15,20 @@ const BLOCK: usize = 6;
 
 /// One trial's beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cue {
+pub(crate) struct Cue {
     /// Its sample.
-    pub(super) sample: usize,
+    pub(crate) sample: usize,
     /// Its class: 0 or 1.
-    pub(super) class: usize,
+    pub(crate) class: usize,
 }
 
 /// A run's trials.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     /// Samples of the run.
-    pub(super) length: usize,
+    pub(crate) length: usize,
     /// In time order.
-    pub(super) cues: Vec<Cue>,
+    pub(crate) cues: Vec<Cue>,
 }
 
 /// From one cue to the next: a fixed time and one that is drawn, in seconds.
@@ -41,14 +41,14 @@ fn pace(task: Task, trial_s: f64) -> (f64, Range<f64>) {
 }
 
 /// Samples that no run of a cohort exceeds.
-pub(super) fn longest_samples(cohort: &Cohort) -> f64 {
+pub(crate) fn longest_samples(cohort: &Cohort) -> f64 {
     let (after_s, gap_s) = pace(cohort.task, cohort.window_s()[1]);
     ((2.0 * LEAD_S + f64::from(cohort.trials) * (after_s + gap_s.end)) * cohort.rate_hz).ceil()
 }
 
 impl Schedule {
     /// The trials of one run.
-    pub(super) fn new(cohort: &Cohort, streams: &Streams) -> Schedule {
+    pub(crate) fn new(cohort: &Cohort, streams: &Streams) -> Schedule {
         let random = &mut streams.stream(Purpose::Schedule, 0);
         let n = cohort.trials as usize;
         let classes = match cohort.task {

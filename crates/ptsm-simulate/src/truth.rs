@@ -4,12 +4,13 @@ use nalgebra::Vector3;
 use ptsm_signal::{Layout, Position, SubjectId, normalise, position};
 use serde::{Deserialize, Serialize};
 
-use super::anatomy::Site;
-use super::cohort::{Cohort, Task};
-use super::head::{Dipole, Head};
-use super::mix::{Carrier, carriers, leadfield};
-use super::person::Person;
-use super::{attention, erp, imagery};
+use crate::activity::Carrier;
+use crate::anatomy::Site;
+use crate::cohort::{Cohort, Task};
+use crate::head::{Dipole, Head};
+use crate::mix::{carriers, leadfield};
+use crate::person::Person;
+use crate::{attention, erp, imagery};
 
 /// Where, when and in whom the task can be seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,7 +78,7 @@ impl Truth {
     }
 
     /// For some of the cohort's channels, in another order perhaps, and other samples.
-    pub(super) fn picked(mut self, cohort: &Cohort, layout: &Layout) -> Truth {
+    pub(crate) fn picked(mut self, cohort: &Cohort, layout: &Layout) -> Truth {
         let cap: Vec<String> = cohort.channels.iter().map(|name| normalise(name)).collect();
         let places: Vec<Option<usize>> =
             layout.channels.iter().map(|channel| cap.iter().position(|name| *name == channel.name)).collect();
@@ -92,7 +93,7 @@ impl Truth {
     }
 }
 
-pub(super) fn truth(cohort: &Cohort) -> Truth {
+pub(crate) fn truth(cohort: &Cohort) -> Truth {
     let head = Head::adult();
     let electrodes: Vec<Option<Vector3<f64>>> = cohort
         .channels

@@ -4,13 +4,13 @@ use nalgebra::{Rotation3, Unit, Vector3};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::anatomy::{Rhythm, Site};
-use super::cohort::Cohort;
-use super::head::{Dipole, Head};
-use super::random::{Purpose, Streams, factor, normal};
+use crate::anatomy::{Rhythm, Site};
+use crate::cohort::Cohort;
+use crate::head::{Dipole, Head};
+use crate::random::{Purpose, Streams, factor, normal};
 
 /// Dipoles of the background.
-pub(super) const BACKGROUND_DIPOLES: usize = 48;
+pub(crate) const BACKGROUND_DIPOLES: usize = 48;
 /// Share of those with an effect in whom it goes the wrong way, weakly.
 const REVERSED: f64 = 0.05;
 const REVERSED_SIZE: f64 = -0.15;
@@ -24,39 +24,39 @@ const CAP_DEVIATION: f64 = 0.05;
 const SESSION_CAP_DEVIATION: f64 = 0.02;
 
 /// One person.
-pub(super) struct Person {
+pub(crate) struct Person {
     /// Size of the effect: 0 where it is absent, below 0 where it goes the wrong way.
-    pub(super) effect: f64,
+    pub(crate) effect: f64,
     /// Whether the effect is absent.
-    pub(super) absent: bool,
+    pub(crate) absent: bool,
     /// Peak frequencies in Hz.
-    pub(super) mu_hz: f64,
-    pub(super) beta_hz: f64,
-    pub(super) alpha_hz: f64,
-    pub(super) theta_hz: f64,
+    pub(crate) mu_hz: f64,
+    pub(crate) beta_hz: f64,
+    pub(crate) alpha_hz: f64,
+    pub(crate) theta_hz: f64,
     /// Slope of the background's spectrum: power falls as frequency to the minus this.
-    pub(super) exponent: f64,
+    pub(crate) exponent: f64,
     /// Factor on the background.
-    pub(super) background: f64,
+    pub(crate) background: f64,
     /// Factor on what each site does.
-    pub(super) amplitudes: Vec<f64>,
+    pub(crate) amplitudes: Vec<f64>,
     /// The sites' dipoles, 1 nAm each.
-    pub(super) sites: Vec<Dipole>,
+    pub(crate) sites: Vec<Dipole>,
     /// The background's dipoles, 1 nAm each.
-    pub(super) scattered: Vec<Dipole>,
+    pub(crate) scattered: Vec<Dipole>,
     /// How late responses are, in seconds against the average.
-    pub(super) delay_s: f64,
+    pub(crate) delay_s: f64,
     /// Blinks per second and height of a blink in microvolts at the forehead.
-    pub(super) blinks_hz: f64,
-    pub(super) blink_uv: f64,
+    pub(crate) blinks_hz: f64,
+    pub(crate) blink_uv: f64,
     /// Muscle bursts per second.
-    pub(super) bursts_hz: f64,
+    pub(crate) bursts_hz: f64,
     cap: Rotation3<f64>,
 }
 
 impl Person {
     /// The person of a number.
-    pub(super) fn new(cohort: &Cohort, subject: u32, head: &Head) -> Person {
+    pub(crate) fn new(cohort: &Cohort, subject: u32, head: &Head) -> Person {
         let streams = Streams { seed: cohort.seed, subject, session: 0, run: 0 };
         let spread = cohort.variability;
         let (absent, effect) = effect(cohort, subject);
@@ -86,7 +86,7 @@ impl Person {
     }
 
     /// The frequency of a rhythm in this person.
-    pub(super) fn frequency_hz(&self, rhythm: Rhythm) -> f64 {
+    pub(crate) fn frequency_hz(&self, rhythm: Rhythm) -> f64 {
         match rhythm {
             Rhythm::Mu => self.mu_hz,
             Rhythm::Beta => self.beta_hz,
@@ -97,22 +97,22 @@ impl Person {
 }
 
 /// What one session of a person is like.
-pub(super) struct Session {
+pub(crate) struct Session {
     /// Where the electrodes really are.
-    pub(super) electrodes: Vec<Vector3<f64>>,
+    pub(crate) electrodes: Vec<Vector3<f64>>,
     /// Factor on each channel.
-    pub(super) gains: Vec<f64>,
+    pub(crate) gains: Vec<f64>,
     /// How badly each electrode sits: 1 is as usual.
-    pub(super) impedances: Vec<f64>,
+    pub(crate) impedances: Vec<f64>,
     /// Factor on what each site does.
-    pub(super) amplitudes: Vec<f64>,
+    pub(crate) amplitudes: Vec<f64>,
     /// Factor on the effect.
-    pub(super) effect: f64,
+    pub(crate) effect: f64,
 }
 
 impl Session {
     /// One session of a person, for electrodes meant to be at these places.
-    pub(super) fn new(
+    pub(crate) fn new(
         cohort: &Cohort,
         person: &Person,
         nominal: &[Vector3<f64>],

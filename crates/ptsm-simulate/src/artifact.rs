@@ -3,11 +3,11 @@
 use nalgebra::Vector3;
 use rand::RngExt;
 
-use super::cohort::Cohort;
-use super::mix::Source;
-use super::noise::wander;
-use super::person::{Person, Session};
-use super::random::{Purpose, Streams, factor, normal, poisson_times};
+use crate::activity::Source;
+use crate::cohort::Cohort;
+use crate::noise::wander;
+use crate::person::{Person, Session};
+use crate::random::{Purpose, Streams, factor, normal, poisson_times};
 
 /// Where the eyes are, in head radii: in front of the brain and below it.
 const EYES: [[f64; 3]; 2] = [[-0.34, 1.02, -0.32], [0.34, 1.02, -0.32]];
@@ -34,10 +34,10 @@ const DRIFT_S: f64 = 8.0;
 const DRIFT_RATE_HZ: f64 = 8.0;
 
 /// Blinks, movements of the eyes, and each muscle.
-pub(super) const SOURCES: usize = 2 + MUSCLES.len();
+pub(crate) const SOURCES: usize = 2 + MUSCLES.len();
 
 /// Eyes and muscles, as sources with their places on the scalp.
-pub(super) fn sources(
+pub(crate) fn sources(
     cohort: &Cohort,
     person: &Person,
     session: &Session,
@@ -158,7 +158,7 @@ fn muscle_course(
 }
 
 /// What each electrode adds of its own.
-pub(super) fn electrode(
+pub(crate) fn electrode(
     cohort: &Cohort,
     session: &Session,
     streams: &Streams,

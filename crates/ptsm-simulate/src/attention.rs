@@ -3,11 +3,11 @@
 //!
 //! The envelopes themselves are not part of the recording, so a decoder has to do with how strongly each side follows.
 
-use super::anatomy::Site;
-use super::mix::{Activity, Carrier};
-use super::noise::wander;
-use super::random::{Purpose, Streams, attended, normal};
-use super::schedule::Schedule;
+use crate::activity::{Activity, Carrier};
+use crate::anatomy::Site;
+use crate::noise::wander;
+use crate::random::{Purpose, Streams, attended, normal};
+use crate::schedule::Schedule;
 
 /// How strongly the auditory cortex follows the talker of the other side, as a deviation in nAm.
 const TRACKING_NAM: f64 = 12.0;
@@ -25,7 +25,7 @@ const SETTLING_S: f64 = 0.12;
 const END_S: f64 = 5.0;
 
 /// The auditory cortices follow the attended talker of the other side; parietal alpha is weaker on the other side.
-pub(super) fn carriers() -> [Carrier; 4] {
+pub(crate) fn carriers() -> [Carrier; 4] {
     // (1 + h)^2 - (1 - h)^2 = 4 h; what follows from the same side goes the other way.
     let follow = TRACKING_NAM.powi(2) * 4.0 * ATTENDED * (1.0 - SAME_SIDE.powi(2));
     let lean = |site: Site| site.rhythm_nam().powi(2) * 4.0 * ALPHA;
@@ -38,7 +38,7 @@ pub(super) fn carriers() -> [Carrier; 4] {
 }
 
 /// How much of attention is there, 0 to 1, at a time after the cue.
-pub(super) fn profile(time_s: f64) -> f64 {
+pub(crate) fn profile(time_s: f64) -> f64 {
     let rise = |at: f64| 1.0 / (1.0 + (-(time_s - at) / SETTLING_S).exp());
     rise(SETTLED_S) * (1.0 - rise(END_S))
 }
@@ -70,7 +70,7 @@ fn response(envelope: &[f32], rate_hz: f64) -> Vec<f32> {
 }
 
 /// Lets the auditory cortices follow and parietal alpha lean.
-pub(super) fn act(
+pub(crate) fn act(
     activity: &mut Activity,
     schedule: &Schedule,
     rate_hz: f64,
