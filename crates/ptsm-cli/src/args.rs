@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptsm_data::{Protocol, SubjectList, Transfer};
+use ptsm_data::SubjectList;
 use ptsm_engine::Precision;
 use ptsm_eval::Choice;
+use ptsm_eval::{Protocol, Transfer};
 use ptsm_signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 use crate::device::Wanted;

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
+use ptsm_data::Source;
 use ptsm_data::simulate::Cohort;
-use ptsm_data::{Source, Split};
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
+use ptsm_eval::Split;
 use ptsm_eval::{Context, Record, Summary, learning_curve, score};
 use ptsm_explain::masks;
 use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};

@@ -5,11 +5,12 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhow::Context;
-use ptsm_data::{Sources, Split, SubjectList};
+use ptsm_data::SubjectList;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};
 use ptsm_eval::{ALPHA, Scores, balanced_accuracy_threshold};
+use ptsm_eval::{Sources, Split};
 use ptsm_signal::{SubjectId, Subset};
 use serde_json::{Value, json};
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Person, Protocol, Source, SubjectList};
+use ptsm_data::{Loaded, Person, Source, SubjectList};
 use ptsm_decode::registry::find;
+use ptsm_eval::Protocol;
 use ptsm_eval::{Division, Entry, Item, Sets, Stage};
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 

@@ -1,6 +1,6 @@
 //! Results that may stand in one table, and what a paper says of them.
 
-use ptsm_data::Transfer;
+use ptsm_eval::Transfer;
 use ptsm_eval::{Metric, Paired, Spread, Summary};
 use ptsm_report::{Column, Table};
 use serde::Serialize;

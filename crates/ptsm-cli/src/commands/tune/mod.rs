@@ -8,8 +8,8 @@ mod workshop;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ptsm_data::{Protocol, Split};
 use ptsm_eval::{ALPHA, Budget, Division, Metric, Rung, candidates, mean_threshold};
+use ptsm_eval::{Protocol, Split};
 use ptsm_signal::{Alignment, SubjectId};
 use serde_json::json;
 

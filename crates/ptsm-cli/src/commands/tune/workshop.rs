@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::{Person, Protocol};
+use ptsm_data::Person;
 use ptsm_decode::registry::Method;
+use ptsm_eval::Protocol;
 use ptsm_eval::{
     Benchmark, Came, Dimension, Division, Entry, Ground, Metric, Record, Rung, Sets, Stage, Tested, Trial,
 };

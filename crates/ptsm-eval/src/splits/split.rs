@@ -1,36 +1,15 @@
-//! Who is trained on, who stops the training, who is tested: always whole people.
+//! Who is trained on, who stops the training, who is tested: always whole subjects.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
+use ptsm_data::Duplicate;
 use ptsm_signal::{SubjectId, Subset, Trials};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::{Error, Result};
-use crate::findings::Duplicate;
-
-/// A side of a split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Learnt from.
-    Train,
-    /// Watched while learning, to choose and to stop.
-    Validation,
-    /// Scored, and never seen before.
-    Test,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Side::Train => "training",
-            Side::Validation => "validation",
-            Side::Test => "test",
-        })
-    }
-}
+use crate::side::Side;
 
 /// The people a decoder may learn from: some to train on, others to watch while training.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +104,7 @@ impl Sources {
 /// The sets are private, so that no split comes about but through the check in [`Split::new`]:
 ///
 /// ```compile_fail,E0451
-/// use ptsm_data::{Sources, Split};
+/// use ptsm_eval::{Sources, Split};
 /// # fn leak(sources: Sources) {
 /// let everybody = sources.train_subjects().clone();
 /// let leaking = Split { sources, test: everybody };
@@ -133,7 +112,7 @@ impl Sources {
 /// ```
 ///
 /// ```compile_fail,E0616
-/// # fn leak(mut split: ptsm_data::Split) {
+/// # fn leak(mut split: ptsm_eval::Split) {
 /// let tested = split.test_subjects().clone();
 /// split.sources.train.extend(tested);
 /// # }
@@ -223,7 +202,6 @@ fn apart(a: &BTreeSet<SubjectId>, first: Side, b: &BTreeSet<SubjectId>, second: 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn set(numbers: impl IntoIterator<Item = u32>) -> BTreeSet<SubjectId> {

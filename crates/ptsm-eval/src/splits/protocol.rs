@@ -1,15 +1,15 @@
-//! How people are divided for an evaluation: leave one out, folds, or a division fixed beforehand.
+//! How subjects are divided for an evaluation: leave one out, folds, or a division fixed beforehand.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use ptsm_data::SubjectList;
 use ptsm_signal::SubjectId;
 use serde::{Deserialize, Serialize};
 
+use super::split::{Sources, Split, shuffled};
 use crate::error::{Error, Result};
-use crate::split::{Sources, Split, shuffled};
-use crate::subjects::SubjectList;
 
 /// The seed of the folds. One for all runs: seeds then differ in initialisation and validation subjects, not in who is tested
 /// with whom, and their scores can be averaged fold by fold.
@@ -165,7 +165,6 @@ impl fmt::Display for Protocol {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn people(n: u32) -> BTreeSet<SubjectId> {

@@ -1,4 +1,4 @@
-//! Parts of what was recorded of a person: sessions, and runs inside of them.
+//! Parts of what was recorded of a subject: sessions, and runs inside of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -143,7 +143,6 @@ impl fmt::Display for Transfer {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use ptsm_signal::SubjectId;
 
     use super::*;
