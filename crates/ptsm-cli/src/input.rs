@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
 use ptsm_data::check::Problem;
-use ptsm_data::{Duplicate, Loaded, Person, Source, SubjectList};
+use ptsm_data::{Duplicate, Loaded, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -22,7 +22,7 @@ pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) fingerprint: String,
     /// What everybody is recognised by.
-    pub(crate) people: BTreeMap<SubjectId, Person>,
+    pub(crate) people: BTreeMap<SubjectId, SubjectIdentity>,
     /// What is wrong or odd in the data.
     pub(crate) findings: Vec<Problem>,
     /// Subjects with a recording in common.

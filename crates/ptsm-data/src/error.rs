@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
-use crate::subjects::SubjectList;
 use ptsm_simulate::SimulateError;
 
 /// Everything this crate refuses to do, with what to do about it.
@@ -23,9 +22,9 @@ pub enum Error {
     #[error("there is no subject {missing}; the data have {present}")]
     UnknownSubjects {
         /// Those that are not there.
-        missing: SubjectList,
+        missing: String,
         /// Those that are.
-        present: SubjectList,
+        present: String,
     },
     /// Subjects that were named and that the data leave out on purpose.
     #[error("the data leave out {}", reasons(excluded))]

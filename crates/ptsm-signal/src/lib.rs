@@ -34,6 +34,7 @@ mod error;
 pub mod filter;
 #[cfg(test)]
 mod golden;
+mod lanes;
 mod montage;
 pub mod nearest;
 mod pipeline;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Person, Source, SubjectList};
+use ptsm_data::{Loaded, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::registry::find;
 use ptsm_eval::Protocol;
 use ptsm_eval::{Division, Entry, Item, Sets, Stage};
@@ -133,7 +133,7 @@ impl StagePlan<'_> {
     }
 
     /// Refuses to test people on whom settings were tuned.
-    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, Person>) -> anyhow::Result<()> {
+    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, SubjectIdentity>) -> anyhow::Result<()> {
         let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
         let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
         if known.is_empty() {

@@ -8,6 +8,7 @@ mod channels;
 mod disk;
 mod kul_aad;
 mod matlab;
+mod notes;
 mod openbmi;
 mod options;
 mod physionet_mi;
@@ -19,10 +20,11 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, TaskDeclaration, Who};
 
+pub(crate) use notes::Notes;
 pub use options::{Choice, Options};
 
+use crate::download::RemoteFile;
 use crate::error::Result;
-use crate::own::notes::Notes;
 
 /// Every data set that has a name, in the order users see them.
 pub const DATA_SETS: &[&dyn DataSet] = &[
@@ -179,30 +181,6 @@ pub enum Signal {
     },
 }
 
-/// How a downloaded file is known to be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checksum {
-    /// In hexadecimal.
-    Sha256(String),
-    /// In hexadecimal.
-    Md5(String),
-    /// Nobody publishes one: size and hash of the first download are kept in a lock file.
-    Unpublished,
-}
-
-/// A file to download.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remote {
-    /// Whose it is; none for files that are everybody's.
-    pub subject: Option<SubjectId>,
-    /// Where it is.
-    pub url: String,
-    /// Where it goes, under the data set's folder.
-    pub path: PathBuf,
-    /// How it is checked.
-    pub checksum: Checksum,
-}
-
 /// A data set.
 pub trait DataSet: Send + Sync + fmt::Debug {
     /// What should be known of it.
@@ -225,7 +203,7 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>>;
 
     /// What to download for all its people; empty where it cannot be downloaded.
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>>;
 
     /// Subjects it leaves out on purpose, each with the reason, whether or not their files are there.
     fn excluded(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
@@ -275,7 +253,7 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
         (**self).read(item, options, pipeline)
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         (**self).remote(options)
     }
 

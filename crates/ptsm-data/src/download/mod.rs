@@ -1,4 +1,4 @@
-//! Downloading a data set: what is there stays, what has begun goes on, what arrives is checked.
+//! Downloading files, of whatever data set: what is there stays, what has begun goes on, what arrives is checked.
 //!
 //! [`Download::plan`] says which files are wanted and which of them are there; [`Download::run`] gets the others. Besides `NAME`
 //! there may be
@@ -31,7 +31,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lock::LOCK_FILE;
-pub use plan::{Download, Wanted};
+pub(crate) use part::arrived;
+pub use plan::{Checksum, Download, PlannedFile, RemoteFile};
 
 use crate::error::Error;
 

@@ -10,10 +10,10 @@ use super::guard::Guard;
 use super::lock::{self, Entry};
 use super::part::{self, Part, guard_path};
 use super::patience::Patience;
-use super::plan::Wanted;
+use super::plan::Checksum;
+use super::plan::PlannedFile;
 use super::shared::{Shared, Tally};
 use super::trouble::{AGAIN, Trouble};
-use crate::catalogue::Checksum;
 use crate::error::Error;
 
 /// How often a file that arrived wrong is downloaded again.
@@ -30,7 +30,7 @@ enum Seen {
 /// A file about to be had.
 pub(super) struct File<'a> {
     pub(super) shared: &'a Shared<'a>,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a PlannedFile,
     pub(super) checksum: &'a Checksum,
     pub(super) tally: &'a Tally,
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::client::Client;
 use super::obtain::File;
-use super::plan::{Download, Wanted};
+use super::plan::{Download, PlannedFile};
 use super::shared::{Shared, Tally};
 use super::{Outcome, Report, Settings, Status, Watch, part, zenodo};
 use crate::error::Result;
@@ -60,7 +60,7 @@ impl Download {
     }
 }
 
-fn work(shared: &Shared<'_>, files: &[Wanted], statuses: &[OnceLock<Status>]) {
+fn work(shared: &Shared<'_>, files: &[PlannedFile], statuses: &[OnceLock<Status>]) {
     let checksums = zenodo::checksums(shared, files);
     let queue = Mutex::new((0..files.len()).collect::<VecDeque<usize>>());
     let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ fn work(shared: &Shared<'_>, files: &[Wanted], statuses: &[OnceLock<Status>]) {
     });
 }
 
-fn outcome(file: &Wanted, status: Option<Status>) -> Outcome {
+fn outcome(file: &PlannedFile, status: Option<Status>) -> Outcome {
     let place = file.found.as_ref().filter(|found| found.exists()).unwrap_or(&file.path);
     let size = fs::metadata(place).ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
     Outcome {

@@ -17,8 +17,9 @@ use crate::findings::{
     Duplicate, Measured, Parts, Problem, ProblemKind, Sketch, Told, problems, same_samples, within,
 };
 use crate::fingerprint::Fingerprint;
-use crate::source::{Loaded, choose, people};
-use crate::subjects::SubjectList;
+use crate::identity::people;
+use crate::loaded::Loaded;
+use crate::subjects::{SubjectList, choose};
 
 impl Recordings {
     /// What of it is there. Nothing at all is an error.

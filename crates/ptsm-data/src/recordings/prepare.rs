@@ -7,7 +7,7 @@ use crate::arrays::Wanted;
 use crate::catalogue::{Item, Part, Signal, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::findings::{Measured, Sketch, measure, sketches};
-use crate::source::places;
+use crate::identity::places;
 
 /// What became of an item.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptsm_data::catalogue::{About, Checksum, Choice, DataSet, Found, Item, Options, Part, Remote};
+use ptsm_data::catalogue::{About, Choice, DataSet, Found, Item, Options, Part};
+use ptsm_data::download::{Checksum, RemoteFile};
 use ptsm_data::download::{Download, LOCK_FILE, Progress, Report, Settings, Status, Watch};
 use ptsm_data::{Error, Recordings, Result};
 use ptsm_signal::{Pipeline, SubjectId};
@@ -15,7 +16,7 @@ use crate::server::{Manner, Server};
 
 /// A data set of whatever files.
 #[derive(Clone, Debug)]
-pub(crate) struct Made(pub(crate) Vec<Remote>);
+pub(crate) struct Made(pub(crate) Vec<RemoteFile>);
 
 impl DataSet for Made {
     fn about(&self) -> About {
@@ -62,7 +63,7 @@ impl DataSet for Made {
         panic!("nobody reads {}", item.place());
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(self.0.clone())
     }
 }
@@ -130,7 +131,7 @@ impl Place {
         let remotes = contents.iter().enumerate().map(|(i, contents)| {
             let path = format!("S{:03}/S{:03}R01.edf", i + 1, i + 1);
             server.publish(&format!("/files/made/1.0.0/{path}"), contents);
-            Remote {
+            RemoteFile {
                 subject: Some(SubjectId(i as u32 + 1)),
                 url: format!("https://example.org/files/made/1.0.0/{path}"),
                 path: PathBuf::from(path),

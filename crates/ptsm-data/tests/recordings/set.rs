@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ptsm_data::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote, Signal};
+use ptsm_data::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Signal};
+use ptsm_data::download::RemoteFile;
 use ptsm_data::{Recordings, Result, Source};
 use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, SubjectId, Who};
 
@@ -89,7 +90,7 @@ impl DataSet for Small {
         Ok(vec![part])
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 }

@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
-use super::lanes::{Isa, centred};
+use super::versions::centred;
 use super::{Pass, Window, extend, extended};
 use crate::error::{Error, Result};
+use crate::lanes::Isa;
 
 /// Most coefficients of a designed filter.
 pub(crate) const MOST_TAPS: usize = 1_000_001;

@@ -9,11 +9,11 @@
 mod butterworth;
 mod causal;
 mod fir;
-pub(crate) mod lanes;
 mod notch;
 mod resample;
 mod rows;
 mod sections;
+mod versions;
 mod window;
 mod zero_phase;
 
@@ -23,11 +23,11 @@ pub(crate) use causal::forwards;
 pub use causal::{Causal, Start};
 pub(crate) use fir::{MOST_TAPS, without_delay};
 pub use fir::{fir, firwin};
-pub(crate) use lanes::{Isa, LANES, Lanes, divide, interleave, resample};
 pub use notch::notch;
 pub use resample::Resampler;
 pub(crate) use rows::Rows;
 pub use sections::{Section, Sections};
+pub(crate) use versions::resample;
 pub use window::Window;
 pub(crate) use zero_phase::both_ways;
 pub use zero_phase::{zero_phase, zero_phase_channels};

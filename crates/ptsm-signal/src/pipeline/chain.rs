@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::{FilterKind, Pipeline};
 use crate::error::Result;
 use crate::filter::{
-    Isa, LANES, Lanes, Pass, Resampler, Rows, Sections, Window, both_ways, butterworth, firwin, forwards,
-    interleave, long_enough, notch, resample, without_delay,
+    Pass, Resampler, Rows, Sections, Window, both_ways, butterworth, firwin, forwards, long_enough, notch,
+    resample, without_delay,
 };
+use crate::lanes::{Isa, LANES, Lanes, interleave};
 
 /// The notch's frequency divided by its width.
 const NOTCH_QUALITY: f64 = 30.0;

@@ -8,7 +8,7 @@ use super::cues::Cues;
 use super::grid::Grid;
 use super::selection::Selection;
 use crate::error::{Error, Result};
-use crate::filter::{Isa, LANES};
+use crate::lanes::{Isa, LANES};
 use crate::recording::Recording;
 use crate::trials::{Layout, SubjectId, Trial, Trials, not_a_number};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::Person;
+use ptsm_data::SubjectIdentity;
 use ptsm_decode::registry::Method;
 use ptsm_eval::Protocol;
 use ptsm_eval::{
@@ -46,7 +46,7 @@ pub(super) struct Workshop<'a> {
     pipelines: Vec<Pipeline>,
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, Input)>,
-    people: BTreeMap<SubjectId, Person>,
+    people: BTreeMap<SubjectId, SubjectIdentity>,
     /// How people are divided in nested searches, without those whom the data leave out on purpose.
     pub(super) nested: Option<Protocol>,
     name: String,
@@ -124,7 +124,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// Everybody who takes part.
-    pub(super) fn people(&self) -> &BTreeMap<SubjectId, Person> {
+    pub(super) fn people(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
         &self.people
     }
 

@@ -16,7 +16,8 @@ use ptsm_signal::{Paradigm, Pipeline, TaskDeclaration};
 
 use super::disk::file_name;
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use graz::Graz;
 pub(super) use graz::{A, B};
@@ -77,7 +78,7 @@ impl DataSet for Graz {
         bnci::read(self, item, options, pipeline)
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(remote::remote(self, options))
     }
 }

@@ -6,7 +6,8 @@ use ptsm_signal::SubjectId;
 
 use super::{CLASSES, ID, PEOPLE};
 use crate::catalogue::disk::{file_name, files, numbers, once, size};
-use crate::catalogue::{Checksum, Found, Item, Remote, UNPUBLISHED};
+use crate::catalogue::{Found, Item, UNPUBLISHED};
+use crate::download::{Checksum, RemoteFile};
 use crate::error::Result;
 
 /// Looks for everybody.
@@ -41,8 +42,8 @@ pub(super) fn find(root: &Path) -> Result<Found> {
 }
 
 /// Everybody's file. Only the record's own listing has their MD5 sums.
-pub(super) fn remote() -> Vec<Remote> {
-    let file = |subject| Remote {
+pub(super) fn remote() -> Vec<RemoteFile> {
+    let file = |subject| RemoteFile {
         subject: Some(SubjectId(subject)),
         url: format!("https://zenodo.org/records/4004271/files/S{subject}.mat?download=1"),
         path: place(subject),

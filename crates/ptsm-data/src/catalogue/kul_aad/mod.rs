@@ -13,7 +13,8 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
 
 use super::channels::{BIOSEMI, pick};
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::Result;
 
 /// What is typed.
@@ -126,7 +127,7 @@ impl DataSet for KulAad {
         read::read(item, options, pipeline)
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(find::remote())
     }
 }

@@ -8,7 +8,8 @@ use ptsm_signal::SubjectId;
 use super::experiment::Experiment;
 use super::{PEOPLE, Phase};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
-use crate::catalogue::{Checksum, Found, Item, Options, Remote};
+use crate::catalogue::{Found, Item, Options};
+use crate::download::{Checksum, RemoteFile};
 use crate::error::Result;
 
 /// Where GigaDB keeps the files.
@@ -47,8 +48,8 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<F
 }
 
 /// Every file that was chosen.
-pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<Remote> {
-    let file = |(subject, session)| Remote {
+pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<RemoteFile> {
+    let file = |(subject, session)| RemoteFile {
         subject: Some(SubjectId(subject)),
         url: format!("{HOME}/session{session}/s{subject}/{}", set.file(session, subject)),
         path: place(set, session, subject),

@@ -13,7 +13,8 @@ use std::path::Path;
 
 use ptsm_signal::{Pipeline, TaskDeclaration};
 
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use experiment::Experiment;
 pub(super) use experiment::{ERP, IMAGERY, SSVEP};
@@ -94,7 +95,7 @@ impl DataSet for Experiment {
         Ok(vec![read::read(self, item, pipeline)?])
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(find::remote(self, options))
     }
 

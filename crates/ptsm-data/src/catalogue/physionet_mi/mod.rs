@@ -13,7 +13,8 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, SubjectId, TaskDeclaration};
 
 use super::channels::{MOTOR, pick};
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use chosen::Chosen;
 
@@ -128,7 +129,7 @@ impl DataSet for PhysionetMi {
         Ok(known.collect())
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(remote::remote(&Chosen::new(options)?))
     }
 }

@@ -22,7 +22,8 @@ use serde_json::{Map, Value};
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
 use super::walk::name;
-use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use entities::Entities;
 use table::Table;
@@ -141,7 +142,7 @@ impl DataSet for Bids {
         survey.part(sheet, item, pipeline, classes.as_ref()).map(|part| vec![part])
     }
 
-    fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 

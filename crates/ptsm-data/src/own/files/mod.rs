@@ -78,7 +78,8 @@ use super::matrix::Variables;
 use super::sheet::Sheet;
 use super::survey::{Kept, PIPELINE, Survey};
 use super::walk::name;
-use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part};
+use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use text::{Entry, Manifest};
 
@@ -270,7 +271,7 @@ impl DataSet for Files {
         Ok(vec![part])
     }
 
-    fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 

@@ -1,4 +1,4 @@
-//! Whether two people are the same person.
+//! Whether two subjects are the same person.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use ptsm_signal::{SubjectId, Trial, Trials};
 
 /// What a person is recognised by: hashes, never a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
+pub struct SubjectIdentity {
     /// A hash of all trials that were loaded. It stays the same under another number, file name, folder, order of trials or scaling.
     pub trials: String,
     /// That, the same of every session alone, of the contents of every recording and, where a data set tells whom a number or a
@@ -14,7 +14,7 @@ pub struct Person {
     pub hashes: BTreeSet<String>,
 }
 
-impl Person {
+impl SubjectIdentity {
     /// Whether one of these hashes is of this person.
     pub fn is_among(&self, hashes: &BTreeSet<String>) -> bool {
         !self.hashes.is_disjoint(hashes)
@@ -34,7 +34,7 @@ impl Person {
 
 /// People by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
 /// sign.
-pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, Person> {
+pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, SubjectIdentity> {
     let mut all: BTreeMap<SubjectId, BTreeMap<u32, Vec<u64>>> = BTreeMap::new();
     for (trial, &place) in trials.iter().zip(places) {
         all.entry(trial.subject).or_default().entry(trial.session).or_default().push(place);
@@ -42,7 +42,7 @@ pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, Pe
     let person = |sessions: BTreeMap<u32, Vec<u64>>| {
         let trials = hash(sessions.values().flatten().copied().collect());
         let hashes = sessions.into_values().map(hash).chain([trials.clone()]).collect();
-        Person { trials, hashes }
+        SubjectIdentity { trials, hashes }
     };
     all.into_iter().map(|(subject, sessions)| (subject, person(sessions))).collect()
 }
