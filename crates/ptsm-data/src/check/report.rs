@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_signal::SubjectId;
 use serde::Serialize;
 
-use super::Checked;
+use super::CheckedItem;
 use crate::catalogue::Found;
 use crate::findings::{Measured, Problem};
 
@@ -87,15 +87,15 @@ pub(super) struct Head {
 pub(super) fn report(
     Head { name, mut notes, excluded }: Head,
     found: &Found,
-    checked: &[Checked<'_>],
+    checked: &[CheckedItem<'_>],
     labels: &[(SubjectId, String)],
     problems: Vec<Problem>,
 ) -> Report {
     let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
-    for Checked { item, parts: measured } in checked {
+    for CheckedItem { item, measured, notes: own_notes, .. } in checked {
         let own = parts.entry(item.subject).or_default();
-        for (measured, own_notes) in measured.iter().flatten() {
+        for (measured, own_notes) in measured.iter().zip(own_notes) {
             own.push(measured);
             for (code, count) in &measured.others {
                 let (events, recordings) = others.entry(code).or_default();

@@ -7,7 +7,7 @@ use blake3::Hash;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::cache::Contents;
-use super::prepare::{Labels, Prepared};
+use super::prepare::{EpochedItem, Labels};
 use super::work::Work;
 use super::{LoadOptions, Recordings};
 use crate::arrays::Wanted;
@@ -75,7 +75,7 @@ impl Recordings {
         let fingerprint = fingerprint.value(&pipeline)?.hex();
         let samples: Vec<Option<Hash>> =
             items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
-        let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
+        let prepared: Vec<EpochedItem> = done.into_iter().map(|done| done.prepared).collect();
         let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
         let mut notes = notes(
             &found,
@@ -147,6 +147,24 @@ impl Recordings {
     }
 }
 
+/// Subjects of a data set who have a recording in common, found in its epochs, as loading finds them. What keeps epochs from being
+/// loaded together is an error.
+pub(crate) fn duplicates(
+    id: &str,
+    classes: &[String],
+    named: bool,
+    items: &[(&Item, &[Measured])],
+    epoched: Vec<EpochedItem>,
+) -> Result<Vec<Duplicate>> {
+    let parts: Vec<(&Item, &Measured)> =
+        items.iter().flat_map(|(item, measured)| measured.iter().map(|measured| (*item, measured))).collect();
+    findings(classes, &parts, id, named, Wanted::Own)?;
+    let sketches: Vec<Sketch> = epoched.iter().flat_map(|item| &item.sketches).copied().collect();
+    let items: Vec<&Item> = items.iter().map(|(item, _)| *item).collect();
+    let trials = join(id, &items, epoched)?;
+    Ok(Duplicate::together(within(&trials, &sketches), same_samples(&parts)))
+}
+
 /// What is wrong with recordings, without what is told in notes. A channel of triggers is refused: nothing learnt with it is true.
 pub(crate) fn findings(
     classes: &[String],
@@ -196,7 +214,7 @@ fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
     files.max_by_key(|(_, contents)| contents.bytes()).map(|(_, contents)| contents.hash)
 }
 
-fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signal::Trials> {
+fn join(id: &str, items: &[&Item], prepared: Vec<EpochedItem>) -> Result<ptsm_signal::Trials> {
     let mut all: Option<ptsm_signal::Trials> = None;
     for (item, prepared) in items.iter().zip(prepared) {
         let Some(trials) = prepared.trials else { continue };
@@ -233,7 +251,7 @@ fn notes(
     excluded: &[(SubjectId, String)],
     subjects: Option<&SubjectList>,
     items: &[&Item],
-    prepared: &[Prepared],
+    prepared: &[EpochedItem],
     named: bool,
 ) -> Vec<String> {
     let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };

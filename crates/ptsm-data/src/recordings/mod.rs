@@ -4,7 +4,7 @@ mod cache;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod options;
-mod prepare;
+pub(crate) mod prepare;
 mod work;
 
 use std::fmt;

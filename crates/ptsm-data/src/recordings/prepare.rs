@@ -11,7 +11,7 @@ use crate::identity::places;
 
 /// What became of an item.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Prepared {
+pub(crate) struct EpochedItem {
     /// None where the item has no trial.
     pub(super) trials: Option<Trials>,
     /// Where the largest value of each trial is: what people are known by.
@@ -32,14 +32,14 @@ pub(super) struct Prepared {
 
 /// The classes of the trials, and whether labels are looked at.
 #[derive(Clone, Debug)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     pub(super) classes: Vec<String>,
     pub(super) blind: bool,
 }
 
 impl Labels {
     /// What is wanted of classes a data set has.
-    pub(super) fn new(present: &[String], wanted: Wanted<'_>, id: &str) -> Result<Labels> {
+    pub(crate) fn new(present: &[String], wanted: Wanted<'_>, id: &str) -> Result<Labels> {
         let (classes, blind) = match wanted {
             Wanted::Own => (present.to_vec(), false),
             Wanted::Classes(classes) => (classes.to_vec(), false),
@@ -65,60 +65,85 @@ impl Labels {
 }
 
 impl Recordings {
-    /// Reads an item and cuts it.
+    /// Reads an item, measures and epochs it.
     pub(super) fn prepare(
         &self,
         item: &Item,
         present: &[String],
         labels: &Labels,
         pipeline: &Pipeline,
-    ) -> Result<Prepared> {
-        let refuse = |error| Error::Signal { place: item.place(), error };
-        let mut all = Prepared::default();
-        for part in self.set.read(item, &self.options, pipeline)? {
-            all.measured.push(measure(&part, item, present, pipeline)?);
-            let Part { who, signal, notes } = part;
-            all.notes.extend(notes);
-            let cut = match signal {
-                Signal::Recording(mut recording) => {
-                    let bad = bad_spans(&recording, present, labels);
-                    all.unknown += name_cues(&mut recording, present, labels);
-                    if recording.events.is_empty() {
-                        continue;
-                    }
-                    let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
-                    let cut = pipeline.cut(&recording, &cues, who).map_err(refuse)?;
-                    all.bad += overlapping(&cut.trials, pipeline, &bad);
-                    cut
-                }
-                Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
-                    let layout = Layout {
-                        channels,
-                        samples,
-                        rate_hz,
-                        start_s,
-                        classes: labels.classes.clone(),
-                        task: Default::default(),
-                    };
-                    if !pipeline.window_inside(&layout).map_err(refuse)? {
-                        return Err(outside(item, pipeline, &layout));
-                    }
-                    let (trials, unknown) =
-                        epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
-                    all.unknown += unknown;
-                    Cut { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
-                }
-            };
-            all.short += cut.short;
-            all.places.extend(places(&cut.trials));
-            all.sketches.extend(sketches(&cut.trials));
-            match &mut all.trials {
-                None => all.trials = Some(cut.trials),
-                Some(trials) => trials.append(&cut.trials).map_err(refuse)?,
-            }
-        }
-        Ok(all)
+    ) -> Result<EpochedItem> {
+        let (parts, measured) = self.read_measured(item, present, pipeline)?.into_iter().unzip();
+        Ok(EpochedItem { measured, ..epoch(item, parts, present, labels, pipeline)? })
     }
+
+    /// Reads an item and measures each of its parts as it was recorded.
+    pub(crate) fn read_measured(
+        &self,
+        item: &Item,
+        present: &[String],
+        pipeline: &Pipeline,
+    ) -> Result<Vec<(Part, Measured)>> {
+        let parts = self.set.read(item, &self.options, pipeline)?;
+        let measured = |part: Part| {
+            let measured = measure(&part, item, present, pipeline)?;
+            Ok((part, measured))
+        };
+        parts.into_iter().map(measured).collect()
+    }
+}
+
+/// Epochs the parts of an item; what was measured in them stays empty.
+pub(crate) fn epoch(
+    item: &Item,
+    parts: Vec<Part>,
+    present: &[String],
+    labels: &Labels,
+    pipeline: &Pipeline,
+) -> Result<EpochedItem> {
+    let refuse = |error| Error::Signal { place: item.place(), error };
+    let mut all = EpochedItem::default();
+    for part in parts {
+        let Part { who, signal, notes } = part;
+        all.notes.extend(notes);
+        let cut = match signal {
+            Signal::Recording(mut recording) => {
+                let bad = bad_spans(&recording, present, labels);
+                all.unknown += name_cues(&mut recording, present, labels);
+                if recording.events.is_empty() {
+                    continue;
+                }
+                let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
+                let cut = pipeline.cut(&recording, &cues, who).map_err(refuse)?;
+                all.bad += overlapping(&cut.trials, pipeline, &bad);
+                cut
+            }
+            Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
+                let layout = Layout {
+                    channels,
+                    samples,
+                    rate_hz,
+                    start_s,
+                    classes: labels.classes.clone(),
+                    task: Default::default(),
+                };
+                if !pipeline.window_inside(&layout).map_err(refuse)? {
+                    return Err(outside(item, pipeline, &layout));
+                }
+                let (trials, unknown) = epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
+                all.unknown += unknown;
+                Cut { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
+            }
+        };
+        all.short += cut.short;
+        all.places.extend(places(&cut.trials));
+        all.sketches.extend(sketches(&cut.trials));
+        match &mut all.trials {
+            None => all.trials = Some(cut.trials),
+            Some(trials) => trials.append(&cut.trials).map_err(refuse)?,
+        }
+    }
+    Ok(all)
 }
 
 /// Trials that are cut already and do not reach as far as the window.

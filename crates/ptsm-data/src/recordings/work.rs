@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::cache::{Contents, Hashes, Key};
 use super::options::Count;
-use super::prepare::{Labels, Prepared};
+use super::prepare::{EpochedItem, Labels};
 use super::{LoadOptions, Recordings, memory};
 use crate::catalogue::Item;
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub(super) struct Work<'a> {
 /// What came of an item.
 pub(super) struct Done {
     pub(super) contents: Vec<Contents>,
-    pub(super) prepared: Prepared,
+    pub(super) prepared: EpochedItem,
     /// Why its trials could not be kept.
     lost: Option<String>,
 }

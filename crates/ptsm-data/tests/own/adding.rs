@@ -16,7 +16,7 @@ fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<Added
 fn shared(inside: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(inside);
     if !path.is_dir() {
-        eprintln!("skipped: {} is not there", path.display());
+        eprintln!("skipped: needs ../shared/{inside}");
         return None;
     }
     Some(path)

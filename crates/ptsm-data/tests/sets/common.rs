@@ -11,7 +11,7 @@ use ptsm_signal::{Pipeline, Scaling, SubjectId};
 pub(crate) fn beside(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
     if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
+        eprintln!("skipped: needs ../shared/{folder}");
         return None;
     }
     Some(path)

@@ -10,7 +10,7 @@ use ptsm_io::{Error, Opened};
 pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/datasets/fixtures").join(name);
     if !path.is_file() {
-        eprintln!("skipped: {} is not there", path.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures/{name}");
         return None;
     }
     Some(path)

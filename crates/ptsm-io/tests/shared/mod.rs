@@ -12,7 +12,7 @@ use ptsm_io::{Opened, Place, Result};
 pub fn beside(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
     if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
+        eprintln!("skipped: needs ../shared/{folder}");
         return None;
     }
     Some(path)
