@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::Problem;
-use ptsm_data::{Duplicate, Loaded, Source, SubjectIdentity, SubjectList};
+use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Pipeline, SubjectId, TargetAccess, Trials};
 
@@ -41,10 +41,19 @@ impl Input {
     }
 
     /// What `loaded` becomes when everything is done to it.
-    fn new(source: &Source, mut loaded: Loaded) -> anyhow::Result<Input> {
+    fn new(source: &Source, mut loaded: LoadedData) -> anyhow::Result<Input> {
         loaded.align()?;
-        let Loaded {
-            trials, pipeline, name, fingerprint, people, excluded, findings, duplicates, truth, ..
+        let LoadedData {
+            trials,
+            pipeline,
+            name,
+            fingerprint,
+            people,
+            excluded,
+            findings,
+            duplicates,
+            truth,
+            ..
         } = loaded;
         let with = choices(source);
         Ok(Input { trials, pipeline, name, fingerprint, people, findings, duplicates, excluded, truth, with })
@@ -100,7 +109,7 @@ pub(crate) fn prepared(
     session: &Session,
 ) -> anyhow::Result<Input> {
     let source = source(&data.source)?;
-    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, session)?;
+    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), LabelHandling::Own, session)?;
     Input::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
 }
 
@@ -113,7 +122,7 @@ pub(crate) fn for_model(
     session: &Session,
 ) -> anyhow::Result<Input> {
     let classes = &card.layout.classes;
-    let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
+    let wanted = if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
     let source = as_trained(&data.source, run, session)?;
     let input =
         Input::new(&source, load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, session)?)?;

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::{Case, Problem};
-use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
+use ptsm_data::{Cache, LoadOptions, LoadedData, Source, SubjectList};
 use ptsm_signal::Pipeline;
 
 use crate::commands::Session;
@@ -27,9 +27,9 @@ pub(crate) fn load(
     source: &Source,
     pipeline: Option<&Pipeline>,
     subjects: Option<&SubjectList>,
-    wanted: Wanted<'_>,
+    wanted: LabelHandling<'_>,
     session: &Session,
-) -> anyhow::Result<Loaded> {
+) -> anyhow::Result<LoadedData> {
     let cache = match source {
         Source::Recordings(_) => open(session),
         _ => None,
@@ -65,7 +65,7 @@ pub(crate) fn load(
 }
 
 /// Tells what is wrong or odd in data before anything is made of them, or refuses them where that was asked for.
-fn tell_findings(loaded: &Loaded, session: &Session) -> anyhow::Result<()> {
+fn tell_findings(loaded: &LoadedData, session: &Session) -> anyhow::Result<()> {
     let pairs = loaded
         .duplicates
         .iter()

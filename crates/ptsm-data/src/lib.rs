@@ -25,10 +25,10 @@ pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohor
 pub use error::{Error, Result, reasons};
 pub use findings::Duplicate;
 pub use identity::SubjectIdentity;
-pub use loaded::Loaded;
-pub use own::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};
-/// The crate `ptsm-simulate`, whose settings and truth stand in [`Source::Simulated`] and [`Loaded::truth`].
+pub use loaded::LoadedData;
+pub use own::{AddOptions, AddReport, EventCode, UnreadableFile, add_folder, add_folder_with};
+/// The crate `ptsm-simulate`, whose settings and truth stand in [`Source::Simulated`] and [`LoadedData::truth`].
 pub use ptsm_simulate as simulate;
 pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};
-pub use source::{Entry, Source, sources};
+pub use source::{Source, SourceEntry, sources};
 pub use subjects::SubjectList;

@@ -12,7 +12,7 @@ use crate::identity::SubjectIdentity;
 
 /// Trials, how they came about and what should be known of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedData {
     /// The trials, before alignment.
     pub trials: Trials,
     /// What was applied to them; only its alignment is left to do, unless it is done.
@@ -40,7 +40,7 @@ pub struct Loaded {
     pub truth: Option<Truth>,
 }
 
-impl Loaded {
+impl LoadedData {
     /// Aligns each subject's epochs, which is all that is left of the pipeline, unless that was done before.
     pub fn align(&mut self) -> Result<()> {
         if self.aligned {
@@ -53,7 +53,7 @@ impl Loaded {
     }
 
     /// The same with what a user declares about the task in place of what the data say. The fingerprint changes with it.
-    pub fn declare(mut self, paradigm: Option<Paradigm>, symmetry: Option<Symmetry>) -> Result<Loaded> {
+    pub fn declare(mut self, paradigm: Option<Paradigm>, symmetry: Option<Symmetry>) -> Result<LoadedData> {
         let own = self.trials.layout().task.clone();
         let task = TaskDeclaration {
             paradigm: paradigm.or(own.paradigm),
@@ -69,7 +69,7 @@ impl Loaded {
     }
 
     /// Subjects of these data who have a recording in common with subjects of others, which have the same channels, samples and rate.
-    pub fn duplicates_in(&self, others: &Loaded) -> Vec<Duplicate> {
+    pub fn duplicates_in(&self, others: &LoadedData) -> Vec<Duplicate> {
         between((&self.trials, &self.sketches), (&others.trials, &others.sketches))
     }
 }

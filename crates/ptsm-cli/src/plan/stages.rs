@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Source, SubjectIdentity, SubjectList};
+use ptsm_data::arrays::LabelHandling;
+use ptsm_data::{LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::registry::find;
 use ptsm_eval::Protocol;
 use ptsm_eval::{Division, Entry, Item, Sets, Stage};
@@ -96,7 +96,7 @@ impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
     pub(crate) fn ready(&self, session: &Session) -> anyhow::Result<Ready> {
         let (learnt, tested) = match self.tested {
-            None => (aligned(self.read(self.data, &self.pipeline, Wanted::Own, session)?)?, None),
+            None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, session)?)?, None),
             Some(other) => {
                 let (learnt, tested) = self.common(other, session)?;
                 (aligned(learnt)?, Some(aligned(tested)?))
@@ -169,26 +169,26 @@ impl StagePlan<'_> {
         &self,
         data: &DataPlan,
         pipeline: &Pipeline,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         session: &Session,
-    ) -> anyhow::Result<Loaded> {
+    ) -> anyhow::Result<LoadedData> {
         let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, session)?;
         match wanted {
-            Wanted::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
+            LabelHandling::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
             // What is tested is mirrored as what is learnt from.
-            Wanted::Classes(_) | Wanted::Unlabelled(_) => Ok(loaded),
+            LabelHandling::Classes(_) | LabelHandling::Unlabelled(_) => Ok(loaded),
         }
     }
 
     /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.
-    fn common(&self, other: &DataPlan, session: &Session) -> anyhow::Result<(Loaded, Loaded)> {
-        let first = self.read(self.data, &self.pipeline, Wanted::Own, session)?;
+    fn common(&self, other: &DataPlan, session: &Session) -> anyhow::Result<(LoadedData, LoadedData)> {
+        let first = self.read(self.data, &self.pipeline, LabelHandling::Own, session)?;
         let classes = first.trials.layout().classes.clone();
-        let names = |loaded: &Loaded| -> Vec<String> {
+        let names = |loaded: &LoadedData| -> Vec<String> {
             loaded.trials.layout().channels.iter().map(|c| c.name.clone()).collect()
         };
         let open = Pipeline { pick: Pick::All, ..self.pipeline.clone() };
-        let there = names(&self.read(other, &open, Wanted::Classes(&classes), session)?);
+        let there = names(&self.read(other, &open, LabelHandling::Classes(&classes), session)?);
         let shared: Vec<String> = names(&first).into_iter().filter(|name| there.contains(name)).collect();
         if shared.is_empty() {
             return Err(told(
@@ -207,9 +207,9 @@ impl StagePlan<'_> {
         let first = if names(&first) == shared {
             first
         } else {
-            self.read(self.data, &pipeline, Wanted::Own, session)?
+            self.read(self.data, &pipeline, LabelHandling::Own, session)?
         };
-        let second = self.read(other, &pipeline, Wanted::Classes(&classes), session)?;
+        let second = self.read(other, &pipeline, LabelHandling::Classes(&classes), session)?;
         let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
         if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
             return Err(told(
@@ -260,12 +260,12 @@ impl StagePlan<'_> {
 }
 
 /// What data are called in the results.
-fn called(data: &DataPlan, loaded: &Loaded) -> String {
+fn called(data: &DataPlan, loaded: &LoadedData) -> String {
     data.name.clone().unwrap_or_else(|| loaded.name.clone())
 }
 
 /// Applies the alignment, which is all that is left of the pipeline.
-fn aligned(mut loaded: Loaded) -> anyhow::Result<Loaded> {
+fn aligned(mut loaded: LoadedData) -> anyhow::Result<LoadedData> {
     loaded.align()?;
     Ok(loaded)
 }

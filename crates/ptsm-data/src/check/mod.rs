@@ -7,10 +7,10 @@ mod report;
 use ptsm_signal::{Alignment, Pipeline};
 use rayon::prelude::*;
 
-pub use report::{OtherEvents, Person, Report};
+pub use report::{CheckReport, OtherEvents, SubjectReport};
 
-use crate::arrays::Wanted;
-use crate::catalogue::{Found, Item};
+use crate::arrays::LabelHandling;
+use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
 use crate::findings::{Duplicate, Measured, Told, add_cases, problems};
@@ -22,7 +22,7 @@ use crate::subjects::SubjectList;
 
 /// What became of an item.
 struct CheckedItem<'a> {
-    item: &'a Item,
+    item: &'a RecordingItem,
     /// What was measured in each of its parts.
     measured: Vec<Measured>,
     /// What the user should know of each of them.
@@ -38,7 +38,7 @@ pub fn check(
     subjects: Option<&SubjectList>,
     labels: bool,
     options: &LoadOptions<'_>,
-) -> Result<Report> {
+) -> Result<CheckReport> {
     options.work(|| check_here(recordings, subjects, labels, options))
 }
 
@@ -47,13 +47,13 @@ fn check_here(
     subjects: Option<&SubjectList>,
     labels: bool,
     options: &LoadOptions<'_>,
-) -> Result<Report> {
+) -> Result<CheckReport> {
     let found = recordings.find()?;
     let pipeline = recordings.set().pipeline(recordings.options())?;
     let excluded = recordings.excluded(&found)?;
     let items = recordings.items(&found, &excluded, subjects)?;
     let id = recordings.set().about().id;
-    let labels_of = Labels::new(&found.classes, Wanted::Own, &id)?;
+    let labels_of = Labels::new(&found.classes, LabelHandling::Own, &id)?;
     let count = Count::new(items.len(), options);
     let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
     let mut checked: Vec<CheckedItem<'_>> = vec![];
@@ -75,9 +75,9 @@ fn check_here(
         paths: labels || !recordings.set().names_people(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
-    let unreadable: Vec<(&Item, &Error)> =
+    let unreadable: Vec<(&RecordingItem, &Error)> =
         checked.iter().filter_map(|c| Some((c.item, c.epochs.as_ref().err()?))).collect();
-    let parts: Vec<(&Item, &Measured)> =
+    let parts: Vec<(&RecordingItem, &Measured)> =
         checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
     let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
@@ -122,15 +122,15 @@ fn compare(
 ) -> Result<Vec<Duplicate>> {
     let epochs = |item: &mut CheckedItem<'_>| std::mem::replace(&mut item.epochs, Ok(EpochedItem::default()));
     let epoched = checked.iter_mut().map(epochs).collect::<Result<Vec<_>>>()?;
-    let items: Vec<(&Item, &[Measured])> = checked.iter().map(|c| (c.item, &*c.measured)).collect();
+    let items: Vec<(&RecordingItem, &[Measured])> = checked.iter().map(|c| (c.item, &*c.measured)).collect();
     duplicates(id, classes, named, &items, epoched)
 }
 
 /// Reads an item once: measures it as it was recorded, then epochs it.
 fn check_item<'a>(
     recordings: &Recordings,
-    item: &'a Item,
-    found: &Found,
+    item: &'a RecordingItem,
+    found: &DataSetFiles,
     labels: &Labels,
     pipeline: &Pipeline,
 ) -> CheckedItem<'a> {

@@ -7,12 +7,12 @@ mod common;
 mod files;
 mod matrix;
 mod numbers;
-mod sheet;
-mod survey;
+mod raw_header;
+mod scan;
 mod walk;
 mod words;
 
 pub(crate) use bids::Bids;
 pub(crate) use files::Files;
 
-pub use add::{AddOptions, Added, EventCode, Unreadable, add_folder, add_folder_with};
+pub use add::{AddOptions, AddReport, EventCode, UnreadableFile, add_folder, add_folder_with};

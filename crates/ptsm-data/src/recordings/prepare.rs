@@ -1,10 +1,10 @@
 //! One item to trials.
 
-use ptsm_signal::{Cut, Layout, Pipeline, Recording, Trial, Trials, Who};
+use ptsm_signal::{EpochedRecording, Layout, Pipeline, Recording, RecordingId, Trial, Trials};
 
 use super::Recordings;
-use crate::arrays::Wanted;
-use crate::catalogue::{Item, Part, Signal, UNKNOWN};
+use crate::arrays::LabelHandling;
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::findings::{Measured, Sketch, measure, sketches};
 use crate::identity::places;
@@ -39,11 +39,11 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// What is wanted of classes a data set has.
-    pub(crate) fn new(present: &[String], wanted: Wanted<'_>, id: &str) -> Result<Labels> {
+    pub(crate) fn new(present: &[String], wanted: LabelHandling<'_>, id: &str) -> Result<Labels> {
         let (classes, blind) = match wanted {
-            Wanted::Own => (present.to_vec(), false),
-            Wanted::Classes(classes) => (classes.to_vec(), false),
-            Wanted::Unlabelled(classes) => (classes.to_vec(), true),
+            LabelHandling::Own => (present.to_vec(), false),
+            LabelHandling::Classes(classes) => (classes.to_vec(), false),
+            LabelHandling::Unlabelled(classes) => (classes.to_vec(), true),
         };
         match present.iter().find(|class| !blind && !classes.contains(class)) {
             None => Ok(Labels { classes, blind }),
@@ -68,7 +68,7 @@ impl Recordings {
     /// Reads an item, measures and epochs it.
     pub(super) fn prepare(
         &self,
-        item: &Item,
+        item: &RecordingItem,
         present: &[String],
         labels: &Labels,
         pipeline: &Pipeline,
@@ -80,12 +80,12 @@ impl Recordings {
     /// Reads an item and measures each of its parts as it was recorded.
     pub(crate) fn read_measured(
         &self,
-        item: &Item,
+        item: &RecordingItem,
         present: &[String],
         pipeline: &Pipeline,
-    ) -> Result<Vec<(Part, Measured)>> {
+    ) -> Result<Vec<(RecordingPart, Measured)>> {
         let parts = self.set.read(item, &self.options, pipeline)?;
-        let measured = |part: Part| {
+        let measured = |part: RecordingPart| {
             let measured = measure(&part, item, present, pipeline)?;
             Ok((part, measured))
         };
@@ -95,8 +95,8 @@ impl Recordings {
 
 /// Epochs the parts of an item; what was measured in them stays empty.
 pub(crate) fn epoch(
-    item: &Item,
-    parts: Vec<Part>,
+    item: &RecordingItem,
+    parts: Vec<RecordingPart>,
     present: &[String],
     labels: &Labels,
     pipeline: &Pipeline,
@@ -104,21 +104,21 @@ pub(crate) fn epoch(
     let refuse = |error| Error::Signal { place: item.place(), error };
     let mut all = EpochedItem::default();
     for part in parts {
-        let Part { who, signal, notes } = part;
+        let RecordingPart { who, signal, notes } = part;
         all.notes.extend(notes);
         let cut = match signal {
-            Signal::Recording(mut recording) => {
+            SignalData::Recording(mut recording) => {
                 let bad = bad_spans(&recording, present, labels);
                 all.unknown += name_cues(&mut recording, present, labels);
                 if recording.events.is_empty() {
                     continue;
                 }
                 let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
-                let cut = pipeline.cut(&recording, &cues, who).map_err(refuse)?;
+                let cut = pipeline.epoch(&recording, &cues, who).map_err(refuse)?;
                 all.bad += overlapping(&cut.trials, pipeline, &bad);
                 cut
             }
-            Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
+            SignalData::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
                 let layout = Layout {
                     channels,
                     samples,
@@ -132,7 +132,7 @@ pub(crate) fn epoch(
                 }
                 let (trials, unknown) = epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
                 all.unknown += unknown;
-                Cut { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
+                EpochedRecording { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
             }
         };
         all.short += cut.short;
@@ -147,7 +147,7 @@ pub(crate) fn epoch(
 }
 
 /// Trials that are cut already and do not reach as far as the window.
-fn outside(item: &Item, pipeline: &Pipeline, layout: &Layout) -> Error {
+fn outside(item: &RecordingItem, pipeline: &Pipeline, layout: &Layout) -> Error {
     let [from, to] = pipeline.window_s;
     let (start, end) = (layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz);
     Error::Content {
@@ -202,7 +202,7 @@ fn epochs(
     codes: &[String],
     present: &[String],
     labels: &Labels,
-    who: Who,
+    who: RecordingId,
 ) -> ptsm_signal::Result<(Trials, usize)> {
     let one = layout.channels.len() * layout.samples;
     let (mut kept, mut trials) = (Vec::new(), Vec::new());

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Pipeline, SubjectId, Trials, Who};
+use ptsm_signal::{Pipeline, RecordingId, SubjectId, Trials};
 
 use super::Source;
-use crate::arrays::{self, Arrays, Wanted};
-use crate::catalogue::{Item, Part, Signal};
+use crate::arrays::{self, Arrays, LabelHandling};
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
 use crate::findings::{Duplicate, Measured, Problem, measure_with, same_samples, sketches, within};
 use crate::fingerprint::Fingerprint;
 use crate::identity::{people, places};
-use crate::loaded::Loaded;
+use crate::loaded::LoadedData;
 use crate::recordings::LoadOptions;
 use crate::recordings::load::findings;
 use crate::subjects::{SubjectList, choose};
@@ -37,8 +37,8 @@ impl Source {
     }
 
     /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used.
-    pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<Loaded> {
-        self.load_as(pipeline, subjects, Wanted::Own)
+    pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<LoadedData> {
+        self.load_as(pipeline, subjects, LabelHandling::Own)
     }
 
     /// The same for a decoder that exists: its classes, and where nothing is to be scored, no labels.
@@ -46,8 +46,8 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
-    ) -> Result<Loaded> {
+        wanted: LabelHandling<'_>,
+    ) -> Result<LoadedData> {
         self.load_with(pipeline, subjects, wanted, &LoadOptions::default())
     }
 
@@ -56,9 +56,9 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         options: &LoadOptions<'_>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         options.work(|| self.load_here(pipeline, subjects, wanted, options))
     }
 
@@ -66,9 +66,9 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         options: &LoadOptions<'_>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         let files = match self {
             Source::Simulated { cohort, note } => {
                 return self.simulate(cohort, note.as_ref(), pipeline, subjects);
@@ -91,7 +91,7 @@ impl Source {
         note: Option<&String>,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         cohort.check()?;
         let pipeline = pipeline.cloned().unwrap_or_else(|| cohort.pipeline());
         let chosen = choose(everybody(cohort), subjects)?;
@@ -113,7 +113,7 @@ impl Source {
         }
         let truth = Some(cohort.truth_in(trials.layout()));
         let sketches = sketches(&trials);
-        Ok(Loaded {
+        Ok(LoadedData {
             trials,
             pipeline,
             notes,
@@ -137,8 +137,8 @@ impl Source {
         arrays: Arrays,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
-    ) -> Result<Loaded> {
+        wanted: LabelHandling<'_>,
+    ) -> Result<LoadedData> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
         let Arrays { trials, mut notes, labels, prepared, made_from } = arrays;
         if let (Some(done), Some(wanted)) = (&prepared, pipeline) {
@@ -187,7 +187,7 @@ impl Source {
         }
         let sketches = sketches(&trials);
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
-        Ok(Loaded {
+        Ok(LoadedData {
             trials,
             pipeline,
             aligned,
@@ -209,16 +209,16 @@ impl Source {
         trials: &Trials,
         files: &[PathBuf],
         pipeline: &Pipeline,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
     ) -> Result<(Vec<Problem>, Vec<Duplicate>)> {
         let layout = trials.layout();
         let mut runs: BTreeMap<(SubjectId, u32, u32), Vec<usize>> = BTreeMap::new();
         for (row, trial) in trials.info().iter().enumerate() {
             runs.entry((trial.subject, trial.session, trial.run)).or_default().push(row);
         }
-        let mut measured: Vec<(Item, Measured)> = vec![];
+        let mut measured: Vec<(RecordingItem, Measured)> = vec![];
         for ((subject, session, run), rows) in runs {
-            let signal = Signal::Epochs {
+            let signal = SignalData::Epochs {
                 channels: layout.channels.clone(),
                 rate_hz: layout.rate_hz,
                 start_s: layout.start_s,
@@ -229,13 +229,20 @@ impl Source {
                     .map(|&row| layout.classes[trials.info()[row].label as usize].clone())
                     .collect(),
             };
-            let part = Part { who: Who { subject, session, run }, signal, notes: vec![] };
-            let item = Item { subject, session, run, files: files.to_vec(), part: String::new(), memory: 0 };
+            let part = RecordingPart { who: RecordingId { subject, session, run }, signal, notes: vec![] };
+            let item = RecordingItem {
+                subject,
+                session,
+                run,
+                files: files.to_vec(),
+                part: String::new(),
+                memory: 0,
+            };
             let of = measure_with(&part, &layout.classes, pipeline, None)
                 .map_err(|error| Error::Signal { place: item.place(), error })?;
             measured.push((item, of));
         }
-        let parts: Vec<(&Item, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
+        let parts: Vec<(&RecordingItem, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
         let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
         Ok((findings, same_samples(&parts)))
     }

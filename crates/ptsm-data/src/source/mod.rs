@@ -15,7 +15,7 @@ use ptsm_simulate::Cohort;
 
 /// A name a user can give.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct SourceEntry {
     /// What is typed.
     pub id: String,
     /// What it is, in one line.
@@ -23,11 +23,11 @@ pub struct Entry {
 }
 
 /// Every source of data, in the order users see them.
-pub fn sources() -> Vec<Entry> {
-    let entry = |id: &str, about: &str| Entry { id: id.into(), about: about.into() };
+pub fn sources() -> Vec<SourceEntry> {
+    let entry = |id: &str, about: &str| SourceEntry { id: id.into(), about: about.into() };
     let mut all = vec![entry("simulated", "people who do not exist; `--root DIR` takes `DIR/cohort.toml`")];
     all.extend(
-        DATA_SETS.iter().map(|set| set.about()).map(|about| Entry { id: about.id, about: about.title }),
+        DATA_SETS.iter().map(|set| set.about()).map(|about| SourceEntry { id: about.id, about: about.title }),
     );
     all.push(entry("bids:DIR", "a folder in the Brain Imaging Data Structure"));
     all.push(entry(

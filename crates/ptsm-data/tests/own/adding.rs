@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Added, LoadOptions, Source, SubjectList, add_folder};
+use ptsm_data::{AddReport, LoadOptions, Source, SubjectList, add_folder};
 use ptsm_io::mat::{self, Value};
 use ptsm_signal::Pipeline;
 
 use crate::common::{Place, noise, plain};
 
-fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<Added> {
+fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<AddReport> {
     add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &LoadOptions::default())
 }
 

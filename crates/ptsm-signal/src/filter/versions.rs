@@ -19,7 +19,8 @@ versions! {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Causal, Pass, Start, Window, both_ways, butterworth, firwin, forwards, without_delay, zero_phase,
+        Causal, Pass, Start, WindowFunction, both_ways, butterworth, firwin, forwards, zero_phase,
+        zero_phase_fir,
     };
     use super::*;
     use crate::lanes::{Isa, LANES, Lanes, divide, interleave};
@@ -86,9 +87,9 @@ mod tests {
     fn windowed_sincs_give_the_bytes_of_one_channel() {
         for isa in Isa::all() {
             for taps in [1, 3, 101, 2 * SAMPLES - 1] {
-                let filter = firwin(taps, Pass::Low(30.0), Window::Hamming, 160.0).unwrap();
+                let filter = firwin(taps, Pass::Low(30.0), WindowFunction::Hamming, 160.0).unwrap();
                 let (mut all, mut spare) = (group(isa, taps / 2), vec![[0.0; LANES]; SAMPLES]);
-                without_delay(isa, &filter, &mut all, &mut spare);
+                zero_phase_fir(isa, &filter, &mut all, &mut spare);
                 same(&all[taps / 2..][..SAMPLES], |x| fir::fir(&filter, x).unwrap());
             }
         }

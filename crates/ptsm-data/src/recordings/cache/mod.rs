@@ -20,7 +20,7 @@ pub(super) use hashes::{Contents, Hashes};
 
 use super::Recordings;
 use super::prepare::{EpochedItem, Labels};
-use crate::catalogue::Item;
+use crate::catalogue::RecordingItem;
 use crate::error::{Error, Result};
 
 /// To be raised when the same recordings give other trials or findings than before: readers, filters, cutting, measures.
@@ -152,7 +152,7 @@ impl Key {
     }
 
     /// The key of an item whose files have these contents.
-    pub(super) fn of(&self, item: &Item, contents: &[Contents]) -> Hash {
+    pub(super) fn of(&self, item: &RecordingItem, contents: &[Contents]) -> Hash {
         let mut hasher = self.0.clone();
         let mut part = |bytes: &[u8]| {
             hasher.update(blake3::hash(bytes).as_bytes());

@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ptsm_io::{Epochs, Kind, Opened, Stretch, list_kinds, voltage};
+use ptsm_io::{Epochs, RecordingFile, Segment, SignalKind, list_kinds, voltage};
 use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
 
 use super::common::Common;
 use super::matrix::Matrix;
-use crate::catalogue::Signal;
+use crate::catalogue::SignalData;
 use crate::error::{Error, Result};
 
 /// One signal of a recording.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Column {
+pub(super) struct ChannelHeader {
     /// Its name in the file, or the name it was given since.
     pub(super) name: String,
     /// What it is of.
-    pub(super) kind: Kind,
+    pub(super) kind: SignalKind,
     /// The unit the file names.
     pub(super) unit: String,
     /// What samples are multiplied by.
@@ -34,12 +34,12 @@ pub(super) struct Column {
     pub(super) main: bool,
 }
 
-impl Column {
+impl ChannelHeader {
     /// A signal nobody says anything of but its name: EEG, unless the name is of something else.
-    pub(super) fn new(name: impl Into<String>) -> Column {
+    pub(super) fn new(name: impl Into<String>) -> ChannelHeader {
         let name = name.into();
-        Column {
-            kind: Kind::of_name(&name).unwrap_or_default(),
+        ChannelHeader {
+            kind: SignalKind::of_name(&name).unwrap_or_default(),
             name,
             unit: String::new(),
             factor: 1.0,
@@ -59,15 +59,15 @@ impl Column {
     /// Gives it another name. A name that tells what a signal is of, as `Cz` and `TRIGGER` do, goes over the file's word.
     pub(super) fn rename(&mut self, name: &str) {
         self.name = name.to_string();
-        if let Some(kind) = Kind::of_name(name) {
+        if let Some(kind) = SignalKind::of_name(name) {
             self.is_of(kind);
         }
     }
 
     /// Says what it is of, whatever the file says.
-    pub(super) fn is_of(&mut self, kind: Kind) {
+    pub(super) fn is_of(&mut self, kind: SignalKind) {
         // Triggers come as the numbers of the file.
-        if self.kind == Kind::Stimulus && kind != Kind::Stimulus {
+        if self.kind == SignalKind::Stimulus && kind != SignalKind::Stimulus {
             self.in_unit(&self.unit.clone());
         }
         self.kind = kind;
@@ -84,7 +84,7 @@ impl Column {
     fn channel(&self) -> Channel {
         let named = Channel::named(&self.name);
         let unit = if self.microvolts { Unit::Microvolts } else { Unit::Arbitrary };
-        let position = named.position.or(self.position).filter(|_| self.kind == Kind::Eeg);
+        let position = named.position.or(self.position).filter(|_| self.kind == SignalKind::Eeg);
         Channel { unit, position, ..named }
     }
 }
@@ -106,7 +106,7 @@ const TRIGGER: &str = "take it out of `pick`: a decoder would read the classes f
 /// Where the samples are.
 #[derive(Debug)]
 enum Samples {
-    File(Box<Opened>),
+    File(Box<RecordingFile>),
     /// A matrix that is read when samples are asked for.
     Matrix(Matrix),
     /// `[columns, N]`
@@ -115,15 +115,15 @@ enum Samples {
 
 /// A recording about to be read.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct RawHeader {
     pub(super) rate_hz: f64,
     /// Samples at that rate.
     pub(super) length: usize,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<ChannelHeader>,
     /// In time order.
     pub(super) events: Vec<Event>,
     /// At least one.
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) segments: Vec<Segment>,
     /// Where the file holds trials.
     pub(super) epochs: Option<Epochs>,
     /// What the user should know of the file.
@@ -135,12 +135,12 @@ pub(super) struct Sheet {
     samples: Samples,
 }
 
-impl Sheet {
+impl RawHeader {
     /// What a file's header says.
-    pub(super) fn of(opened: Opened) -> Sheet {
+    pub(super) fn of(opened: RecordingFile) -> RawHeader {
         let rate_hz = opened.rate_hz();
         let main = opened.main();
-        let columns = opened.signals().iter().enumerate().map(|(at, signal)| Column {
+        let columns = opened.signals().iter().enumerate().map(|(at, signal)| ChannelHeader {
             name: signal.name.clone(),
             kind: signal.kind,
             unit: signal.unit.clone(),
@@ -151,17 +151,17 @@ impl Sheet {
             bad: signal.bad,
             main: main.contains(&at),
         });
-        let events = opened.marks().iter().filter_map(|mark| {
-            let sample = mark.sample?;
-            let samples = lasting(sample, mark.duration_s, rate_hz, opened.length());
-            Some(Event { sample, code: mark.text.clone(), samples })
+        let events = opened.annotations().iter().filter_map(|annotation| {
+            let sample = annotation.sample?;
+            let samples = lasting(sample, annotation.duration_s, rate_hz, opened.length());
+            Some(Event { sample, code: annotation.text.clone(), samples })
         });
-        Sheet {
+        RawHeader {
             rate_hz,
             length: opened.length(),
             columns: columns.collect(),
             events: events.collect(),
-            stretches: opened.stretches().to_vec(),
+            segments: opened.segments().to_vec(),
             epochs: opened.epochs().cloned(),
             notes: opened.notes().to_vec(),
             files: opened.files().to_vec(),
@@ -176,17 +176,17 @@ impl Sheet {
     /// `samples` is `[columns, N]`.
     pub(super) fn in_memory(
         rate_hz: f64,
-        columns: Vec<Column>,
+        columns: Vec<ChannelHeader>,
         samples: Vec<f32>,
         events: Vec<Event>,
-    ) -> Sheet {
+    ) -> RawHeader {
         let length = samples.len() / columns.len().max(1);
-        Sheet {
+        RawHeader {
             rate_hz,
             length,
             columns,
             events,
-            stretches: vec![Stretch { start_s: 0.0, first: 0, samples: length }],
+            segments: vec![Segment { start_s: 0.0, first: 0, samples: length }],
             epochs: None,
             notes: vec![],
             files: vec![],
@@ -198,20 +198,20 @@ impl Sheet {
     /// Samples that are in a MATLAB file, as many of each channel as are said.
     pub(super) fn in_matrix(
         rate_hz: f64,
-        columns: Vec<Column>,
+        columns: Vec<ChannelHeader>,
         length: usize,
         events: Vec<Event>,
         matrix: Matrix,
-    ) -> Sheet {
-        let sheet = Sheet::in_memory(rate_hz, columns, vec![], events);
-        let stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
-        Sheet { length, stretches, samples: Samples::Matrix(matrix), ..sheet }
+    ) -> RawHeader {
+        let header = RawHeader::in_memory(rate_hz, columns, vec![], events);
+        let segments = vec![Segment { start_s: 0.0, first: 0, samples: length }];
+        RawHeader { length, segments, samples: Samples::Matrix(matrix), ..header }
     }
 
     /// Takes samples to come so often, whatever the file says.
     pub(super) fn at_rate(&mut self, rate_hz: f64) {
         let slower = self.rate_hz / rate_hz;
-        self.stretches.iter_mut().for_each(|stretch| stretch.start_s *= slower);
+        self.segments.iter_mut().for_each(|segment| segment.start_s *= slower);
         self.rate_hz = rate_hz;
     }
 
@@ -228,12 +228,12 @@ impl Sheet {
 
     /// The sample at a time, in seconds after the first one; none outside and in gaps.
     pub(super) fn sample(&self, seconds: f64) -> Option<usize> {
-        let within = |stretch: &&Stretch| {
-            let at = ((seconds - stretch.start_s) * self.rate_hz).round();
-            at >= 0.0 && at < stretch.samples as f64
+        let within = |segment: &&Segment| {
+            let at = ((seconds - segment.start_s) * self.rate_hz).round();
+            at >= 0.0 && at < segment.samples as f64
         };
-        let stretch = self.stretches.iter().find(within)?;
-        Some(stretch.first + ((seconds - stretch.start_s) * self.rate_hz).round() as usize)
+        let segment = self.segments.iter().find(within)?;
+        Some(segment.first + ((seconds - segment.start_s) * self.rate_hz).round() as usize)
     }
 
     /// How many samples an event lasts that begins at one.
@@ -243,7 +243,7 @@ impl Sheet {
 
     /// Electrodes that can be read together. There may be none: no other signal is taken in their place.
     pub(super) fn electrodes(&self) -> Vec<usize> {
-        let fits = |column: &Column| column.main && column.kind == Kind::Eeg;
+        let fits = |column: &ChannelHeader| column.main && column.kind == SignalKind::Eeg;
         (0..self.columns.len()).filter(|&at| fits(&self.columns[at])).collect()
     }
 
@@ -300,7 +300,7 @@ impl Sheet {
         let own = self.places(all.clone());
         let wanted: Vec<Option<usize>> =
             picked.iter().chain(reference).map(|name| own.get(&normalise(name)).copied()).collect();
-        let trigger = |at: &&usize| self.columns[**at].kind == Kind::Stimulus;
+        let trigger = |at: &&usize| self.columns[**at].kind == SignalKind::Stimulus;
         if let Some(&at) = wanted.iter().flatten().find(trigger) {
             let message =
                 format!("channel `{}` is picked and holds triggers, not EEG", self.columns[at].name);
@@ -320,7 +320,7 @@ impl Sheet {
     }
 
     /// Reads some signals.
-    pub(super) fn signal(self, chosen: &[usize], place: &str) -> Result<Signal> {
+    pub(super) fn signal(self, chosen: &[usize], place: &str) -> Result<SignalData> {
         let refuse = |error| Error::Signal { place: place.to_string(), error };
         let mut samples = match &self.samples {
             Samples::File(opened) => {
@@ -344,11 +344,18 @@ impl Sheet {
         let channels: Vec<Channel> = chosen.iter().map(|&at| self.columns[at].channel()).collect();
         if let Some(Epochs { samples: each, start_s, codes }) = self.epochs {
             let x = by_trial(&samples, self.length, each);
-            return Ok(Signal::Epochs { channels, rate_hz: self.rate_hz, start_s, samples: each, x, codes });
+            return Ok(SignalData::Epochs {
+                channels,
+                rate_hz: self.rate_hz,
+                start_s,
+                samples: each,
+                x,
+                codes,
+            });
         }
-        let breaks = self.stretches.iter().skip(1).map(|stretch| stretch.first).collect();
+        let breaks = self.segments.iter().skip(1).map(|segment| segment.first).collect();
         let recording = Recording::new(self.rate_hz, channels, samples, self.events).map_err(refuse)?;
-        Ok(Signal::Recording(recording.with_breaks(breaks).map_err(refuse)?))
+        Ok(SignalData::Recording(recording.with_breaks(breaks).map_err(refuse)?))
     }
 }
 
@@ -375,18 +382,23 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn sheet(names: &[&str], length: usize) -> Sheet {
+    fn header(names: &[&str], length: usize) -> RawHeader {
         let samples = (0..names.len() * length).map(|x| x as f32).collect();
-        Sheet::in_memory(10.0, names.iter().map(|name| Column::new(*name)).collect(), samples, vec![])
+        RawHeader::in_memory(
+            10.0,
+            names.iter().map(|name| ChannelHeader::new(*name)).collect(),
+            samples,
+            vec![],
+        )
     }
 
     #[test]
     fn only_what_is_needed_is_chosen() {
-        let mut sheet = sheet(&["C3..", "EOG", "Cz", "M1"], 4);
-        sheet.columns[1].kind = Kind::Eog;
+        let mut header = header(&["C3..", "EOG", "Cz", "M1"], 4);
+        header.columns[1].kind = SignalKind::Eog;
         let choose = |pick, reference| {
             let pipeline = Pipeline { pick, reference, ..Pipeline::default() };
-            sheet.chosen(&pipeline, &Common::default()).unwrap()
+            header.chosen(&pipeline, &Common::default()).unwrap()
         };
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         assert_eq!(choose(Pick::All, Reference::AsRecorded), [0, 2, 3]);
@@ -397,50 +409,50 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_in_the_place_of_electrodes() {
-        let mut sheet = sheet(&["MISC 001", "TRG", "x"], 4);
-        sheet.columns[2].kind = Kind::Other;
-        let choose = |sheet: &Sheet, pick: &[&str]| {
+        let mut header = header(&["MISC 001", "TRG", "x"], 4);
+        header.columns[2].kind = SignalKind::Other;
+        let choose = |header: &RawHeader, pick: &[&str]| {
             let names = pick.iter().map(|name| name.to_string()).collect();
             let pick = if pick.is_empty() { Pick::All } else { Pick::Names(names) };
-            sheet.chosen(&Pipeline { pick, ..Pipeline::default() }, &Common::default())
+            header.chosen(&Pipeline { pick, ..Pipeline::default() }, &Common::default())
         };
-        assert!(sheet.electrodes().is_empty() && sheet.names().is_empty());
+        assert!(header.electrodes().is_empty() && header.names().is_empty());
         for pick in [&[][..], &["Cz"]] {
-            let (error, hint) = choose(&sheet, pick).unwrap_err();
+            let (error, hint) = choose(&header, pick).unwrap_err();
             assert!(error.contains("`MISC 001` (other), `TRG` (trigger), `x` (other)"), "{error}");
             assert!(hint.contains("[rename]") && hint.contains("channels.tsv"), "{hint}");
         }
         // Those that are named are taken; triggers are not.
-        assert_eq!(choose(&sheet, &["x", "MISC 001"]).unwrap(), [0, 2]);
-        let (error, hint) = choose(&sheet, &["x", "TRG"]).unwrap_err();
+        assert_eq!(choose(&header, &["x", "MISC 001"]).unwrap(), [0, 2]);
+        let (error, hint) = choose(&header, &["x", "TRG"]).unwrap_err();
         assert!(error.contains("`TRG` is picked and holds triggers") && hint.contains("pick"), "{error}");
         let reference = Reference::Channels(vec!["TRG".into()]);
         let pipeline = Pipeline { pick: Pick::Names(vec!["x".into()]), reference, ..Pipeline::default() };
-        assert!(sheet.chosen(&pipeline, &Common::default()).is_err());
+        assert!(header.chosen(&pipeline, &Common::default()).is_err());
     }
 
     #[test]
     fn names_that_are_given_tell_what_a_signal_is_of() {
-        let mut column = Column { unit: "mV".into(), ..Column::new("Label 1") };
-        assert_eq!(column.kind, Kind::Stimulus);
+        let mut column = ChannelHeader { unit: "mV".into(), ..ChannelHeader::new("Label 1") };
+        assert_eq!(column.kind, SignalKind::Stimulus);
         column.rename("E7");
-        assert_eq!((column.kind, column.factor), (Kind::Stimulus, 1.0));
+        assert_eq!((column.kind, column.factor), (SignalKind::Stimulus, 1.0));
         column.rename("C3");
-        assert_eq!((column.kind, column.factor, column.microvolts), (Kind::Eeg, 1e3, true));
+        assert_eq!((column.kind, column.factor, column.microvolts), (SignalKind::Eeg, 1e3, true));
         column.rename("TRIGGER");
-        assert_eq!(column.kind, Kind::Stimulus);
-        let mut column = Column { kind: Kind::Other, ..Column::new("ch1") };
+        assert_eq!(column.kind, SignalKind::Stimulus);
+        let mut column = ChannelHeader { kind: SignalKind::Other, ..ChannelHeader::new("ch1") };
         column.rename("EEG 1");
-        assert_eq!(column.kind, Kind::Eeg);
+        assert_eq!(column.kind, SignalKind::Eeg);
     }
 
     #[test]
     fn units_that_lie_are_corrected() {
-        let mut column = Column::new("C3");
+        let mut column = ChannelHeader::new("C3");
         column.in_unit("mV");
         assert_eq!((column.factor, column.microvolts), (1e3, true));
         // The file says millivolts, so samples came as microvolts, but the numbers were volts.
-        let mut column = Column { unit: "mV".into(), microvolts: true, ..Column::new("C3") };
+        let mut column = ChannelHeader { unit: "mV".into(), microvolts: true, ..ChannelHeader::new("C3") };
         column.in_unit("V");
         assert_eq!(column.factor, 1e3);
         assert_eq!((microvolts("µV"), microvolts("Ohm")), (Some(1.0), None));
@@ -448,25 +460,26 @@ mod tests {
 
     #[test]
     fn times_in_gaps_have_no_sample() {
-        let mut sheet = sheet(&["C3"], 20);
-        sheet.stretches = vec![
-            Stretch { start_s: 0.0, first: 0, samples: 10 },
-            Stretch { start_s: 5.0, first: 10, samples: 10 },
+        let mut header = header(&["C3"], 20);
+        header.segments = vec![
+            Segment { start_s: 0.0, first: 0, samples: 10 },
+            Segment { start_s: 5.0, first: 10, samples: 10 },
         ];
         for (seconds, sample) in
             [(0.0, Some(0)), (0.93, Some(9)), (1.2, None), (5.1, Some(11)), (6.0, None), (-1.0, None)]
         {
-            assert_eq!(sheet.sample(seconds), sample, "{seconds}");
+            assert_eq!(header.sample(seconds), sample, "{seconds}");
         }
-        assert_eq!(sheet.sample(f64::NAN), None);
+        assert_eq!(header.sample(f64::NAN), None);
     }
 
     #[test]
     fn trials_of_a_file_are_taken_as_they_are() {
-        let mut sheet = sheet(&["C3", "C4"], 4);
-        sheet.epochs = Some(Epochs { samples: 2, start_s: -0.1, codes: vec!["a".into(), "b".into()] });
-        sheet.columns[1].factor = 10.0;
-        let Signal::Epochs { x, start_s, samples, codes, .. } = sheet.signal(&[0, 1], "a").unwrap() else {
+        let mut header = header(&["C3", "C4"], 4);
+        header.epochs = Some(Epochs { samples: 2, start_s: -0.1, codes: vec!["a".into(), "b".into()] });
+        header.columns[1].factor = 10.0;
+        let SignalData::Epochs { x, start_s, samples, codes, .. } = header.signal(&[0, 1], "a").unwrap()
+        else {
             panic!("not epochs");
         };
         assert_eq!(x, [0.0, 1.0, 40.0, 50.0, 2.0, 3.0, 60.0, 70.0]);

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use ptsm_signal::{Channel, Event, Position, Recording, Unit};
 
 use crate::error::{Error, Place, Result};
-pub use crate::kind::Kind;
+pub use crate::kind::SignalKind;
 
 /// One signal, as the header describes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Signal {
+pub struct SignalHeader {
     /// The name in the file, without blanks around it: `C3..`, `EEG Cz`.
     pub name: String,
     /// What it is of.
-    pub kind: Kind,
+    pub kind: SignalKind,
     /// What the file counts in: `uV`, `mV`, `Ohm`; empty where it says nothing.
     pub unit: String,
     /// Whether samples come as microvolts. Otherwise they are in the file's own unit.
@@ -32,12 +32,12 @@ pub struct Signal {
     pub bad: bool,
 }
 
-impl Signal {
+impl SignalHeader {
     /// A signal of the scalp in microvolts.
-    pub fn new(name: impl Into<String>, rate_hz: f64, samples: usize) -> Signal {
-        Signal {
+    pub fn new(name: impl Into<String>, rate_hz: f64, samples: usize) -> SignalHeader {
+        SignalHeader {
             name: name.into(),
-            kind: Kind::Eeg,
+            kind: SignalKind::Eeg,
             unit: "uV".into(),
             microvolts: true,
             rate_hz,
@@ -51,46 +51,46 @@ impl Signal {
 
 /// Samples without a gap among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct Segment {
     /// When it begins, in seconds after the first sample of the file.
     pub start_s: f64,
-    /// Its first sample at [`Opened::rate_hz`].
+    /// Its first sample at [`RecordingFile::rate_hz`].
     pub first: usize,
     /// How many there are.
     pub samples: usize,
 }
 
-impl Stretch {
+impl Segment {
     /// What lies between gaps in front of some samples, in any order, in which no time passes.
-    pub(crate) fn between(mut breaks: Vec<usize>, rate_hz: f64, length: usize) -> Vec<Stretch> {
+    pub(crate) fn between(mut breaks: Vec<usize>, rate_hz: f64, length: usize) -> Vec<Segment> {
         breaks.retain(|&first| first < length);
         breaks.extend([0, length]);
         breaks.sort_unstable();
         breaks.dedup();
-        let stretch = |pair: &[usize]| Stretch {
+        let segment = |pair: &[usize]| Segment {
             start_s: pair[0] as f64 / rate_hz,
             first: pair[0],
             samples: pair[1] - pair[0],
         };
-        breaks.windows(2).map(stretch).collect()
+        breaks.windows(2).map(segment).collect()
     }
 }
 
 /// Something the file says about a moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
+pub struct Annotation {
     /// When, in seconds after the first sample of the file. May lie before it.
     pub onset_s: f64,
     /// How long; 0 where only the beginning is known.
     pub duration_s: f64,
-    /// The same as a sample at [`Opened::rate_hz`]; none outside of the samples and in gaps.
+    /// The same as a sample at [`RecordingFile::rate_hz`]; none outside of the samples and in gaps.
     pub sample: Option<usize>,
     /// What: `T1`, `Stimulus/S  1`, `769`.
     pub text: String,
 }
 
 /// A file that holds trials already. Their samples follow one another: trial k begins at sample k times [`Epochs::samples`], and each is
-/// a [`Stretch`] of its own.
+/// a [`Segment`] of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Epochs {
     /// Samples per trial.
@@ -101,7 +101,7 @@ pub struct Epochs {
     pub codes: Vec<String>,
 }
 
-/// Where the samples are. What lies outside is asked for by nobody: [`Opened`] checks.
+/// Where the samples are. What lies outside is asked for by nobody: [`RecordingFile`] checks.
 pub(crate) trait Samples: Send + Sync {
     /// Samples of some signals, in microvolts where the signal says so.
     ///
@@ -114,18 +114,18 @@ pub(crate) trait Samples: Send + Sync {
 pub(crate) struct Header {
     /// The format in a few words: `EDF+C`.
     pub(crate) format: String,
-    pub(crate) signals: Vec<Signal>,
+    pub(crate) signals: Vec<SignalHeader>,
     /// Gaps; empty where there is none.
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) segments: Vec<Segment>,
     /// In any order.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) annotations: Vec<Annotation>,
     pub(crate) epochs: Option<Epochs>,
-    /// What the user should know: mended headers, marks that were dropped.
+    /// What the user should know: mended headers, annotations that were dropped.
     pub(crate) notes: Vec<String>,
 }
 
 /// An opened recording. It has no room for names and dates of people.
-pub struct Opened {
+pub struct RecordingFile {
     place: Place,
     files: Vec<PathBuf>,
     first_sample: i64,
@@ -135,9 +135,9 @@ pub struct Opened {
     samples: Box<dyn Samples>,
 }
 
-impl Opened {
-    /// Checks that the parts of a header fit. Where `stretches` is empty all samples are one.
-    pub(crate) fn new(place: &Place, mut header: Header, samples: Box<dyn Samples>) -> Result<Opened> {
+impl RecordingFile {
+    /// Checks that the parts of a header fit. Where `segments` is empty all samples are one.
+    pub(crate) fn new(place: &Place, mut header: Header, samples: Box<dyn Samples>) -> Result<RecordingFile> {
         let refuse = |message: String| Err(Error::format(place, message));
         for signal in &header.signals {
             if !(signal.rate_hz.is_finite() && signal.rate_hz > 0.0) {
@@ -151,21 +151,21 @@ impl Opened {
         let Some(length) = main.first().map(|&i| header.signals[i].samples) else {
             return refuse("has no signal".into());
         };
-        if header.stretches.is_empty() {
-            header.stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
+        if header.segments.is_empty() {
+            header.segments = vec![Segment { start_s: 0.0, first: 0, samples: length }];
         }
         let mut next = 0;
-        for stretch in &header.stretches {
-            if stretch.first != next || stretch.samples == 0 && length > 0 {
+        for segment in &header.segments {
+            if segment.first != next || segment.samples == 0 && length > 0 {
                 return refuse(format!(
-                    "a stretch of {} samples begins at {}, not at {next}",
-                    stretch.samples, stretch.first
+                    "a segment of {} samples begins at {}, not at {next}",
+                    segment.samples, segment.first
                 ));
             }
-            next = next.saturating_add(stretch.samples);
+            next = next.saturating_add(segment.samples);
         }
         if next != length {
-            return refuse(format!("stretches of {next} samples in all do not make {length}"));
+            return refuse(format!("segments of {next} samples in all do not make {length}"));
         }
         if let Some(epochs) = &header.epochs
             && epochs.samples.checked_mul(epochs.codes.len()) != Some(length)
@@ -173,26 +173,31 @@ impl Opened {
             let (n, each) = (epochs.codes.len(), epochs.samples);
             return refuse(format!("{n} trials of {each} samples do not make {length}"));
         }
-        let told = header.marks.len();
-        header.marks.retain(|mark| mark.onset_s.is_finite() && mark.duration_s.is_finite());
-        if header.marks.len() < told {
-            let lost = told - header.marks.len();
+        let told = header.annotations.len();
+        header
+            .annotations
+            .retain(|annotation| annotation.onset_s.is_finite() && annotation.duration_s.is_finite());
+        if header.annotations.len() < told {
+            let lost = told - header.annotations.len();
             header.notes.push(format!("{lost} of {told} events are at no time that is a number: left out"));
         }
-        header.marks.iter_mut().for_each(|mark| mark.sample = mark.sample.filter(|&s| s < length));
-        header.marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
+        header
+            .annotations
+            .iter_mut()
+            .for_each(|annotation| annotation.sample = annotation.sample.filter(|&s| s < length));
+        header.annotations.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
         let files = vec![place.path.clone()];
-        Ok(Opened { place: place.clone(), files, first_sample: 0, header, main, samples })
+        Ok(RecordingFile { place: place.clone(), files, first_sample: 0, header, main, samples })
     }
 
     /// The same with the other files that were opened.
-    pub(crate) fn with_files(mut self, others: impl IntoIterator<Item = PathBuf>) -> Opened {
+    pub(crate) fn with_files(mut self, others: impl IntoIterator<Item = PathBuf>) -> RecordingFile {
         self.files.extend(others);
         self
     }
 
     /// The same with the number the device gave to the first sample.
-    pub(crate) fn with_first_sample(mut self, first_sample: i64) -> Opened {
+    pub(crate) fn with_first_sample(mut self, first_sample: i64) -> RecordingFile {
         self.first_sample = first_sample;
         self
     }
@@ -218,11 +223,11 @@ impl Opened {
     }
 
     /// All signals, in the file's order.
-    pub fn signals(&self) -> &[Signal] {
+    pub fn signals(&self) -> &[SignalHeader] {
         &self.header.signals
     }
 
-    /// The signals that share the rate most electrodes have, by their places in [`Opened::signals`].
+    /// The signals that share the rate most electrodes have, by their places in [`RecordingFile::signals`].
     pub fn main(&self) -> &[usize] {
         &self.main
     }
@@ -237,14 +242,14 @@ impl Opened {
         self.header.signals[self.main[0]].samples
     }
 
-    /// Stretches without a gap, at least one.
-    pub fn stretches(&self) -> &[Stretch] {
-        &self.header.stretches
+    /// Segments without a gap, at least one.
+    pub fn segments(&self) -> &[Segment] {
+        &self.header.segments
     }
 
     /// Everything the file says about moments, in time order.
-    pub fn marks(&self) -> &[Mark] {
-        &self.header.marks
+    pub fn annotations(&self) -> &[Annotation] {
+        &self.header.annotations
     }
 
     /// Where the file holds trials: how they lie in it.
@@ -284,8 +289,8 @@ impl Opened {
         self.samples.read(signals, first, to)
     }
 
-    /// Some signals of one rate, in this order, as a recording in memory: all marks that have a sample become events. Without a
-    /// choice, the electrodes among [`Opened::main`]; a file without any is refused then.
+    /// Some signals of one rate, in this order, as a recording in memory: all annotations that have a sample become events. Without a
+    /// choice, the electrodes among [`RecordingFile::main`]; a file without any is refused then.
     pub fn recording(&self, signals: Option<&[usize]>) -> Result<Recording> {
         let electrodes: Vec<usize>;
         let signals = match signals {
@@ -312,11 +317,11 @@ impl Opened {
         self.read(signals, 0, &mut samples)?;
         let channels = signals.iter().map(|&i| channel(&self.header.signals[i])).collect();
         let rate_hz = self.rate_hz();
-        let events = self.header.marks.iter().filter_map(|mark| {
-            let samples = (mark.duration_s * rate_hz).round().max(0.0) as usize;
-            Some(Event { sample: mark.sample?, code: mark.text.clone(), samples })
+        let events = self.header.annotations.iter().filter_map(|annotation| {
+            let samples = (annotation.duration_s * rate_hz).round().max(0.0) as usize;
+            Some(Event { sample: annotation.sample?, code: annotation.text.clone(), samples })
         });
-        let breaks = self.header.stretches[1..].iter().map(|stretch| stretch.first).collect();
+        let breaks = self.header.segments[1..].iter().map(|segment| segment.first).collect();
         Recording::new(rate_hz, channels, samples, events.collect())
             .and_then(|recording| recording.with_breaks(breaks))
             .map_err(|error| Error::format(&self.place, error.to_string()))
@@ -324,18 +329,18 @@ impl Opened {
 
     /// Electrodes at the main rate. There may be none: signals of another kind are not taken in their place.
     pub fn electrodes(&self) -> Vec<usize> {
-        let of = |i: &&usize| self.header.signals[**i].kind == Kind::Eeg;
+        let of = |i: &&usize| self.header.signals[**i].kind == SignalKind::Eeg;
         self.main.iter().filter(of).copied().collect()
     }
 }
 
 /// The signals that share rate and length with most electrodes; where there is no electrode, with most signals.
-pub(crate) fn main_of(signals: &[Signal]) -> Vec<usize> {
-    let key = |signal: &Signal| (signal.rate_hz.to_bits(), signal.samples);
+pub(crate) fn main_of(signals: &[SignalHeader]) -> Vec<usize> {
+    let key = |signal: &SignalHeader| (signal.rate_hz.to_bits(), signal.samples);
     let mut rates: BTreeMap<(u64, usize), (usize, usize)> = BTreeMap::new();
     for signal in signals {
         let (electrodes, all) = rates.entry(key(signal)).or_default();
-        *electrodes += usize::from(signal.kind == Kind::Eeg && signal.microvolts);
+        *electrodes += usize::from(signal.kind == SignalKind::Eeg && signal.microvolts);
         *all += 1;
     }
     let most = rates.iter().max_by_key(|((rate, _), counts)| (**counts, *rate)).map(|(key, _)| *key);
@@ -343,7 +348,7 @@ pub(crate) fn main_of(signals: &[Signal]) -> Vec<usize> {
 }
 
 /// Signals with their kinds for a message: `Cz` (EEG), `TRG` (trigger) and 12 more.
-pub fn list_kinds<'a>(signals: impl Iterator<Item = (&'a str, Kind)>) -> String {
+pub fn list_kinds<'a>(signals: impl Iterator<Item = (&'a str, SignalKind)>) -> String {
     const SHOWN: usize = 40;
     let all: Vec<String> = signals.map(|(name, kind)| format!("`{name}` ({kind})")).collect();
     let more = all.len().saturating_sub(SHOWN);
@@ -352,17 +357,17 @@ pub fn list_kinds<'a>(signals: impl Iterator<Item = (&'a str, Kind)>) -> String 
 }
 
 /// A signal as a channel of a recording.
-fn channel(signal: &Signal) -> Channel {
+fn channel(signal: &SignalHeader) -> Channel {
     let named = Channel::named(&signal.name);
     let unit = if signal.microvolts { Unit::Microvolts } else { Unit::Arbitrary };
     // The table's places are of the same sphere for every file; a file's own are for names the table does not know.
-    let position = named.position.or(signal.position).filter(|_| signal.kind == Kind::Eeg);
+    let position = named.position.or(signal.position).filter(|_| signal.kind == SignalKind::Eeg);
     Channel { unit, position, ..named }
 }
 
-impl fmt::Debug for Opened {
+impl fmt::Debug for RecordingFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened")
+        f.debug_struct("RecordingFile")
             .field("place", &self.place)
             .field("format", &self.header.format)
             .finish_non_exhaustive()

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptsm_signal::{Band, FilterKind, Pick, Pipeline, Who};
+use ptsm_signal::{Band, FilterKind, Pick, Pipeline, RecordingId};
 use rayon::prelude::*;
 
 use super::classes::{Classes, technical};
 use super::common::Common;
 use super::numbers::natural;
-use super::sheet::Sheet;
-use crate::catalogue::{Item, Options, Part, Remark};
+use super::raw_header::RawHeader;
+use crate::catalogue::{Options, RecordingItem, RecordingPart, Remark};
 use crate::error::{Error, Result};
 
 /// How many event codes a message lists.
@@ -33,7 +33,7 @@ pub(super) struct Tally {
 
 /// What is known of all recordings before any is read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Survey {
+pub(super) struct DataSetScan {
     /// Channels they share.
     pub(super) common: Common,
     /// How many of them could be opened.
@@ -56,7 +56,7 @@ pub(super) struct Survey {
     epochs_s: Option<[f64; 2]>,
 }
 
-/// One recording as the survey sees it.
+/// One recording as the scan sees it.
 struct Facts {
     names: Vec<String>,
     bad: Vec<String>,
@@ -68,27 +68,27 @@ struct Facts {
     files: Vec<PathBuf>,
 }
 
-impl From<Sheet> for Facts {
-    fn from(sheet: Sheet) -> Facts {
-        let electrodes = sheet.electrodes();
-        let bad = electrodes.iter().filter(|&&at| sheet.columns[at].bad);
+impl From<RawHeader> for Facts {
+    fn from(header: RawHeader) -> Facts {
+        let electrodes = header.electrodes();
+        let bad = electrodes.iter().filter(|&&at| header.columns[at].bad);
         let mut codes = BTreeMap::new();
-        let epochs = sheet.epochs.iter().flat_map(|epochs| &epochs.codes);
-        let events = sheet.events.iter().map(|event| &event.code).filter(|_| sheet.epochs.is_none());
+        let epochs = header.epochs.iter().flat_map(|epochs| &epochs.codes);
+        let events = header.events.iter().map(|event| &event.code).filter(|_| header.epochs.is_none());
         epochs.chain(events).for_each(|code| *codes.entry(code.clone()).or_default() += 1);
         let window = |epochs: &ptsm_io::Epochs| {
-            [epochs.start_s, epochs.start_s + epochs.samples as f64 / sheet.rate_hz]
+            [epochs.start_s, epochs.start_s + epochs.samples as f64 / header.rate_hz]
         };
-        let unstated = sheet.unstated().map(String::from);
+        let unstated = header.unstated().map(String::from);
         Facts {
-            bad: bad.map(|&at| sheet.columns[at].name.clone()).collect(),
-            names: sheet.names(),
-            rate_hz: sheet.rate_hz,
-            memory: sheet.memory(),
+            bad: bad.map(|&at| header.columns[at].name.clone()).collect(),
+            names: header.names(),
+            rate_hz: header.rate_hz,
+            memory: header.memory(),
             codes,
-            epochs_s: sheet.epochs.as_ref().map(window),
-            notes: sheet.notes.into_iter().chain(unstated).collect(),
-            files: sheet.files,
+            epochs_s: header.epochs.as_ref().map(window),
+            notes: header.notes.into_iter().chain(unstated).collect(),
+            files: header.files,
         }
     }
 }
@@ -106,16 +106,19 @@ pub(super) fn suited(slowest_hz: Option<f64>, epochs_s: Option<[f64; 2]>) -> Pip
 }
 
 /// Whose recording it is, without the name of a file: that may name a person.
-pub(super) fn whose(item: &Item) -> String {
+pub(super) fn whose(item: &RecordingItem) -> String {
     format!("{} session {} run {}", item.subject, item.session, item.run)
 }
 
-impl Survey {
+impl DataSetScan {
     /// Opens every recording. One that cannot be opened is passed over: reading it says why.
-    pub(super) fn new(items: &[Item], open: impl Fn(&Item) -> Result<Sheet> + Sync) -> Survey {
+    pub(super) fn new(
+        items: &[RecordingItem],
+        open: impl Fn(&RecordingItem) -> Result<RawHeader> + Sync,
+    ) -> DataSetScan {
         let facts: Vec<Option<Facts>> =
             items.par_iter().map(|item| open(item).ok().map(Facts::from)).collect();
-        let opened: Vec<(&Item, &Facts)> =
+        let opened: Vec<(&RecordingItem, &Facts)> =
             items.iter().zip(&facts).filter_map(|(item, facts)| Some((item, facts.as_ref()?))).collect();
 
         let (mut codes, mut remarks) = (BTreeMap::<String, Tally>::new(), vec![]);
@@ -138,7 +141,7 @@ impl Survey {
                 .push(format!("channels marked as bad are kept, in so many recordings: {}", each.join(", ")));
         }
         // One without any EEG channel is refused when it is read; the others keep what they share.
-        let with_eeg: Vec<&(&Item, &Facts)> =
+        let with_eeg: Vec<&(&RecordingItem, &Facts)> =
             opened.iter().filter(|(_, facts)| !facts.names.is_empty()).collect();
         let lists: Vec<&[String]> = with_eeg.iter().map(|(_, facts)| facts.names.as_slice()).collect();
         let common = Common::new(&lists);
@@ -156,7 +159,7 @@ impl Survey {
         let all_epochs = |window: &[f64; 2]| {
             opened.iter().all(|(_, facts)| facts.epochs_s.is_some_and(|own| same(&own, window)))
         };
-        Survey {
+        DataSetScan {
             dropped,
             opened: opened.len(),
             codes,
@@ -185,17 +188,17 @@ impl Survey {
     /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
     pub(super) fn part(
         &self,
-        mut sheet: Sheet,
-        item: &Item,
+        mut header: RawHeader,
+        item: &RecordingItem,
         pipeline: &Pipeline,
         classes: Option<&Classes>,
-    ) -> Result<Part> {
+    ) -> Result<RecordingPart> {
         let refuse = |(message, hint): (String, String)| Error::Content {
             path: item.files.first().cloned().unwrap_or_default(),
             message,
             hint: Some(hint),
         };
-        let chosen = sheet.chosen(pipeline, &self.common).map_err(refuse)?;
+        let chosen = header.chosen(pipeline, &self.common).map_err(refuse)?;
         if chosen.is_empty() {
             return Err(refuse((
                 "has no channel that every recording has".into(),
@@ -203,13 +206,13 @@ impl Survey {
             )));
         }
         if let Some(classes) = classes {
-            classes.rename(&mut sheet.events);
-            sheet.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
+            classes.rename(&mut header.events);
+            header.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
         }
-        let signal = sheet.signal(&chosen, &item.place())?;
+        let signal = header.signal(&chosen, &item.place())?;
         let notes = self.dropped(pipeline).cloned().into_iter().collect();
-        let who = Who { subject: item.subject, session: item.session, run: item.run };
-        Ok(Part { who, signal, notes })
+        let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
+        Ok(RecordingPart { who, signal, notes })
     }
 
     /// What to do where events of a class are not there: choose among those there are.
@@ -247,7 +250,7 @@ impl Survey {
 
     /// Completes items: how much memory each takes, which files it is read from, and what reading it depends on besides them, which
     /// are the channels others have.
-    pub(super) fn complete(&self, items: &mut [Item]) {
+    pub(super) fn complete(&self, items: &mut [RecordingItem]) {
         // What is told of channels that are left out is kept with the trials, and is about the others too.
         let part = self.common.shared().map_or_else(String::new, |shared| {
             let text = format!("{}\n{}", shared.join("\n"), self.dropped.as_deref().unwrap_or_default());
@@ -263,20 +266,20 @@ impl Survey {
     }
 }
 
-/// The last survey, kept for as long as nothing else is chosen.
+/// The last scan, kept for as long as nothing else is chosen.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Option<(Options, Arc<Survey>)>>);
+pub(super) struct Kept(Mutex<Option<(Options, Arc<DataSetScan>)>>);
 
 impl Kept {
-    pub(super) fn get(&self, options: &Options) -> Option<Arc<Survey>> {
+    pub(super) fn get(&self, options: &Options) -> Option<Arc<DataSetScan>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().filter(|(chosen, _)| chosen == options).map(|(_, survey)| survey.clone())
+        kept.as_ref().filter(|(chosen, _)| chosen == options).map(|(_, scan)| scan.clone())
     }
 
-    pub(super) fn put(&self, options: &Options, survey: Survey) -> Arc<Survey> {
-        let survey = Arc::new(survey);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((options.clone(), survey.clone()));
-        survey
+    pub(super) fn put(&self, options: &Options, scan: DataSetScan) -> Arc<DataSetScan> {
+        let scan = Arc::new(scan);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((options.clone(), scan.clone()));
+        scan
     }
 }
 
@@ -286,12 +289,12 @@ mod tests {
     use ptsm_io::Epochs;
     use ptsm_signal::{Event, SubjectId};
 
-    use super::super::sheet::Column;
+    use super::super::raw_header::ChannelHeader;
     use super::*;
-    use crate::catalogue::Found;
+    use crate::catalogue::DataSetFiles;
 
-    fn items(n: u32) -> Vec<Item> {
-        let item = |subject| Item {
+    fn items(n: u32) -> Vec<RecordingItem> {
+        let item = |subject| RecordingItem {
             subject: SubjectId(subject),
             session: 1,
             run: 1,
@@ -302,42 +305,43 @@ mod tests {
         (1..=n).map(item).collect()
     }
 
-    fn sheet(rate_hz: f64, names: &[&str], codes: &[&str]) -> Sheet {
-        let columns = names.iter().map(|name| Column { stated: true, ..Column::new(*name) }).collect();
+    fn header(rate_hz: f64, names: &[&str], codes: &[&str]) -> RawHeader {
+        let columns =
+            names.iter().map(|name| ChannelHeader { stated: true, ..ChannelHeader::new(*name) }).collect();
         let event = |(sample, code): (usize, &&str)| Event { sample, code: code.to_string(), samples: 0 };
         let events = codes.iter().enumerate().map(event).collect();
-        Sheet::in_memory(rate_hz, columns, vec![0.0; 10 * names.len()], events)
+        RawHeader::in_memory(rate_hz, columns, vec![0.0; 10 * names.len()], events)
     }
 
     #[test]
     fn all_headers_are_put_together() {
-        let survey = Survey::new(&items(3), |item| match item.subject.0 {
-            1 => Ok(sheet(250.0, &["C3", "Cz"], &["a", "b", "a"])),
+        let scan = DataSetScan::new(&items(3), |item| match item.subject.0 {
+            1 => Ok(header(250.0, &["C3", "Cz"], &["a", "b", "a"])),
             2 => {
-                let mut sheet = sheet(160.0, &["Cz", "Oz", "C4"], &["a"]);
-                sheet.columns[1].bad = true;
-                Ok(sheet)
+                let mut header = header(160.0, &["Cz", "Oz", "C4"], &["a"]);
+                header.columns[1].bad = true;
+                Ok(header)
             }
             _ => Err(Error::Cohort { message: "no".into(), hint: None }),
         });
-        assert_eq!(survey.common.shared(), Some(&["Cz".to_string()][..]));
-        assert_eq!(survey.codes["a"], Tally { events: 3, recordings: 2 });
-        assert_eq!(survey.notes, ["channels marked as bad are kept, in so many recordings: Oz (1)"]);
+        assert_eq!(scan.common.shared(), Some(&["Cz".to_string()][..]));
+        assert_eq!(scan.codes["a"], Tally { events: 3, recordings: 2 });
+        assert_eq!(scan.notes, ["channels marked as bad are kept, in so many recordings: Oz (1)"]);
         let all = Pipeline::default();
-        let note = survey.dropped(&all).unwrap();
+        let note = scan.dropped(&all).unwrap();
         assert!(
             note.contains("C3, Oz, C4") && note.contains("S01 session 1 run 1 has the fewest, 2"),
             "{note}"
         );
         let picked = Pipeline { pick: Pick::Names(vec!["C3".into()]), ..all };
-        assert_eq!(survey.dropped(&picked), None);
+        assert_eq!(scan.dropped(&picked), None);
         let mut items = items(3);
-        survey.complete(&mut items);
+        scan.complete(&mut items);
         assert_eq!((items[1].memory, items[0].part.len()), (120, 24));
-        let pipeline = survey.pipeline();
+        let pipeline = scan.pipeline();
         assert_eq!((pipeline.rate_hz, pipeline.window_s), (Some(100.0), [0.0, 4.0]));
         assert_eq!(pipeline.pick, Pick::Names(vec!["Cz".into()]));
-        assert!(survey.dropped(&pipeline).is_some());
+        assert!(scan.dropped(&pipeline).is_some());
         let band = pipeline.band.unwrap();
         assert_eq!((band.low_hz, band.high_hz), (Some(0.5), Some(45.0)));
         pipeline.check().unwrap();
@@ -345,12 +349,12 @@ mod tests {
 
     #[test]
     fn units_nobody_states_are_told_once() {
-        let survey = Survey::new(&items(2), |_| {
-            let mut sheet = sheet(100.0, &["C3", "Cz"], &[]);
-            sheet.columns[1].stated = false;
-            Ok(sheet)
+        let scan = DataSetScan::new(&items(2), |_| {
+            let mut header = header(100.0, &["C3", "Cz"], &[]);
+            header.columns[1].stated = false;
+            Ok(header)
         });
-        let found = Found { remarks: survey.remarks, ..Found::default() };
+        let found = DataSetFiles { remarks: scan.remarks, ..DataSetFiles::default() };
         let told = found.notes_of(|_| true);
         let [note] = &told[..] else { panic!("{told:?}") };
         assert!(
@@ -366,10 +370,10 @@ mod tests {
     fn what_is_told_of_the_others_is_part_of_what_is_kept() {
         let part = |more: &[&str]| {
             let names = |n: u32| if n == 1 { vec!["C3", "Cz"] } else { [&["Cz"], more].concat() };
-            let survey = Survey::new(&items(2), |item| Ok(sheet(100.0, &names(item.subject.0), &[])));
+            let scan = DataSetScan::new(&items(2), |item| Ok(header(100.0, &names(item.subject.0), &[])));
             let mut items = items(2);
-            survey.complete(&mut items);
-            (survey.common.shared().unwrap().to_vec(), items[0].part.clone())
+            scan.complete(&mut items);
+            (scan.common.shared().unwrap().to_vec(), items[0].part.clone())
         };
         let ((shared, one), (same, other)) = (part(&["C4"]), part(&["C4", "Oz"]));
         assert!(shared == same && one != other);
@@ -377,14 +381,14 @@ mod tests {
 
     #[test]
     fn slow_recordings_keep_their_rate_and_trials_their_window() {
-        let slow = Survey::new(&items(1), |_| Ok(sheet(50.0, &["C3"], &[])));
+        let slow = DataSetScan::new(&items(1), |_| Ok(header(50.0, &["C3"], &[])));
         let pipeline = slow.pipeline();
         let edges = pipeline.band.map(|band| (band.low_hz, band.high_hz));
         assert_eq!((pipeline.rate_hz, edges), (Some(50.0), Some((Some(0.5), Some(22.5)))));
-        let epochs = Survey::new(&items(2), |_| {
-            let mut sheet = sheet(10.0, &["C3"], &["boundary"]);
-            sheet.epochs = Some(Epochs { samples: 5, start_s: -0.2, codes: vec!["x".into(), "y".into()] });
-            Ok(sheet)
+        let epochs = DataSetScan::new(&items(2), |_| {
+            let mut header = header(10.0, &["C3"], &["boundary"]);
+            header.epochs = Some(Epochs { samples: 5, start_s: -0.2, codes: vec!["x".into(), "y".into()] });
+            Ok(header)
         });
         assert_eq!(epochs.pipeline(), Pipeline { window_s: [-0.2, 0.3], ..Pipeline::default() });
         assert_eq!(epochs.codes.keys().collect::<Vec<_>>(), ["x", "y"]);

@@ -14,7 +14,7 @@ use crate::trials::{Layout, SubjectId, Trial, Trials, not_a_number};
 
 /// Whose recording it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct RecordingId {
     /// The person.
     pub subject: SubjectId,
     /// The session, counted from 1.
@@ -24,20 +24,20 @@ pub struct Who {
 }
 
 /// Part of a recording without a gap in it, with the cues in it: their places after resampling, and which trial each begins.
-struct Stretch {
+struct Segment {
     range: Range<usize>,
     cues: Vec<(i64, usize)>,
 }
 
-impl Stretch {
-    fn new(range: Range<usize>) -> Stretch {
-        Stretch { range, cues: vec![] }
+impl Segment {
+    fn new(range: Range<usize>) -> Segment {
+        Segment { range, cues: vec![] }
     }
 }
 
 /// What was cut from a recording.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cut {
+pub struct EpochedRecording {
     /// The trials, in the order of their events.
     pub trials: Trials,
     /// Windows that were left out: they (or their baselines) reach past the recording's ends or over a gap, or lie between two gaps
@@ -50,9 +50,14 @@ impl Pipeline {
     /// for; several codes may stand for one class, and classes are numbered as they first appear. Alignment is left to
     /// [`Pipeline::align`], once all of a person's trials are there.
     ///
-    /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each stretch by itself. It is
-    /// an error where every stretch with a trial is too short for them.
-    pub fn cut(&self, recording: &Recording, cues: &[(String, String)], who: Who) -> Result<Cut> {
+    /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each segment by itself. It is
+    /// an error where every segment with a trial is too short for them.
+    pub fn epoch(
+        &self,
+        recording: &Recording,
+        cues: &[(String, String)],
+        who: RecordingId,
+    ) -> Result<EpochedRecording> {
         self.check()?;
         recording.check()?;
         let selection = Selection::new(self, &recording.channels)?;
@@ -62,19 +67,19 @@ impl Pipeline {
         let chain = Chain::new(self, recording.rate_hz)?;
         let rate_hz = self.rate_hz.unwrap_or(recording.rate_hz);
         let grid = Grid::new(self, rate_hz)?;
-        let mut stretches: Vec<Stretch> = recording.stretches().into_iter().map(Stretch::new).collect();
+        let mut segments: Vec<Segment> = recording.segments().into_iter().map(Segment::new).collect();
         let mut inside = Vec::new();
         let mut too_short = None;
         for &(event, label) in &found {
-            let at = stretches.partition_point(|stretch| stretch.range.end <= event.sample);
-            let Range { start, end } = stretches[at].range;
+            let at = segments.partition_point(|segment| segment.range.end <= event.sample);
+            let Range { start, end } = segments[at].range;
             let cue = i64::try_from(chain.place(event.sample - start)).unwrap_or(i64::MAX);
             if !grid.fits(cue, chain.length(end - start)) {
                 continue;
             }
             match chain.check(end - start) {
                 Ok(()) => {
-                    stretches[at].cues.push((cue, inside.len()));
+                    segments[at].cues.push((cue, inside.len()));
                     inside.push((event, label));
                 }
                 Err(error) => too_short = Some(error),
@@ -83,15 +88,15 @@ impl Pipeline {
         if let Some(error) = too_short.filter(|_| inside.is_empty()) {
             return Err(error);
         }
-        stretches.retain(|stretch| !stretch.cues.is_empty());
-        stretches.iter().try_for_each(|stretch| check_numbers(recording, &selection, &stretch.range))?;
+        segments.retain(|segment| !segment.cues.is_empty());
+        segments.iter().try_for_each(|segment| check_numbers(recording, &selection, &segment.range))?;
 
         let (channels, samples) = (selection.picked.len(), grid.window.samples);
         let mut x = vec![0.0; inside.len() * channels * samples];
         let reference = selection.reference(&recording.samples, recording.length());
         let isa = Isa::best();
         let mut group = Group::new(chain.room());
-        for Stretch { range, cues } in &stretches {
+        for Segment { range, cues } in &segments {
             let wanted = grid.wanted(cues.iter().map(|&(cue, _)| cue), chain.length(range.len()));
             let reference = reference.as_deref().map(|reference| &reference[range.clone()]);
             for (g, picked) in selection.picked.chunks(LANES).enumerate() {
@@ -115,7 +120,7 @@ impl Pipeline {
             classes: cues.classes,
             task: Default::default(),
         };
-        let Who { subject, session, run } = who;
+        let RecordingId { subject, session, run } = who;
         let info = inside.iter().map(|&(event, label)| Trial {
             label,
             subject,
@@ -124,7 +129,7 @@ impl Pipeline {
             cue_s: event.sample as f64 / recording.rate_hz,
         });
         let trials = Trials::new(layout, x, info.collect())?;
-        Ok(Cut { short: found.len() - trials.len(), trials })
+        Ok(EpochedRecording { short: found.len() - trials.len(), trials })
     }
 }
 
