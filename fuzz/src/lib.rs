@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptsm_io::mat::MatFile;
-use ptsm_io::{Bytes, Opened, Place, Result, brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf, npy, npz};
+use ptsm_io::{Bytes, RecordingFile, Place, Result, brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf, npy, npz};
 
 /// EDF and BDF.
 pub fn edf(bytes: &[u8]) {
@@ -72,7 +72,7 @@ pub fn npz(bytes: &[u8]) {
 }
 
 /// Reads what a header promises: the first samples, the last ones, and all of them where they are few.
-fn look(opened: Result<Opened>) {
+fn look(opened: Result<RecordingFile>) {
     let Ok(opened) = opened else { return };
     for (i, signal) in opened.signals().iter().enumerate().take(8) {
         let mut some = vec![0.0; signal.samples.min(64)];

@@ -6,12 +6,13 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
+use ptsm_data::Source;
 use ptsm_data::simulate::Cohort;
-use ptsm_data::{Source, Split};
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
 use ptsm_decode::{Answer, Class, Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
+use ptsm_eval::Split;
 use ptsm_explain::{
     Axis, Compared, How, Ranking, Trying, Way, agreement, agreement_in_time, attribution, csp_relevance,
     difference, favours, masks, tried, turned_head,

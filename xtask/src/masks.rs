@@ -5,11 +5,12 @@
 
 use anyhow::Result;
 use clap::Args;
+use ptsm_data::Source;
 use ptsm_data::simulate::{Cohort, Truth};
-use ptsm_data::{Source, Split};
 use ptsm_decode::registry::find;
 use ptsm_decode::{Fitted, Lesson, Run, Unwatched};
 use ptsm_engine::Cpu;
+use ptsm_eval::Split;
 use ptsm_eval::{deviation, mean};
 use ptsm_explain::{Masks, favours, masks, rank_correlation};
 use ptsm_signal::{Subset, Trials};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm::DeviceChoice;
-use ptsm::data::{Protocol, SubjectList, Transfer};
+use ptsm::data::SubjectList;
 use ptsm::engine::Precision;
-use ptsm::eval::{Choice, DataRequest, TaskOverride};
+use ptsm::eval::{Choice, DataRequest, Protocol, TaskOverride, Transfer};
 use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 #[derive(Parser)]

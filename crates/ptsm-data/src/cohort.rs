@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::{atomic, edf};
-use ptsm_signal::{Pipeline, Scaling, SubjectId, Trials, Who};
+use ptsm_signal::{Pipeline, RecordingId, Scaling, SubjectId, Trials};
 use rayon::prelude::*;
 
 use crate::arrays::write_trials;
 use crate::error::{Error, Result};
-use crate::simulate::Cohort;
+use ptsm_simulate::Cohort;
 
 /// The settings of a cohort in its folder.
 pub const COHORT_FILE: &str = "cohort.toml";
@@ -69,10 +69,10 @@ pub fn save_recordings(cohort: &Cohort, folder: &Path) -> Result<(PathBuf, Vec<P
     let mut plan = Vec::new();
     for subject in everybody(cohort) {
         for session in 1..=cohort.sessions {
-            plan.extend((1..=cohort.runs).map(|run| Who { subject, session, run }));
+            plan.extend((1..=cohort.runs).map(|run| RecordingId { subject, session, run }));
         }
     }
-    let write = |&who: &Who| {
+    let write = |&who: &RecordingId| {
         let path = folder.join(recording_name(cohort, who));
         edf::write(&path, &cohort.recording(who.subject, who.session, who.run)?)?;
         Ok(path)
@@ -85,7 +85,7 @@ pub fn save_recordings(cohort: &Cohort, folder: &Path) -> Result<(PathBuf, Vec<P
 }
 
 /// The manifest of a cohort's recordings.
-fn manifest_text(cohort: &Cohort, plan: &[Who]) -> Result<String> {
+fn manifest_text(cohort: &Cohort, plan: &[RecordingId]) -> Result<String> {
     let failed = |error: toml::ser::Error| Error::Cohort { message: error.to_string(), hint: None };
     let list = |class: &String, codes: Vec<String>| (class.clone(), toml::Value::from(codes));
     let mut events: Vec<(String, Vec<String>)> = Vec::new();
@@ -187,7 +187,7 @@ fn file_name(cohort: &Cohort, subject: SubjectId) -> String {
 }
 
 /// The file of one recording: `S001-1-02.edf`.
-fn recording_name(cohort: &Cohort, who: Who) -> String {
+fn recording_name(cohort: &Cohort, who: RecordingId) -> String {
     let width = cohort.subjects.to_string().len().max(3);
     format!("S{:0width$}-{}-{:02}.edf", who.subject.0, who.session, who.run)
 }
@@ -238,9 +238,12 @@ fn cut_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Resu
     for session in 1..=cohort.sessions {
         for run in 1..=cohort.runs {
             let recording = cohort.recording(subject, session, run)?;
-            let cut = pipeline.cut(&recording, &cues, Who { subject, session, run }).map_err(|error| {
-                Error::Signal { place: format!("simulated {subject}, session {session}, run {run}"), error }
-            })?;
+            let cut = pipeline.epoch(&recording, &cues, RecordingId { subject, session, run }).map_err(
+                |error| Error::Signal {
+                    place: format!("simulated {subject}, session {session}, run {run}"),
+                    error,
+                },
+            )?;
             parts.push((cut.trials, cut.short));
         }
     }

@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use ptsm_signal::SubjectId;
 
-use crate::findings::Duplicate;
-use crate::simulate::SimulateError;
-use crate::split::Side;
-use crate::subjects::SubjectList;
+use ptsm_simulate::SimulateError;
 
 /// Everything this crate refuses to do, with what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -25,69 +22,15 @@ pub enum Error {
     #[error("there is no subject {missing}; the data have {present}")]
     UnknownSubjects {
         /// Those that are not there.
-        missing: SubjectList,
+        missing: String,
         /// Those that are.
-        present: SubjectList,
+        present: String,
     },
     /// Subjects that were named and that the data leave out on purpose.
     #[error("the data leave out {}", reasons(excluded))]
     ExcludedSubjects {
         /// Who, and why.
         excluded: Vec<(SubjectId, String)>,
-    },
-    /// A person on two sides of a split.
-    #[error("subject {subject} is in the {first} set and in the {second} set")]
-    TwoSides {
-        /// The person.
-        subject: SubjectId,
-        /// One side.
-        first: Side,
-        /// The other side.
-        second: Side,
-    },
-    /// A recording on two sides of a split, under two subjects.
-    #[error(
-        "{duplicate}; {} is in the {first} set and {} in the {second} set",
-        duplicate.first,
-        duplicate.second
-    )]
-    SharedRecording {
-        /// Who shares it.
-        duplicate: Duplicate,
-        /// The side of the first of them.
-        first: Side,
-        /// The side of the second.
-        second: Side,
-    },
-    /// A side of a split without anybody.
-    #[error("the {side} set has no subject")]
-    EmptySide {
-        /// Which side.
-        side: Side,
-    },
-    /// Fewer people than a protocol needs.
-    #[error("`{protocol}` needs at least {needed} subjects, the data have {found}")]
-    TooFewSubjects {
-        /// What was asked for.
-        protocol: String,
-        /// How many it takes.
-        needed: usize,
-        /// How many there are.
-        found: usize,
-    },
-    /// Text that names no protocol.
-    #[error("protocol `{text}`: {message}")]
-    Protocol {
-        /// What was given.
-        text: String,
-        /// What does not fit.
-        message: String,
-    },
-    /// Text that names no sessions and runs.
-    #[error("`{text}` names no sessions and runs")]
-    Units {
-        /// What was given.
-        text: String,
     },
     /// A name or folder that is no source of data.
     #[error("data `{id}`: {message}")]
@@ -157,22 +100,6 @@ impl Error {
             Error::UnknownSubjects { .. } => Some("choose among the subjects the data have"),
             Error::ExcludedSubjects { .. } => Some(
                 "leave them out of the list; a range skips them; `ptsm data show` lists the choices (`--with`) that keep them",
-            ),
-            Error::TwoSides { .. } => {
-                Some("a person who is tested must not be trained on; give each subject one side")
-            }
-            Error::SharedRecording { .. } => Some(
-                "leave one of them out with `--subjects`; `ptsm data check` tells which recordings are the same",
-            ),
-            Error::EmptySide { .. } => Some("give this side at least one subject"),
-            Error::TooFewSubjects { .. } => {
-                Some("add subjects; testing, validation and training each need people of their own")
-            }
-            Error::Protocol { .. } => Some(
-                "protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)",
-            ),
-            Error::Units { .. } => Some(
-                "write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1->s2`",
             ),
             Error::Source { hint, .. } | Error::Cohort { hint, .. } | Error::Content { hint, .. } => {
                 hint.as_deref()

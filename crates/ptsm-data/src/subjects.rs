@@ -38,7 +38,11 @@ impl SubjectList {
     pub fn choose(&self, present: &BTreeSet<SubjectId>) -> Result<BTreeSet<SubjectId>> {
         let missing = self.without(present);
         if !missing.ranges.is_empty() {
-            return Err(Error::UnknownSubjects { missing, present: present.iter().copied().collect() });
+            let present: SubjectList = present.iter().copied().collect();
+            return Err(Error::UnknownSubjects {
+                missing: missing.to_string(),
+                present: present.to_string(),
+            });
         }
         Ok(present.iter().copied().filter(|&s| self.contains(s)).collect())
     }
@@ -95,6 +99,17 @@ impl SubjectList {
             }
         }
         SubjectList { ranges: merged, named: BTreeSet::new() }
+    }
+}
+
+/// The subjects asked for, or everybody.
+pub(crate) fn choose(
+    present: BTreeSet<SubjectId>,
+    subjects: Option<&SubjectList>,
+) -> Result<BTreeSet<SubjectId>> {
+    match subjects {
+        Some(list) => list.choose(&present),
+        None => Ok(present),
     }
 }
 

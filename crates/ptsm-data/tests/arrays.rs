@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_data::arrays::{Wanted, read, read_folder, read_trials, write_trials};
+use ptsm_data::arrays::{LabelHandling, read, read_folder, read_trials, write_trials};
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Compression};
 use ptsm_signal::{
@@ -134,7 +134,7 @@ fn a_file_declares_its_paradigm_and_symmetry() {
     let (one, other) = (builder.folder.path().join("a.npz"), builder.folder.path().join("b.npz"));
     save(&one, &builder.arrays);
     save(&other, &names().with("symmetry", pair()).arrays);
-    let error = read(&[one, other], Wanted::Own).unwrap_err().to_string();
+    let error = read(&[one, other], LabelHandling::Own).unwrap_err().to_string();
     assert!(error.contains("declares paradigm none, symmetry left=right"), "{error}");
 }
 
@@ -396,15 +396,16 @@ fn a_decoders_classes_are_taken() {
     // The builder's folder lasts as long as the builder.
     let builder = Builder::new().with("y", texts(&["right", "left", "right", "left"]));
     let file = [builder.save("mine.npz")];
-    let own = read(&file, Wanted::Own).unwrap().trials;
+    let own = read(&file, LabelHandling::Own).unwrap().trials;
     assert_eq!((labels(&own), own.layout().classes.len()), (vec![1, 0, 1, 0], 2));
-    let wanted = read(&file, Wanted::Classes(&classes)).unwrap().trials;
+    let wanted = read(&file, LabelHandling::Classes(&classes)).unwrap().trials;
     assert_eq!((labels(&wanted), wanted.layout().classes.clone()), (vec![2, 0, 2, 0], classes.to_vec()));
     let builder = builder.with("y", texts(&["right", "left", "up", "left"]));
-    let error = read(&[builder.save("foreign.npz")], Wanted::Classes(&classes)).unwrap_err().to_string();
+    let error =
+        read(&[builder.save("foreign.npz")], LabelHandling::Classes(&classes)).unwrap_err().to_string();
     assert!(error.contains("`up`") && error.contains("\"rest\""), "{error}");
     let builder = builder.without("y");
-    let bare = read(&[builder.save("bare.npz")], Wanted::Unlabelled(&classes)).unwrap().trials;
+    let bare = read(&[builder.save("bare.npz")], LabelHandling::Unlabelled(&classes)).unwrap().trials;
     assert_eq!((bare.len(), bare.layout().classes.len()), (4, 3));
 }
 

@@ -7,7 +7,9 @@ use std::fs;
 
 use ptsm_data::arrays::{read_trials, write_made_trials, write_trials};
 use ptsm_data::simulate::Cohort;
-use ptsm_data::{Loaded, Person, Source, SubjectList, read_cohort, save_cohort, save_recordings};
+use ptsm_data::{
+    LoadedData, Source, SubjectIdentity, SubjectList, read_cohort, save_cohort, save_recordings,
+};
 use ptsm_signal::{Alignment, Pick, Pipeline, Scaling, SubjectId, Trial, Trials};
 
 /// A cohort that takes no time.
@@ -27,7 +29,7 @@ fn simulated(cohort: &Cohort) -> Source {
     Source::Simulated { cohort: Box::new(cohort.clone()), note: None }
 }
 
-fn load(source: &Source, subjects: &str) -> Loaded {
+fn load(source: &Source, subjects: &str) -> LoadedData {
     let list: Option<SubjectList> = (!subjects.is_empty()).then(|| subjects.parse().unwrap());
     source.load(None, list.as_ref()).unwrap()
 }
@@ -218,7 +220,7 @@ fn the_same_person_is_recognised_wherever_they_come_from() {
     let hashes = || simulated.values().flat_map(|person| &person.hashes);
     assert!(hashes().all(|hash| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
     assert_eq!(hashes().collect::<BTreeSet<_>>().len(), hashes().count());
-    let trials = |people: &BTreeMap<SubjectId, Person>| -> Vec<(SubjectId, String)> {
+    let trials = |people: &BTreeMap<SubjectId, SubjectIdentity>| -> Vec<(SubjectId, String)> {
         people.iter().map(|(subject, person)| (*subject, person.trials.clone())).collect()
     };
     assert_eq!(trials(&of("cohort", folder.path())), trials(&simulated));

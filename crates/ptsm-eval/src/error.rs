@@ -3,6 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ptsm_data::Duplicate;
+use ptsm_signal::SubjectId;
+
+use crate::side::Side;
+
 /// Everything this crate refuses to do, with what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -25,6 +30,60 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
+    /// A person on two sides of a split.
+    #[error("subject {subject} is in the {first} set and in the {second} set")]
+    TwoSides {
+        /// The person.
+        subject: SubjectId,
+        /// One side.
+        first: Side,
+        /// The other side.
+        second: Side,
+    },
+    /// A recording on two sides of a split, under two subjects.
+    #[error(
+        "{duplicate}; {} is in the {first} set and {} in the {second} set",
+        duplicate.first,
+        duplicate.second
+    )]
+    SharedRecording {
+        /// Who shares it.
+        duplicate: Duplicate,
+        /// The side of the first of them.
+        first: Side,
+        /// The side of the second.
+        second: Side,
+    },
+    /// A side of a split without anybody.
+    #[error("the {side} set has no subject")]
+    EmptySide {
+        /// Which side.
+        side: Side,
+    },
+    /// Fewer people than a protocol needs.
+    #[error("`{protocol}` needs at least {needed} subjects, the data have {found}")]
+    TooFewSubjects {
+        /// What was asked for.
+        protocol: String,
+        /// How many it takes.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Text that names no protocol.
+    #[error("protocol `{text}`: {message}")]
+    Protocol {
+        /// What was given.
+        text: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// Text that names no sessions and runs.
+    #[error("`{text}` names no sessions and runs")]
+    Units {
+        /// What was given.
+        text: String,
+    },
     /// A benchmark that cannot be run.
     #[error("benchmark: {message}")]
     Plan {
@@ -44,7 +103,7 @@ pub enum Error {
     /// A decoder that could not be fitted or applied.
     #[error(transparent)]
     Decode(#[from] ptsm_decode::Error),
-    /// People who cannot be divided as asked for.
+    /// Data that are not as asked for, such as subjects they do not have.
     #[error(transparent)]
     Data(#[from] ptsm_data::Error),
     /// A signal or a pipeline that does not fit.
@@ -107,6 +166,16 @@ impl Error {
             Error::Plan { hint, .. } | Error::Tuning { hint, .. } | Error::Request { hint, .. } => {
                 Some(hint.clone())
             }
+            Error::TwoSides { .. } => {
+                Some("a person who is tested must not be trained on; give each subject one side".into())
+            }
+            Error::SharedRecording { .. } => Some("leave one of them out with `--subjects`; `ptsm data check` tells which recordings are the same".into()),
+            Error::EmptySide { .. } => Some("give this side at least one subject".into()),
+            Error::TooFewSubjects { .. } => {
+                Some("add subjects; testing, validation and training each need people of their own".into())
+            }
+            Error::Protocol { .. } => Some("protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)".into()),
+            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1->s2`".into()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Signal(e) => e.hint().map(str::to_string),

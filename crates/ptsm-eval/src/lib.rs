@@ -1,5 +1,7 @@
 //! Scores by subject, their spread and chance; protocols and the benchmark runner.
 //!
+//! A [`Protocol`] divides subjects into [`Split`]s: whole subjects, nobody on two sides.
+//!
 //! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
 //! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
 //! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
@@ -36,7 +38,9 @@ pub mod runs;
 mod score;
 mod scores;
 pub mod settings;
+mod side;
 mod significance;
+mod splits;
 mod statistics;
 mod summary;
 mod table;
@@ -69,7 +73,9 @@ pub use runs::{Evaluation, RunFile, TrainedRun};
 pub use score::{Context, Curve, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use settings::SettingChanges;
+pub use side::Side;
 pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided_p, two_sided_p};
+pub use splits::{Protocol, Sources, Split, Transfer, Units};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
 pub use table::{Align, Column, Table, width as text_width};

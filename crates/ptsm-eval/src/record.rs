@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use ptsm_data::Units;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::scores::Scores;
+use crate::splits::Units;
 
 /// One person's scores, with all that is needed to read them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

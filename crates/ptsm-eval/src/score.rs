@@ -1,12 +1,12 @@
 //! From a fitted decoder and people it has never met to records.
 
-use ptsm_data::Units;
 use ptsm_decode::{Adaptation, Adapted, Fitted, calibration};
 use ptsm_signal::{Subset, TargetAccess};
 
 use crate::error::Result;
 use crate::record::{FewShot, Record};
 use crate::scores::{Scores, positive_class};
+use crate::splits::Units;
 
 /// What all records of one decoder have in common.
 #[derive(Clone, Debug)]

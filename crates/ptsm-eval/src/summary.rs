@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::Units;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{BySeed, Evidence};
 use crate::metrics::{METRICS, Metric, metric};
 use crate::record::{FewShot, Record};
+use crate::splits::Units;
 use crate::statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean};
 
 /// The share of cases an interval covers.

@@ -1,8 +1,9 @@
 //! A benchmark that cannot come to its end does not begin.
 #![allow(clippy::unwrap_used)]
 
-use ptsm_data::{Protocol, Source};
+use ptsm_data::Source;
 use ptsm_decode::registry::find;
+use ptsm_eval::Protocol;
 use ptsm_eval::{Division, Entry, Sets, Stage};
 use ptsm_signal::{Pipeline, SubjectId, TargetAccess, Trials};
 use serde_json::json;

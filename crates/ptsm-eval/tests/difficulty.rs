@@ -1,10 +1,11 @@
 //! The simulated people are about as hard to decode as real ones: a changed constant must not make them easy or hopeless unnoticed.
 #![allow(clippy::unwrap_used)]
 
-use ptsm_data::{Protocol, Source};
+use ptsm_data::Source;
 use ptsm_decode::registry::find;
 use ptsm_decode::{Progress, Watch};
 use ptsm_engine::Cpu;
+use ptsm_eval::Protocol;
 use ptsm_eval::{Benchmark, Collected, Division, Entry, Observer, Sets, Stage, Summary, WorkList};
 use serde_json::json;
 

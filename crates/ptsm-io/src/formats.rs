@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::opened::Opened;
+use crate::recording_file::RecordingFile;
 use crate::{brainvision, cnt, edf, eeglab, fieldtrip, fif, gdf};
 
 /// A format of recordings.
@@ -13,7 +13,7 @@ pub struct Format {
     pub name: &'static str,
     /// How names of its files end, in lower case, without the dot.
     pub endings: &'static [&'static str],
-    open: fn(&Path) -> Result<Opened>,
+    open: fn(&Path) -> Result<RecordingFile>,
 }
 
 /// Every format of recordings, in the order users see them.
@@ -39,7 +39,7 @@ pub fn format_of(path: &Path) -> Option<&'static Format> {
 }
 
 /// Opens a recording: reads its header, not its samples.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     match format_of(path) {
         Some(format) => (format.open)(path),
         None if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) => {

@@ -8,7 +8,7 @@ use crate::unit::voltage;
 
 /// What a signal is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum SignalKind {
     /// An electrode on the scalp, or a voltage nobody says anything else of.
     #[default]
     Eeg,
@@ -24,41 +24,41 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl SignalKind {
     /// What a name alone tells; none where it tells nothing, as `A12` or `channel 1` do. Names of the 10-05 system and names that
     /// begin with `EEG` are electrodes.
-    pub fn of_name(name: &str) -> Option<Kind> {
-        word_of(name).or_else(|| is_electrode(name).then_some(Kind::Eeg))
+    pub fn of_name(name: &str) -> Option<SignalKind> {
+        word_of(name).or_else(|| is_electrode(name).then_some(SignalKind::Eeg))
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SignalKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Kind::Eeg => "EEG",
-            Kind::Eog => "EOG",
-            Kind::Emg => "EMG",
-            Kind::Ecg => "ECG",
-            Kind::Stimulus => "trigger",
-            Kind::Other => "other",
+            SignalKind::Eeg => "EEG",
+            SignalKind::Eog => "EOG",
+            SignalKind::Emg => "EMG",
+            SignalKind::Ecg => "ECG",
+            SignalKind::Stimulus => "trigger",
+            SignalKind::Other => "other",
         })
     }
 }
 
 /// Words of labels, as in the labels EDF+ recommends, those of sleep laboratories and amplifiers, and those programs of experiments write.
 /// Digits behind them do not count.
-const WORDS: &[(Kind, &str)] = &[
-    (Kind::Eog, "heo veo loc roc"),
-    (Kind::Emg, "emg chin"),
-    (Kind::Ecg, "ecg ekg"),
+const WORDS: &[(SignalKind, &str)] = &[
+    (SignalKind::Eog, "heo veo loc roc"),
+    (SignalKind::Emg, "emg chin"),
+    (SignalKind::Ecg, "ecg ekg"),
     (
-        Kind::Stimulus,
+        SignalKind::Stimulus,
         "status sti mark marks mrk mkr din ttl label labels target targets nontarget code codes class classes condition conditions \
          cue cues trial trials onset onsets response responses button buttons keypress sync synchro photo digital parallel lpt gpio \
          flash feedback",
     ),
     (
-        Kind::Other,
+        SignalKind::Other,
         "resp temp sao2 spo2 osat pulse pleth ppg bvp flow airflow snore thor thorax abd abdomen light sound audio mic gsr eda hr ibi \
          position acc accx accy accz magx magy magz meg mcg erg aux misc other dc adc analog counter battery clock time times sample \
          samples packet index idx quality cq eq pow validation impedance interpolated unused spare empty bursts suppr",
@@ -66,31 +66,35 @@ const WORDS: &[(Kind, &str)] = &[
 ];
 
 /// How words begin that are the same with anything behind them: `StimulusCode`, `TRIGGER_IN`, `GYROX`.
-const BEGINNINGS: &[(Kind, &str)] = &[
-    (Kind::Emg, "emg"),
-    (Kind::Ecg, "ecg ekg"),
-    (Kind::Stimulus, "stim trig trg marker event evt annot photod photoc photos photic"),
-    (Kind::Other, "gyro accel timestamp batt"),
+const BEGINNINGS: &[(SignalKind, &str)] = &[
+    (SignalKind::Emg, "emg"),
+    (SignalKind::Ecg, "ecg ekg"),
+    (SignalKind::Stimulus, "stim trig trg marker event evt annot photod photoc photos photic"),
+    (SignalKind::Other, "gyro accel timestamp batt"),
 ];
 
 /// Guesses. An electrode counts a voltage, or says nothing of its unit and has the name of an electrode.
-pub(crate) fn kind_of(label: &str, unit: &str) -> Kind {
+pub(crate) fn kind_of(label: &str, unit: &str) -> SignalKind {
     if let Some(kind) = word_of(label) {
         return kind;
     }
-    if voltage(unit).is_some() || unit.is_empty() && is_electrode(label) { Kind::Eeg } else { Kind::Other }
+    if voltage(unit).is_some() || unit.is_empty() && is_electrode(label) {
+        SignalKind::Eeg
+    } else {
+        SignalKind::Other
+    }
 }
 
 /// A kind that a file states, unless the name is one of triggers: whoever calls all channels EEG means the others.
-pub(crate) fn stated(kind: Kind, label: &str) -> Kind {
+pub(crate) fn stated(kind: SignalKind, label: &str) -> SignalKind {
     match (kind, word_of(label)) {
-        (Kind::Eeg, Some(Kind::Stimulus)) => Kind::Stimulus,
+        (SignalKind::Eeg, Some(SignalKind::Stimulus)) => SignalKind::Stimulus,
         _ => kind,
     }
 }
 
 /// What the first word tells that tells anything.
-fn word_of(label: &str) -> Option<Kind> {
+fn word_of(label: &str) -> Option<SignalKind> {
     label.split(|c: char| !c.is_alphanumeric()).find_map(|part| {
         let whole = part.to_lowercase();
         // `SaO2` is one word, `StimulusCode` is two.
@@ -99,15 +103,15 @@ fn word_of(label: &str) -> Option<Kind> {
 }
 
 /// What a word in lower case tells.
-fn known(word: &str) -> Option<Kind> {
+fn known(word: &str) -> Option<SignalKind> {
     // `EOGL` is an eye, and so is `LHEOG`.
     if word.contains("eog") {
-        return Some(Kind::Eog);
+        return Some(SignalKind::Eog);
     }
     let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let is = |known: &str| known == bare || known == word;
-    let listed = |(kind, words): &(Kind, &str)| words.split(' ').any(is).then_some(*kind);
-    let begun = |(kind, starts): &(Kind, &str)| {
+    let listed = |(kind, words): &(SignalKind, &str)| words.split(' ').any(is).then_some(*kind);
+    let begun = |(kind, starts): &(SignalKind, &str)| {
         starts.split(' ').any(|start| word.starts_with(start)).then_some(*kind)
     };
     WORDS.iter().find_map(listed).or_else(|| BEGINNINGS.iter().find_map(begun))
@@ -141,31 +145,31 @@ mod tests {
     #[test]
     fn labels_and_units_tell_what_a_signal_is_of() {
         for (label, unit, kind) in [
-            ("C3..", "uV", Kind::Eeg),
-            ("EEG Fpz-Cz", "uV", Kind::Eeg),
-            ("EEG-0", "uV", Kind::Eeg),
-            ("Tp7.", "uV", Kind::Eeg),
-            ("A12", "uV", Kind::Eeg),
-            ("Cz", "", Kind::Eeg),
-            ("EEG 001", "", Kind::Eeg),
-            ("channel 1", "", Kind::Other),
-            ("EOG-left", "uV", Kind::Eog),
-            ("EOGL", "uV", Kind::Eog),
-            ("HEOG", "uV", Kind::Eog),
-            ("LVEOG", "uV", Kind::Eog),
-            ("HEO", "uV", Kind::Eog),
-            ("EOG EOGL", "uV", Kind::Eog),
-            ("LOC-A2", "uV", Kind::Eog),
-            ("EMG chin", "uV", Kind::Emg),
-            ("ECG1", "mV", Kind::Ecg),
-            ("EKG", "mV", Kind::Ecg),
-            ("Status", "Boolean", Kind::Stimulus),
-            ("STI 014", "", Kind::Stimulus),
-            ("Event marker", "", Kind::Stimulus),
-            ("Resp nasal", "mV", Kind::Other),
-            ("Temp rectal", "degC", Kind::Other),
-            ("SaO2", "%", Kind::Other),
-            ("Cz", "Ohm", Kind::Other),
+            ("C3..", "uV", SignalKind::Eeg),
+            ("EEG Fpz-Cz", "uV", SignalKind::Eeg),
+            ("EEG-0", "uV", SignalKind::Eeg),
+            ("Tp7.", "uV", SignalKind::Eeg),
+            ("A12", "uV", SignalKind::Eeg),
+            ("Cz", "", SignalKind::Eeg),
+            ("EEG 001", "", SignalKind::Eeg),
+            ("channel 1", "", SignalKind::Other),
+            ("EOG-left", "uV", SignalKind::Eog),
+            ("EOGL", "uV", SignalKind::Eog),
+            ("HEOG", "uV", SignalKind::Eog),
+            ("LVEOG", "uV", SignalKind::Eog),
+            ("HEO", "uV", SignalKind::Eog),
+            ("EOG EOGL", "uV", SignalKind::Eog),
+            ("LOC-A2", "uV", SignalKind::Eog),
+            ("EMG chin", "uV", SignalKind::Emg),
+            ("ECG1", "mV", SignalKind::Ecg),
+            ("EKG", "mV", SignalKind::Ecg),
+            ("Status", "Boolean", SignalKind::Stimulus),
+            ("STI 014", "", SignalKind::Stimulus),
+            ("Event marker", "", SignalKind::Stimulus),
+            ("Resp nasal", "mV", SignalKind::Other),
+            ("Temp rectal", "degC", SignalKind::Other),
+            ("SaO2", "%", SignalKind::Other),
+            ("Cz", "Ohm", SignalKind::Other),
         ] {
             assert_eq!(kind_of(label, unit), kind, "{label} in {unit}");
         }
@@ -179,14 +183,14 @@ mod tests {
              Annotations|Digital|Cue|trial_label|event_id|Trigger(Digital)|Response|TRGR|MRK|NonTarget"
                 .split('|')
         {
-            assert_eq!(kind_of(label, "uV"), Kind::Stimulus, "{label}");
-            assert_eq!(stated(Kind::Eeg, label), Kind::Stimulus, "{label}");
-            assert_eq!(Kind::of_name(label), Some(Kind::Stimulus), "{label}");
+            assert_eq!(kind_of(label, "uV"), SignalKind::Stimulus, "{label}");
+            assert_eq!(stated(SignalKind::Eeg, label), SignalKind::Stimulus, "{label}");
+            assert_eq!(SignalKind::of_name(label), Some(SignalKind::Stimulus), "{label}");
         }
         let others = "Counter|COUNTER|Battery|BATTERY_PERCENT|Timestamp|TIME_STAMP_s|Sample counter|GYROX|GyroZ|Aux|\
              AUX2|AccX|ACC_Y|MISC 001|DC01|Analog Channel 0|RAW_CQ|POW_AF3_Theta|CQ_AF3|SampleNumber";
         for label in others.split('|') {
-            assert_eq!(kind_of(label, "uV"), Kind::Other, "{label}");
+            assert_eq!(kind_of(label, "uV"), SignalKind::Other, "{label}");
         }
     }
 
@@ -197,17 +201,17 @@ mod tests {
             for label in
                 [name.to_string(), name.to_uppercase(), name.to_lowercase(), format!("EEG {name}-Ref")]
             {
-                assert_eq!(kind_of(&label, "uV"), Kind::Eeg, "{label}");
-                assert_eq!(stated(Kind::Eeg, &label), Kind::Eeg, "{label}");
+                assert_eq!(kind_of(&label, "uV"), SignalKind::Eeg, "{label}");
+                assert_eq!(stated(SignalKind::Eeg, &label), SignalKind::Eeg, "{label}");
             }
-            assert_eq!(Kind::of_name(name), Some(Kind::Eeg), "{name}");
+            assert_eq!(SignalKind::of_name(name), Some(SignalKind::Eeg), "{name}");
         }
         let others = "FpZ|TP9|TPP9h|M1|M2|A1|A2|T3|EXG1|E129|D32|LA1|RAH3|IO1|SO2|Fpz-Cz|C3-A2|EEG1|EEG T3-LE|ch1|\
              channel 1|CH_08|Nz|FT9|PO10|Ref|Left|V|a,b|Te4|Trans1|Pos2";
         for label in others.split('|') {
-            assert_eq!(kind_of(label, "uV"), Kind::Eeg, "{label}");
+            assert_eq!(kind_of(label, "uV"), SignalKind::Eeg, "{label}");
         }
-        assert_eq!((Kind::of_name("A12"), Kind::of_name("channel 1")), (None, None));
+        assert_eq!((SignalKind::of_name("A12"), SignalKind::of_name("channel 1")), (None, None));
     }
 
     #[test]

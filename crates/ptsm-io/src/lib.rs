@@ -1,7 +1,7 @@
 //! Foreign bytes to recordings and arrays, and back.
 //!
 //! [`open`] opens a recording of any format it knows: it reads the header, and samples when they are asked for
-//! ([`Opened::read`], [`Opened::recording`]). [`npz::read`] opens an archive of arrays. Nothing a file claims is believed before it is
+//! ([`RecordingFile::read`], [`RecordingFile::recording`]). [`npz::read`] opens an archive of arrays. Nothing a file claims is believed before it is
 //! checked against the bytes that are there: a damaged or hostile file is an error that says where, never a panic and never a
 //! huge allocation. Names and dates of people are not kept, not even on the way. [`atomic`] writes files whole or not at all.
 
@@ -25,8 +25,8 @@ mod limit;
 pub mod mat;
 pub mod npy;
 pub mod npz;
-mod opened;
 mod quiet;
+mod recording_file;
 mod records;
 mod stored;
 mod text;
@@ -36,6 +36,6 @@ mod unit;
 pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
-pub use opened::{Epochs, Kind, Mark, Opened, Signal, Stretch, list_kinds};
+pub use recording_file::{Annotation, Epochs, RecordingFile, Segment, SignalHeader, SignalKind, list_kinds};
 pub use text::{read_filled_text, read_text};
 pub use unit::voltage;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Place, Result};
 
-/// Marks, stretches or trials of a file, at most. One takes some 200 bytes of memory while a file is opened, and two bytes of a
+/// Annotations, segments or trials of a file, at most. One takes some 200 bytes of memory while a file is opened, and two bytes of a
 /// hostile file can ask for one.
 pub(crate) const MOST: usize = 1 << 20;
 

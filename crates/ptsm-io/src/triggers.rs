@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::limit::MOST;
-use crate::opened::{Kind, Mark, Samples, Signal, Stretch};
+use crate::recording_file::{Annotation, Samples, Segment, SignalHeader, SignalKind};
 
 /// Samples of a channel that are looked at together.
 const BLOCK: usize = 1 << 14;
@@ -24,34 +24,34 @@ pub(crate) enum Trust {
 /// Rises of a channel: where, and the new value.
 struct Rises {
     channel: usize,
-    at: Vec<(Stretch, usize, i64)>,
+    at: Vec<(Segment, usize, i64)>,
 }
 
-/// Rises of the trigger channels that have the rate of `stretches`, as marks. This reads the channels to their end.
+/// Rises of the trigger channels that have the rate of `segments`, as annotations. This reads the channels to their end.
 ///
 /// Of one channel each event is called like its value. Where a channel sums up the others (`STI101`, `STI 014`, or one of several
 /// values that rises wherever another does) it alone is read. Of several others, as EGI's `DIN1` to `DIN7`, events are called like
 /// their channel, with the value behind it where that differs: `DIN2`, `STI 001/5`.
 pub(crate) fn read(
-    signals: &[Signal],
+    signals: &[SignalHeader],
     samples: &dyn Samples,
-    stretches: &[Stretch],
+    segments: &[Segment],
     trust: Trust,
     notes: &mut Vec<String>,
-) -> Result<Vec<Mark>> {
-    let length: usize = stretches.iter().map(|stretch| stretch.samples).sum();
-    let fits = |i: &usize| signals[*i].kind == Kind::Stimulus && signals[*i].samples == length;
+) -> Result<Vec<Annotation>> {
+    let length: usize = segments.iter().map(|segment| segment.samples).sum();
+    let fits = |i: &usize| signals[*i].kind == SignalKind::Stimulus && signals[*i].samples == length;
     let channels: Vec<usize> = (0..signals.len()).filter(fits).collect();
     let named = |name: &str| channels.iter().copied().find(|&i| signals[i].name.replace(' ', "") == name);
     if let Some(sum) = named("STI101").or_else(|| named("STI014")) {
-        let rises = rises(sum, signals, samples, stretches, trust, notes)?;
+        let rises = rises(sum, signals, samples, segments, trust, notes)?;
         if !rises.at.is_empty() {
-            return Ok(marks(vec![rises], signals, notes));
+            return Ok(annotations(vec![rises], signals, notes));
         }
     }
     let (mut all, mut count) = (vec![], 0);
     for channel in channels {
-        let rises = rises(channel, signals, samples, stretches, trust, notes)?;
+        let rises = rises(channel, signals, samples, segments, trust, notes)?;
         count += rises.at.len();
         if count > MOST {
             notes.push("trigger channels change too often for triggers: no events".into());
@@ -64,7 +64,7 @@ pub(crate) fn read(
     if let Some(sum) = (0..all.len()).find(|&i| sums_up(i, &all)) {
         all = vec![all.swap_remove(sum)];
     }
-    Ok(marks(all, signals, notes))
+    Ok(annotations(all, signals, notes))
 }
 
 /// Whether a channel has the events of all others: with values of its own, at the same samples and more.
@@ -81,7 +81,7 @@ fn values(rises: &Rises) -> usize {
     rises.at.iter().map(|(.., value)| *value).collect::<HashSet<i64>>().len()
 }
 
-fn marks(all: Vec<Rises>, signals: &[Signal], notes: &mut Vec<String>) -> Vec<Mark> {
+fn annotations(all: Vec<Rises>, signals: &[SignalHeader], notes: &mut Vec<String>) -> Vec<Annotation> {
     let names: Vec<String> = all.iter().map(|rises| format!("`{}`", signals[rises.channel].name)).collect();
     match &names[..] {
         [] => {}
@@ -92,12 +92,12 @@ fn marks(all: Vec<Rises>, signals: &[Signal], notes: &mut Vec<String>) -> Vec<Ma
         )),
     }
     let several = all.len() > 1;
-    let mut marks = vec![];
+    let mut annotations = vec![];
     for rises in &all {
-        let Signal { name, rate_hz, .. } = &signals[rises.channel];
+        let SignalHeader { name, rate_hz, .. } = &signals[rises.channel];
         let one_value = values(rises) == 1;
-        marks.extend(rises.at.iter().map(|(stretch, sample, value)| Mark {
-            onset_s: stretch.start_s + (sample - stretch.first) as f64 / rate_hz,
+        annotations.extend(rises.at.iter().map(|(segment, sample, value)| Annotation {
+            onset_s: segment.start_s + (sample - segment.first) as f64 / rate_hz,
             duration_s: 0.0,
             sample: Some(*sample),
             text: match (several, one_value) {
@@ -107,26 +107,26 @@ fn marks(all: Vec<Rises>, signals: &[Signal], notes: &mut Vec<String>) -> Vec<Ma
             },
         }));
     }
-    marks
+    annotations
 }
 
-/// Where one channel rises. A value that is there when a stretch begins began before.
+/// Where one channel rises. A value that is there when a segment begins began before.
 fn rises(
     channel: usize,
-    signals: &[Signal],
+    signals: &[SignalHeader],
     samples: &dyn Samples,
-    stretches: &[Stretch],
+    segments: &[Segment],
     trust: Trust,
     notes: &mut Vec<String>,
 ) -> Result<Rises> {
     let name = &signals[channel].name;
     let mut found = Rises { channel, at: vec![] };
     let mut values = vec![0.0; BLOCK];
-    for stretch in stretches {
+    for segment in segments {
         let mut before = f32::INFINITY;
-        for offset in (0..stretch.samples).step_by(BLOCK) {
-            let values = &mut values[..BLOCK.min(stretch.samples - offset)];
-            samples.read(&[channel], stretch.first + offset, values)?;
+        for offset in (0..segment.samples).step_by(BLOCK) {
+            let values = &mut values[..BLOCK.min(segment.samples - offset)];
+            samples.read(&[channel], segment.first + offset, values)?;
             if trust == Trust::Named && values.iter().any(|value| (value - value.round()).abs() > SLACK) {
                 notes.push(format!(
                     "`{name}` is called like triggers but holds other than whole numbers: no events"
@@ -140,7 +140,7 @@ fn rises(
                             .push(format!("`{name}` changes too often for a channel of triggers: no events"));
                         return Ok(Rises { channel, at: vec![] });
                     }
-                    found.at.push((*stretch, stretch.first + offset + i, value as i64));
+                    found.at.push((*segment, segment.first + offset + i, value as i64));
                 }
                 before = value;
             }

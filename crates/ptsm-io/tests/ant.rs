@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use ant_made::{Events, File, list, number as code, wide};
 use hostile::{Random, examine, windows_equal_the_whole};
-use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, cnt};
+use ptsm_io::{Bytes, Error, RecordingFile, Segment, SignalKind, cnt};
 
-fn parse(bytes: &[u8]) -> Result<Opened, Error> {
+fn parse(bytes: &[u8]) -> Result<RecordingFile, Error> {
     cnt::parse(Bytes::from(bytes.to_vec()), &Path::new("a.cnt").into())
 }
 
@@ -21,7 +21,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn signal(opened: &Opened, i: usize) -> Vec<f32> {
+fn signal(opened: &RecordingFile, i: usize) -> Vec<f32> {
     let mut values = vec![0.0; opened.length()];
     opened.read(&[i], 0, &mut values).unwrap();
     values
@@ -40,7 +40,12 @@ fn packed_numbers_are_unpacked_as_ants_library_does() {
         let opened = ptsm_io::open(&data(name)).unwrap();
         assert_eq!((opened.format(), opened.rate_hz(), opened.length()), ("ANT", 100.0, 350));
         let signals: Vec<_> = opened.signals().iter().map(|s| (&*s.name, s.kind, s.microvolts)).collect();
-        let expected = [("C3", Kind::Eeg), ("Cz", Kind::Eeg), ("EOG", Kind::Eog), ("Oz", Kind::Eeg)];
+        let expected = [
+            ("C3", SignalKind::Eeg),
+            ("Cz", SignalKind::Eeg),
+            ("EOG", SignalKind::Eog),
+            ("Oz", SignalKind::Eeg),
+        ];
         assert_eq!(signals, expected.map(|(name, kind)| (name, kind, true)));
         for channel in 0..4 {
             let expected: Vec<f32> = (0..350).map(|t| number(channel, t) as f32 / 128.0).collect();
@@ -67,15 +72,15 @@ fn parts_of_the_file_say_what_the_numbers_are() {
         let signals: Vec<_> =
             opened.signals().iter().map(|s| (&*s.name, s.kind, s.microvolts, s.bad)).collect();
         let expected = [
-            ("C3", Kind::Eeg, true, false),
-            ("Status", Kind::Stimulus, false, false),
-            ("EOG", Kind::Eog, true, true),
+            ("C3", SignalKind::Eeg, true, false),
+            ("Status", SignalKind::Stimulus, false, false),
+            ("EOG", SignalKind::Eog, true, true),
         ];
         assert_eq!(signals, expected);
-        let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, &*m.text)).collect();
-        assert_eq!(marks, [(Some(1), "T1"), (None, "12345678")]);
-        let stretch = |start_s, first, samples| Stretch { start_s, first, samples };
-        assert_eq!(opened.stretches(), [stretch(0.0, 0, 2), stretch(0.02, 2, 1)]);
+        let annotations: Vec<_> = opened.annotations().iter().map(|m| (m.sample, &*m.text)).collect();
+        assert_eq!(annotations, [(Some(1), "T1"), (None, "12345678")]);
+        let segment = |start_s, first, samples| Segment { start_s, first, samples };
+        assert_eq!(opened.segments(), [segment(0.0, 0, 2), segment(0.02, 2, 1)]);
         assert!(!format!("{:?} {:?}", opened.signals(), opened.notes()).contains("Secret"));
     }
 }
@@ -124,7 +129,7 @@ fn what_cannot_be_read_says_so() {
     assert!(opened.read(&[0], 2, &mut [0.0]).is_ok());
     // A scale of zero is none.
     let opened = parse(&header("0.5 2.0", "0 2.0")).unwrap();
-    assert_eq!((opened.signals()[0].kind, opened.signals()[0].microvolts), (Kind::Other, false));
+    assert_eq!((opened.signals()[0].kind, opened.signals()[0].microvolts), (SignalKind::Other, false));
     assert!(opened.notes()[0].contains("no scale for `C3`"), "{:?}", opened.notes());
 }
 
@@ -146,8 +151,8 @@ fn dated() -> File {
     File { each: 100, info, events: vec![(7, "inside")], ..File::new(false, &[&numbers]) }
 }
 
-fn marks(opened: &Opened) -> Vec<(Option<usize>, f64, &str)> {
-    opened.marks().iter().map(|m| (m.sample, m.duration_s, &*m.text)).collect()
+fn annotations(opened: &RecordingFile) -> Vec<(Option<usize>, f64, &str)> {
+    opened.annotations().iter().map(|m| (m.sample, m.duration_s, &*m.text)).collect()
 }
 
 #[test]
@@ -176,12 +181,12 @@ fn events_beside_the_recording_go_first() {
         let evt = path.with_extension("evt");
         fs::write(&evt, events.bytes()).unwrap();
         let opened = ptsm_io::open(&path).unwrap();
-        assert_eq!(marks(&opened), expected, "version {version}");
+        assert_eq!(annotations(&opened), expected, "version {version}");
         assert_eq!((opened.files().len(), opened.notes()), (2, &[][..]));
         // A file that is cut short keeps what is there, and that is told.
         fs::write(&evt, &events.bytes()[..events.bytes().len() - 1]).unwrap();
         let opened = ptsm_io::open(&path).unwrap();
-        assert_eq!(marks(&opened), expected);
+        assert_eq!(annotations(&opened), expected);
         assert!(opened.notes()[0].contains("its first 7 events only"), "{:?}", opened.notes());
         // Nobody knows how long an event of another class is.
         events.add("class dcSpikeEvent_c", 1.0, 0.0, &[]);
@@ -199,17 +204,17 @@ fn events_whose_samples_are_not_known_are_told() {
     fs::write(path.with_extension("evt"), events.bytes()).unwrap();
     fs::write(&path, File { info: vec![], ..dated() }.bytes()).unwrap();
     let opened = ptsm_io::open(&path).unwrap();
-    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert_eq!(annotations(&opened), [(Some(7), 0.0, "inside")]);
     assert!(opened.notes()[0].contains("does not say when it began: 1 events"), "{:?}", opened.notes());
     fs::write(&path, dated().bytes()).unwrap();
-    assert_eq!(marks(&ptsm_io::open(&path).unwrap()), [(Some(50), 0.5, "5")]);
+    assert_eq!(annotations(&ptsm_io::open(&path).unwrap()), [(Some(50), 0.5, "5")]);
     // Two numbers in the place of a text.
     let binary = [44927f64.to_le_bytes(), 0.75f64.to_le_bytes()].concat();
     fs::write(&path, File { info: binary, ..dated() }.bytes()).unwrap();
-    assert_eq!(marks(&ptsm_io::open(&path).unwrap()), [(Some(25), 0.5, "5")]);
+    assert_eq!(annotations(&ptsm_io::open(&path).unwrap()), [(Some(25), 0.5, "5")]);
     fs::write(path.with_extension("seg"), "NumberSegments=2\n").unwrap();
     let opened = ptsm_io::open(&path).unwrap();
-    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert_eq!(annotations(&opened), [(Some(7), 0.0, "inside")]);
     assert!(opened.notes()[0].contains("was paused: 1 events"), "{:?}", opened.notes());
 }
 
@@ -221,11 +226,11 @@ fn triggers_may_be_a_text() {
     let text = "0.0100000000000000 12\n  0.100000  1100 5\n 0.2 ab\n0.5 900 __\nx\n  0.4 1500 9 cls a\n";
     fs::write(path.with_extension("trg"), text).unwrap();
     let opened = ptsm_io::open(&path).unwrap();
-    assert_eq!(marks(&opened), [(Some(10), 0.0, "5"), (Some(20), 0.0, "ab"), (Some(40), 0.0, "9")]);
-    assert_eq!(opened.stretches().len(), 2);
+    assert_eq!(annotations(&opened), [(Some(10), 0.0, "5"), (Some(20), 0.0, "ab"), (Some(40), 0.0, "9")]);
+    assert_eq!(opened.segments().len(), 2);
     fs::write(path.with_extension("trg"), text.replace("0.0100", "0.0200")).unwrap();
     let opened = ptsm_io::open(&path).unwrap();
-    assert_eq!(marks(&opened), [(Some(7), 0.0, "inside")]);
+    assert_eq!(annotations(&opened), [(Some(7), 0.0, "inside")]);
     assert!(opened.notes()[0].contains("of another rate"), "{:?}", opened.notes());
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use hostile::{Random, examine, fixture, windows_equal_the_whole};
-use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, brainvision};
+use ptsm_io::{Bytes, Error, RecordingFile, Segment, SignalKind, brainvision};
 
 const FIXTURES: [&str; 4] = [
     "brainvision/int16.vhdr",
@@ -33,7 +33,7 @@ fn fixtures_have_their_expected_values() {
         assert_eq!(serde_json::json!(names), entry["ch_names"], "{name}");
         assert_eq!(opened.rate_hz(), entry["sfreq"].as_f64().unwrap());
         assert_eq!(opened.length() as u64, entry["n_samples"].as_u64().unwrap());
-        assert!(opened.signals().iter().all(|s| s.microvolts && s.kind == Kind::Eeg));
+        assert!(opened.signals().iter().all(|s| s.microvolts && s.kind == SignalKind::Eeg));
         assert!(opened.notes().is_empty(), "{:?}", opened.notes());
         for sample in entry["samples"].as_array().unwrap() {
             let (channel, at) = (sample[0].as_u64().unwrap() as usize, sample[1].as_u64().unwrap() as usize);
@@ -42,8 +42,9 @@ fn fixtures_have_their_expected_values() {
             let difference = (f64::from(value[0]) - sample[2].as_f64().unwrap()).abs();
             assert!(difference <= entry["tolerance"].as_f64().unwrap(), "{name} {sample}: {}", value[0]);
         }
-        let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample.unwrap(), &*m.text)).collect();
-        assert_eq!(serde_json::json!(marks), entry["events_samples"]);
+        let annotations: Vec<_> =
+            opened.annotations().iter().map(|m| (m.sample.unwrap(), &*m.text)).collect();
+        assert_eq!(serde_json::json!(annotations), entry["events_samples"]);
         windows_equal_the_whole(&opened);
         // The renamed recording of the BIDS fixture is the same as this one.
         if name.ends_with("float32.vhdr") {
@@ -63,11 +64,11 @@ fn header(orientation: &str, format: &str, more: &str) -> String {
     )
 }
 
-fn parse(header: &str, samples: &[u8]) -> Result<Opened, Error> {
+fn parse(header: &str, samples: &[u8]) -> Result<RecordingFile, Error> {
     brainvision::parse(Path::new("a.vhdr"), header.as_bytes(), None, Bytes::from(samples.to_vec()))
 }
 
-fn values(opened: &Opened) -> Vec<f32> {
+fn values(opened: &RecordingFile) -> Vec<f32> {
     let all: Vec<usize> = (0..opened.signals().len()).collect();
     let mut values = vec![0.0; all.len() * opened.length()];
     opened.read(&all, 0, &mut values).unwrap();
@@ -228,8 +229,12 @@ fn an_ahdr_is_opened_with_its_samples_and_markers() {
         fs::write(at(name), format!("{title}Mk1=New Segment,,1,1,0\nMk2=Stimulus,{name},2,1,0\n")).unwrap();
         let opened = ptsm_io::open(&at("v.ahdr")).unwrap();
         assert_eq!(values(&opened), [1.0, 2.0, 3.0, 5.0]);
-        let marks: Vec<_> = opened.marks().iter().map(|mark| (mark.sample, mark.text.clone())).collect();
-        assert_eq!(marks, [(Some(1), format!("Stimulus/{name}"))]);
+        let annotations: Vec<_> = opened
+            .annotations()
+            .iter()
+            .map(|annotation| (annotation.sample, annotation.text.clone()))
+            .collect();
+        assert_eq!(annotations, [(Some(1), format!("Stimulus/{name}"))]);
     }
 }
 
@@ -257,17 +262,17 @@ fn files_are_found_under_other_names() {
     );
 
     let title = "Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\n";
-    let marks =
+    let annotations =
         "Mk1=New Segment,,1,1,0,20200101120000000000\nMk2=New Segment,,5,1,0\nMk3=Stimulus,S  7,6,1,0\n";
-    fs::write(at("new.vmrk"), format!("{title}{marks}")).unwrap();
+    fs::write(at("new.vmrk"), format!("{title}{annotations}")).unwrap();
     fs::write(&path, text.replace("old.eeg", "$b.eeg")).unwrap();
     let opened = ptsm_io::open(&path).unwrap();
     assert_eq!(opened.notes().len(), 1, "{:?}", opened.notes());
     let recording = opened.recording(None).unwrap();
     assert_eq!((recording.breaks, recording.events[0].sample), (vec![4], 5));
-    assert_eq!(opened.stretches()[1], Stretch { start_s: 4.0 / 256.0, first: 4, samples: 6 });
+    assert_eq!(opened.segments()[1], Segment { start_s: 4.0 / 256.0, first: 4, samples: 6 });
     // Dates are nowhere.
-    assert!(!format!("{:?} {:?}", opened.marks(), opened.notes()).contains("2020"));
+    assert!(!format!("{:?} {:?}", opened.annotations(), opened.notes()).contains("2020"));
 }
 
 fn parts(name: &str) -> Option<[Vec<u8>; 3]> {

@@ -10,20 +10,20 @@ use std::path::Path;
 
 use cnt_made::{File, START};
 use hostile::{Random, examine, windows_equal_the_whole};
-use ptsm_io::{Bytes, Error, Kind, Opened, cnt};
+use ptsm_io::{Bytes, Error, RecordingFile, SignalKind, cnt};
 
-fn parse(bytes: &[u8]) -> Result<Opened, Error> {
+fn parse(bytes: &[u8]) -> Result<RecordingFile, Error> {
     cnt::parse(Bytes::from(bytes.to_vec()), &Path::new("a.cnt").into())
 }
 
-fn signal(opened: &Opened, i: usize) -> Vec<f32> {
+fn signal(opened: &RecordingFile, i: usize) -> Vec<f32> {
     let mut values = vec![0.0; opened.length()];
     opened.read(&[i], 0, &mut values).unwrap();
     values
 }
 
-fn marks(opened: &Opened) -> Vec<(Option<usize>, f64, &str)> {
-    opened.marks().iter().map(|m| (m.sample, (m.duration_s * 100.0).round(), &*m.text)).collect()
+fn annotations(opened: &RecordingFile) -> Vec<(Option<usize>, f64, &str)> {
+    opened.annotations().iter().map(|m| (m.sample, (m.duration_s * 100.0).round(), &*m.text)).collect()
 }
 
 const NUMBERS: [[i32; 2]; 6] = [[10, -5], [12, -4], [-20, 3], [0, 0], [30000, -30000], [1, 2]];
@@ -43,8 +43,8 @@ fn numbers_of_both_widths_and_in_blocks_become_microvolts() {
             assert_eq!(signal(&opened, 1), NUMBERS.map(|[_, b]| (b + 5) as f32), "{width} {block}");
             windows_equal_the_whole(&opened);
             let [c3, veo] = opened.signals() else { panic!("not two") };
-            assert_eq!((&*c3.name, c3.kind, c3.microvolts, c3.bad), ("C3", Kind::Eeg, true, false));
-            assert_eq!((&*veo.name, veo.kind, veo.microvolts, veo.bad), ("VEO", Kind::Eog, true, true));
+            assert_eq!((&*c3.name, c3.kind, c3.microvolts, c3.bad), ("C3", SignalKind::Eeg, true, false));
+            assert_eq!((&*veo.name, veo.kind, veo.microvolts, veo.bad), ("VEO", SignalKind::Eog, true, true));
             assert!(opened.notes().is_empty(), "{:?}", opened.notes());
             if width == 2 {
                 let [low, high] = c3.range.unwrap();
@@ -80,7 +80,7 @@ fn events_of_all_types_lie_where_they_should() {
             (Some(5), 0.0, "65535"),
             (None, 0.0, "9"),
         ];
-        assert_eq!(marks(&opened), expected, "type {table}");
+        assert_eq!(annotations(&opened), expected, "type {table}");
         assert_eq!(opened.notes(), ["1 of 6 events lie outside of the samples"]);
     }
 }
@@ -91,7 +91,10 @@ fn spans_to_be_left_out_have_a_duration() {
     let at = |sample| file.byte(sample);
     file.events = vec![(at(10), 0, 0, 0xc0), (at(12), 5, 0, 0), (at(20), 0, 0, 0xd0), (at(30), 0, 0, 0xc0)];
     let opened = parse(&file.bytes()).unwrap();
-    assert_eq!(marks(&opened), [(Some(10), 10.0, "BAD_0"), (Some(12), 0.0, "5"), (Some(30), 20.0, "BAD_0")]);
+    assert_eq!(
+        annotations(&opened),
+        [(Some(10), 10.0, "BAD_0"), (Some(12), 0.0, "5"), (Some(30), 20.0, "BAD_0")]
+    );
 }
 
 #[test]
@@ -112,7 +115,11 @@ fn widths_are_found_where_the_header_is_wrong() {
             let mut file = File { place: Some(place), ..File::new(width, &NUMBERS) };
             file.events = vec![(file.byte(3), 4, 0, 0)];
             let opened = parse(&file.bytes()).unwrap();
-            assert_eq!((opened.length(), marks(&opened)), (6, vec![(Some(3), 0.0, "4")]), "{width} {place}");
+            assert_eq!(
+                (opened.length(), annotations(&opened)),
+                (6, vec![(Some(3), 0.0, "4")]),
+                "{width} {place}"
+            );
         }
     }
     // A recording that was never closed has no table.
@@ -148,7 +155,7 @@ fn what_cannot_be_read_says_so() {
     bytes[900 + 59..900 + 63].fill(0);
     let opened = parse(&bytes).unwrap();
     let c3 = &opened.signals()[0];
-    assert_eq!((c3.kind, c3.microvolts, signal(&opened, 0)[4]), (Kind::Other, false, 30000.0));
+    assert_eq!((c3.kind, c3.microvolts, signal(&opened, 0)[4]), (SignalKind::Other, false, 30000.0));
     assert!(opened.notes()[0].contains("no scale for `C3`"), "{:?}", opened.notes());
 }
 

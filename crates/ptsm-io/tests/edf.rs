@@ -7,10 +7,10 @@ mod edf_made;
 mod shared;
 
 use edf_made::{File, Made, counts, counts24, texts};
-use ptsm_io::{Bytes, Kind, Opened, edf};
-use shared::{expected, marks, nowhere, signal};
+use ptsm_io::{Bytes, RecordingFile, SignalKind, edf};
+use shared::{annotations, expected, nowhere, signal};
 
-fn opened(file: &File) -> Opened {
+fn opened(file: &File) -> RecordingFile {
     edf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn the_fixtures_hold_what_they_should() {
                 "{path}, signal {i}, sample {at}: {got}, {wanted}"
             );
         }
-        let got: Vec<_> = opened.marks().iter().map(|m| (m.onset_s, m.duration_s, &*m.text)).collect();
+        let got: Vec<_> = opened.annotations().iter().map(|m| (m.onset_s, m.duration_s, &*m.text)).collect();
         let wanted: Vec<(f64, f64, &str)> = entry["events"]
             .as_array()
             .unwrap()
@@ -51,9 +51,9 @@ fn the_fixtures_hold_what_they_should() {
             .map(|e| (e[0].as_f64().unwrap(), e[1].as_f64().unwrap(), e[2].as_str().unwrap()))
             .collect();
         assert_eq!(got, wanted, "{path}");
-        assert!(opened.marks().iter().all(|mark| mark.sample.is_some()));
+        assert!(opened.annotations().iter().all(|annotation| annotation.sample.is_some()));
         if let Some(segments) = entry["segments"].as_array() {
-            let got: Vec<_> = opened.stretches().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
+            let got: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
             let wanted: Vec<_> = segments
                 .iter()
                 .map(|s| {
@@ -61,10 +61,13 @@ fn the_fixtures_hold_what_they_should() {
                 })
                 .collect();
             assert_eq!(got, wanted);
-            assert_eq!(opened.marks().iter().map(|m| m.sample.unwrap()).collect::<Vec<_>>(), [50, 225, 350]);
+            assert_eq!(
+                opened.annotations().iter().map(|m| m.sample.unwrap()).collect::<Vec<_>>(),
+                [50, 225, 350]
+            );
             assert_eq!(opened.recording(None).unwrap().breaks, [200]);
         } else {
-            assert_eq!(opened.stretches().len(), 1);
+            assert_eq!(opened.segments().len(), 1);
         }
     }
 }
@@ -74,7 +77,7 @@ fn signals_of_another_rate_stay_apart() {
     for (path, _) in expected("edf/mixed") {
         let opened = edf::open(&path).unwrap();
         assert_eq!((opened.rate_hz(), opened.main(), opened.electrodes()), (100.0, &[0][..], vec![0]));
-        assert_eq!(opened.signals()[1].kind, Kind::Other);
+        assert_eq!(opened.signals()[1].kind, SignalKind::Other);
         let whole = [signal(&opened, 0), signal(&opened, 1)];
         // Both at once, over the border of a record.
         let mut both = vec![0.0; 2 * 30];
@@ -104,7 +107,7 @@ fn any_window_is_the_same_part_of_the_whole() {
 #[test]
 fn people_and_dates_are_not_kept() {
     let opened = opened(&File::edf("", vec![counts("C3", &[&[1, 2]])]));
-    let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.marks(), opened.notes());
+    let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.annotations(), opened.notes());
     assert!(
         !all.contains("Harry") && !all.contains("Sony") && !all.contains("1951") && !all.contains("2002")
     );
@@ -141,7 +144,7 @@ fn numbers_may_have_a_comma_and_ranges_may_fall() {
     let got = opened(&file);
     assert_eq!(signal(&got, 0), [-1500.0, 0.0, 500.0, 1500.0]);
     assert_eq!((got.rate_hz(), got.signals()[0].range), (8.0, Some([-1500.0, 1500.0])));
-    assert_eq!((got.signals()[0].kind, &*got.signals()[0].unit), (Kind::Ecg, "mV"));
+    assert_eq!((got.signals()[0].kind, &*got.signals()[0].unit), (SignalKind::Ecg, "mV"));
     file.signals[0].limits = ["1.5", "-1.5", "-3", "3"];
     let got = opened(&file);
     assert_eq!(signal(&got, 0), [1500.0, 0.0, -500.0, -1500.0]);
@@ -164,12 +167,12 @@ fn units_are_scaled_to_microvolts_where_they_are_voltages() {
     for (unit, factor) in [(&b"uV"[..], 1.0), (b"\xb5V", 1.0), (b"mV", 1e3), (b"V", 1e6), (b"nV", 1e-3)] {
         let opened = opened(&File::edf("", vec![Made { unit, ..counts("C3", &[&[-7, 2]]) }]));
         assert_eq!(signal(&opened, 0), [-7.0 * factor, 2.0 * factor]);
-        assert!(opened.signals()[0].microvolts && opened.signals()[0].kind == Kind::Eeg);
+        assert!(opened.signals()[0].microvolts && opened.signals()[0].kind == SignalKind::Eeg);
     }
     let opened = opened(&File::edf("", vec![Made { unit: b"degC", ..counts("Temp rectal", &[&[37]]) }]));
     assert_eq!(signal(&opened, 0), [37.0]);
     let signal = &opened.signals()[0];
-    assert_eq!((signal.microvolts, signal.kind, &*signal.unit), (false, Kind::Other, "degC"));
+    assert_eq!((signal.microvolts, signal.kind, &*signal.unit), (false, SignalKind::Other, "degC"));
 }
 
 #[test]
@@ -201,7 +204,7 @@ fn annotations_count_from_the_first_sample() {
     );
     let opened = opened(&file);
     assert_eq!(opened.signals().len(), 1);
-    let got = marks(&opened);
+    let got = annotations(&opened);
     assert_eq!(got[0], (-1.5, 0.0, None, "before"));
     assert_eq!(got[1], (0.25, 0.0, Some(2), "0.25"));
     assert_eq!(got[2], (1.0, 0.0, Some(8), "late@@home"));
@@ -238,10 +241,11 @@ fn gaps_part_stretches_and_hold_no_events() {
         ],
     );
     let opened = opened(&file);
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.first, s.samples)).collect();
-    assert_eq!(stretches, [(0, 20), (20, 10), (30, 10)]);
-    assert_eq!(opened.stretches()[1].start_s, 8.0);
-    let got: Vec<_> = opened.marks().iter().map(|mark| (&*mark.text, mark.sample)).collect();
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.first, s.samples)).collect();
+    assert_eq!(segments, [(0, 20), (20, 10), (30, 10)]);
+    assert_eq!(opened.segments()[1].start_s, 8.0);
+    let got: Vec<_> =
+        opened.annotations().iter().map(|annotation| (&*annotation.text, annotation.sample)).collect();
     assert_eq!(
         got,
         [
@@ -264,8 +268,8 @@ fn records_that_do_not_say_when_they_begin_follow_the_one_before() {
     let silent = texts("EDF Annotations", 12, &[b"+0\x14\x14\0", b"", b"+9\x14\x14\0", b"junk"]);
     let samples = counts("C3", &[&[0; 4], &[0; 4], &[0; 4], &[0; 4]]);
     let opened = opened(&File::edf("EDF+D", vec![samples, silent]));
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
-    assert_eq!(stretches, [(0.0, 0, 8), (9.0, 8, 8)]);
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
+    assert_eq!(segments, [(0.0, 0, 8), (9.0, 8, 8)]);
     assert!(opened.notes()[0].contains("2 of 4 records"), "{:?}", opened.notes());
 }
 
@@ -274,8 +278,8 @@ fn time_may_run_backwards_in_a_damaged_file() {
     let samples = counts("C3", &[&[0; 4], &[0; 4], &[0; 4]]);
     let lists: [&[u8]; 3] = [b"+0\x14\x14\0", b"+5\x14\x14\0", b"+2\x14\x14\0+2.5\x14x\x14\0"];
     let opened = opened(&File::edf("EDF+D", vec![samples, texts("EDF Annotations", 20, &lists)]));
-    assert_eq!(opened.stretches().len(), 3);
-    assert_eq!(opened.marks()[0].sample, Some(10));
+    assert_eq!(opened.segments().len(), 3);
+    assert_eq!(opened.annotations()[0].sample, Some(10));
 }
 
 #[test]
@@ -283,7 +287,7 @@ fn a_continuous_file_with_gaps_is_noticed() {
     let samples = counts("C3", &[&[0; 4], &[0; 4]]);
     let lists: [&[u8]; 2] = [b"+0\x14\x14\0", b"+5\x14\x14\0"];
     let opened = opened(&File::edf("EDF+C", vec![samples, texts("EDF Annotations", 20, &lists)]));
-    assert_eq!(opened.stretches().len(), 1);
+    assert_eq!(opened.segments().len(), 1);
     assert!(opened.notes()[0].contains("record 1 begins 4 s late"), "{:?}", opened.notes());
 }
 
@@ -307,10 +311,10 @@ fn triggers_are_the_rises_of_the_low_bits() {
     let opened = opened(&file);
     assert_eq!(opened.format(), "BDF");
     assert_eq!(signal(&opened, 0), [-8_388_608.0, -1.0, 1.0, 8_388_607.0]);
-    assert_eq!((opened.signals()[1].kind, opened.signals()[1].microvolts), (Kind::Stimulus, false));
+    assert_eq!((opened.signals()[1].kind, opened.signals()[1].microvolts), (SignalKind::Stimulus, false));
     assert_eq!(signal(&opened, 1)[1], (3 | on) as f32);
     // At 8 Hz in the trigger signal, 4 Hz in the others.
-    assert_eq!(marks(&opened), [(0.375, 0.0, Some(2), "7"), (0.625, 0.0, Some(3), "65535")]);
+    assert_eq!(annotations(&opened), [(0.375, 0.0, Some(2), "7"), (0.625, 0.0, Some(3), "65535")]);
 }
 
 #[test]
@@ -329,7 +333,7 @@ fn triggers_know_of_gaps() {
     let opened = opened(&file);
     assert_eq!(opened.format(), "BDF+D");
     assert!(!opened.signals()[1].microvolts);
-    assert_eq!(marks(&opened), [(10.75, 0.0, Some(7), "9")]);
+    assert_eq!(annotations(&opened), [(10.75, 0.0, Some(7), "9")]);
 }
 
 #[test]
@@ -352,13 +356,14 @@ fn what_rose_in_a_gap_is_told_and_no_event() {
         ],
     };
     let opened = opened(&file);
-    let got: Vec<_> = opened.marks().iter().map(|mark| (&*mark.text, mark.sample)).collect();
+    let got: Vec<_> =
+        opened.annotations().iter().map(|annotation| (&*annotation.text, annotation.sample)).collect();
     assert_eq!(got, [("4", Some(1)), ("5", Some(11)), ("8", Some(13))]);
     assert!(opened.notes()[0].starts_with("2 triggers of `Status` rose in gaps"), "{:?}", opened.notes());
-    // Records that follow one another at once are one stretch, whatever the file is called.
+    // Records that follow one another at once are one segment, whatever the file is called.
     let whole = File { variant: "BDF+C", ..file };
     let all = self::opened(&whole);
-    let got: Vec<_> = all.marks().iter().map(|mark| &*mark.text).collect();
+    let got: Vec<_> = all.annotations().iter().map(|annotation| &*annotation.text).collect();
     assert_eq!(got, ["4", "9", "5", "7", "8"]);
 }
 
@@ -393,7 +398,7 @@ fn annotations_behind_damage_are_told() {
     // What fills the block is nothing that is lost.
     assert!(file(b"+1\x14\x14\0     ").notes().is_empty());
     let damaged = file(b"+1\x14\x14\0x1.5\x14T2\x14\0");
-    assert_eq!(damaged.marks().len(), 1);
+    assert_eq!(damaged.annotations().len(), 1);
     assert_eq!(
         damaged.notes(),
         ["annotations of 1 records are damaged: those behind the damage are left out"]

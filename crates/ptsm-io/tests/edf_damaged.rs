@@ -75,5 +75,5 @@ fn many_annotations_about_many_signals_take_no_time() {
     let length = block.len() + 1;
     signals.push(texts("EDF Annotations", length + length % 2, &[&block]));
     let opened = edf::parse(Bytes::from(File::edf("EDF+C", signals).bytes()), &nowhere()).unwrap();
-    assert_eq!(opened.marks().len(), 60_000);
+    assert_eq!(opened.annotations().len(), 60_000);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use ptsm_io::{Bytes, Kind, Place, edf};
+use ptsm_io::{Bytes, Place, SignalKind, edf};
 
 fn check(path: &Path) {
     let place = Place::from(path);
@@ -17,10 +17,14 @@ fn check(path: &Path) {
     let opened = edf::parse(Bytes::from(unpacked.stdout), &place).unwrap();
     assert_eq!((opened.format(), opened.signals().len(), opened.rate_hz()), ("EDF+C", 64, 160.0), "{place}");
     assert_eq!(opened.notes(), <[String; 0]>::default(), "{place}");
-    assert!(opened.signals().iter().all(|signal| signal.kind == Kind::Eeg && signal.microvolts));
-    let tasks = opened.marks().iter().filter(|mark| mark.text == "T1" || mark.text == "T2");
+    assert!(opened.signals().iter().all(|signal| signal.kind == SignalKind::Eeg && signal.microvolts));
+    let tasks =
+        opened.annotations().iter().filter(|annotation| annotation.text == "T1" || annotation.text == "T2");
     assert_eq!(tasks.clone().count(), 15, "{place}");
-    assert!(tasks.clone().all(|mark| mark.sample.is_some() && mark.duration_s > 3.0), "{place}");
+    assert!(
+        tasks.clone().all(|annotation| annotation.sample.is_some() && annotation.duration_s > 3.0),
+        "{place}"
+    );
 
     let recording = opened.recording(None).unwrap();
     assert_eq!(recording.channels.iter().filter(|channel| channel.position.is_some()).count(), 64, "{place}");

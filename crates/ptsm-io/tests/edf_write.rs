@@ -6,7 +6,7 @@ mod shared;
 
 use std::path::Path;
 
-use ptsm_io::{Opened, edf};
+use ptsm_io::{RecordingFile, edf};
 use ptsm_signal::{Channel, Event, Recording, Unit};
 use shared::Numbers;
 
@@ -31,7 +31,7 @@ fn event(sample: usize, code: &str, samples: usize) -> Event {
 }
 
 /// Written, opened again, with the file's bytes.
-fn round(recording: &Recording) -> (edf::Written, Opened, Vec<u8>) {
+fn round(recording: &Recording) -> (edf::WrittenEdf, RecordingFile, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.edf");
     let written = edf::write(&path, recording).unwrap();
@@ -41,7 +41,7 @@ fn round(recording: &Recording) -> (edf::Written, Opened, Vec<u8>) {
 }
 
 /// The samples of the file that are of the recording are within half a step of it.
-fn assert_near(recording: &Recording, written: &edf::Written, opened: &Opened) {
+fn assert_near(recording: &Recording, written: &edf::WrittenEdf, opened: &RecordingFile) {
     let read = opened.recording(Some(opened.main())).unwrap();
     let kept: Vec<usize> =
         (0..read.length()).filter(|t| !written.padding.iter().any(|padding| padding.contains(t))).collect();
@@ -180,7 +180,7 @@ fn breaks_are_kept() {
         assert_eq!(read.events, recording.events);
         assert!(written.padding.iter().all(|padding| padding.start == length), "{written:?}");
         let gaps = opened
-            .stretches()
+            .segments()
             .windows(2)
             .map(|pair| pair[1].start_s - pair[0].start_s - pair[0].samples as f64 / rate_hz);
         assert!(gaps.into_iter().all(|gap_s| gap_s >= 1.0));
@@ -206,7 +206,7 @@ fn the_header_says_what_the_format_asks_for() {
     let mut recording = made(160.0, 2, 320);
     recording.channels[1] = Channel { unit: Unit::Arbitrary, ..Channel::named("sixteen letters!") };
     let (written, opened, bytes) = round(&recording);
-    assert_eq!(written, edf::Written { record_s: 1.0, padding: vec![] });
+    assert_eq!(written, edf::WrittenEdf { record_s: 1.0, padding: vec![] });
     let text = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap();
     assert_eq!(text(0..8).trim_end(), "0");
     assert_eq!(text(8..88).trim_end(), "X X X X");

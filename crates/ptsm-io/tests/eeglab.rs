@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_io::{Opened, eeglab};
+use ptsm_io::{RecordingFile, eeglab};
 use serde_json::Value as Json;
 
 fn shared() -> Option<(PathBuf, Vec<Json>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/datasets/fixtures");
     let Ok(text) = std::fs::read_to_string(folder.join("expected.json")) else {
-        eprintln!("{} is not here; nothing is tested with it", folder.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures");
         return None;
     };
     let expected: Vec<Json> = serde_json::from_str(&text).unwrap();
@@ -19,7 +19,7 @@ fn shared() -> Option<(PathBuf, Vec<Json>)> {
 }
 
 /// One sample.
-fn at(opened: &Opened, signal: usize, sample: usize) -> f32 {
+fn at(opened: &RecordingFile, signal: usize, sample: usize) -> f32 {
     let mut to = [0.0];
     opened.read(&[signal], sample, &mut to).unwrap();
     to[0]
@@ -47,10 +47,10 @@ fn shared_files_are_as_expected() {
             assert!((read - number(2) as f32).abs() <= tolerance, "{name}: {read} is not {sample}");
         }
         for (k, event) in entry["events_samples"].as_array().into_iter().flatten().enumerate() {
-            let mark = &opened.marks()[k];
-            assert_eq!(mark.sample, event[0].as_u64().map(|sample| sample as usize), "{name}");
-            assert_eq!(mark.text, event[1].as_str().unwrap(), "{name}");
-            assert!((mark.onset_s - event[0].as_f64().unwrap() / opened.rate_hz()).abs() < 1e-9);
+            let annotation = &opened.annotations()[k];
+            assert_eq!(annotation.sample, event[0].as_u64().map(|sample| sample as usize), "{name}");
+            assert_eq!(annotation.text, event[1].as_str().unwrap(), "{name}");
+            assert!((annotation.onset_s - event[0].as_f64().unwrap() / opened.rate_hz()).abs() < 1e-9);
         }
         assert_eq!(opened.epochs().is_some(), trials > 1, "{name}");
         if let Some(epochs) = opened.epochs() {
@@ -58,7 +58,7 @@ fn shared_files_are_as_expected() {
             assert_eq!(epochs.codes, ["left", "right"]);
             assert_eq!(at(&opened, 0, samples), 0.0);
             assert_eq!(at(&opened, 2, samples - 1), 11.0);
-            assert_eq!(opened.stretches().len(), 2);
+            assert_eq!(opened.segments().len(), 2);
         }
         assert!(opened.notes().is_empty(), "{name}: {:?}", opened.notes());
     }

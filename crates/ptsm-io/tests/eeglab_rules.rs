@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{self, Numbers, Value};
-use ptsm_io::{Bytes, Kind, Opened, Place, Result, eeglab};
+use ptsm_io::{Bytes, Place, RecordingFile, Result, SignalKind, eeglab};
 use tempfile::TempDir;
 
 mod by_hand;
@@ -57,12 +57,12 @@ fn write(folder: &TempDir, variables: &[(&str, &Value)]) -> PathBuf {
 }
 
 /// Opens a recording with some fields.
-fn open(other: Vec<(&'static str, Value)>) -> Result<Opened> {
+fn open(other: Vec<(&'static str, Value)>) -> Result<RecordingFile> {
     let folder = tempfile::tempdir().unwrap();
     eeglab::open(&write(&folder, &[("EEG", &Value::record(fields(other)))]))
 }
 
-fn all(opened: &Opened) -> Vec<f32> {
+fn all(opened: &RecordingFile) -> Vec<f32> {
     let signals: Vec<usize> = (0..opened.signals().len()).collect();
     let mut to = vec![0.0; signals.len() * opened.length()];
     opened.read(&signals, 0, &mut to).unwrap();
@@ -114,7 +114,7 @@ fn v73_trials_are_read() {
     let epochs = opened.epochs().unwrap();
     assert_eq!((epochs.samples, epochs.start_s), (10, -0.03));
     assert_eq!(epochs.codes, ["left", "right", "left"]);
-    assert_eq!(opened.signals()[1].kind, Kind::Eog);
+    assert_eq!(opened.signals()[1].kind, SignalKind::Eog);
     let sample = |i: usize| (10 * (i / 10) + i % 10) as f32;
     let wanted: Vec<f32> = (0..30).map(sample).chain((0..30).map(|i| 100.0 + sample(i))).collect();
     assert_eq!(all(&opened), wanted);
@@ -179,17 +179,17 @@ fn channels_have_names_kinds_and_places() {
     ]);
     let opened = open(vec![("chanlocs", places)]).unwrap();
     let [first, second] = opened.signals() else { panic!("two are wanted") };
-    assert_eq!((first.name.as_str(), first.kind, first.microvolts), ("Fp1", Kind::Eeg, true));
+    assert_eq!((first.name.as_str(), first.kind, first.microvolts), ("Fp1", SignalKind::Eeg, true));
     let at = first.position.unwrap();
     assert!((at.x + 0.6).abs() < 1e-12 && (at.y - 0.8).abs() < 1e-12 && at.z == 0.0, "{at:?}");
-    assert_eq!((second.name.as_str(), second.kind, second.position), ("HEOG", Kind::Eog, None));
+    assert_eq!((second.name.as_str(), second.kind, second.position), ("HEOG", SignalKind::Eog, None));
     assert_eq!(opened.electrodes(), [0]);
     // Triggers are no microvolts.
     let places =
         structs(vec![("labels", vec![number(7.0), text("")]), ("type", vec![text("MISC"), text("TRIG")])]);
     let opened = open(vec![("chanlocs", places)]).unwrap();
     let kinds: Vec<_> = opened.signals().iter().map(|s| (s.name.as_str(), s.kind, s.microvolts)).collect();
-    assert_eq!(kinds, [("7", Kind::Other, false), ("EEG002", Kind::Stimulus, false)]);
+    assert_eq!(kinds, [("7", SignalKind::Other, false), ("EEG002", SignalKind::Stimulus, false)]);
 }
 
 #[test]
@@ -217,20 +217,20 @@ fn events_become_marks() {
         ("name", vec![text("Jane"); 6]),
     ]);
     let opened = open(vec![("event", events)]).unwrap();
-    let marks: Vec<_> =
-        opened.marks().iter().map(|m| (m.text.as_str(), m.sample, m.onset_s, m.duration_s)).collect();
+    let annotations: Vec<_> =
+        opened.annotations().iter().map(|m| (m.text.as_str(), m.sample, m.onset_s, m.duration_s)).collect();
     let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
-    assert_eq!(marks.len(), 4);
-    assert_eq!((marks[0].0, marks[0].1), ("early", None));
-    assert_eq!((marks[1].0, marks[1].1), ("left", Some(0)));
-    assert!(near(marks[1].2, 0.0) && near(marks[1].3, 0.02));
-    assert_eq!((marks[2].0, marks[2].1), ("769", Some(3)));
-    assert!(near(marks[2].2, 0.026) && marks[2].3 == 0.0);
-    assert_eq!((marks[3].0, marks[3].1), ("late", None));
+    assert_eq!(annotations.len(), 4);
+    assert_eq!((annotations[0].0, annotations[0].1), ("early", None));
+    assert_eq!((annotations[1].0, annotations[1].1), ("left", Some(0)));
+    assert!(near(annotations[1].2, 0.0) && near(annotations[1].3, 0.02));
+    assert_eq!((annotations[2].0, annotations[2].1), ("769", Some(3)));
+    assert!(near(annotations[2].2, 0.026) && annotations[2].3 == 0.0);
+    assert_eq!((annotations[3].0, annotations[3].1), ("late", None));
     let notes = opened.notes().join("; ");
     assert!(notes.contains("2 of 6 events have no type or no latency"), "{notes}");
     assert!(notes.contains("2 of 6 events lie outside"), "{notes}");
-    assert!(!format!("{:?}", opened.marks()).contains("Jane"));
+    assert!(!format!("{:?}", opened.annotations()).contains("Jane"));
 }
 
 #[test]
@@ -241,11 +241,11 @@ fn boundaries_are_gaps_and_no_marks() {
         ("duration", vec![number(0.0), number(10.0), number(0.0), number(f64::NAN), number(0.0)]),
     ]);
     let opened = open(vec![("event", events)]).unwrap();
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.first, s.samples, s.start_s)).collect();
-    assert_eq!(stretches, [(0, 2, 0.0), (2, 2, 0.12), (4, 2, 0.14)]);
-    assert_eq!(opened.marks().len(), 1);
-    assert_eq!((opened.marks()[0].text.as_str(), opened.marks()[0].sample), ("go", Some(2)));
-    assert!((opened.marks()[0].onset_s - 0.12).abs() < 1e-12);
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.first, s.samples, s.start_s)).collect();
+    assert_eq!(segments, [(0, 2, 0.0), (2, 2, 0.12), (4, 2, 0.14)]);
+    assert_eq!(opened.annotations().len(), 1);
+    assert_eq!((opened.annotations()[0].text.as_str(), opened.annotations()[0].sample), ("go", Some(2)));
+    assert!((opened.annotations()[0].onset_s - 0.12).abs() < 1e-12);
     assert_eq!(opened.recording(None).unwrap().breaks, [2, 4]);
     assert!(opened.notes().is_empty(), "{:?}", opened.notes());
 }
@@ -258,8 +258,8 @@ fn boundaries_at_whole_samples_begin_there() {
         ("duration", vec![number(0.0), number(0.0)]),
     ]);
     let opened = open(vec![("event", events)]).unwrap();
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.first, s.samples)).collect();
-    assert_eq!(stretches, [(0, 3), (3, 3)]);
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.first, s.samples)).collect();
+    assert_eq!(segments, [(0, 3), (3, 3)]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn trials_are_of_the_event_nearest_to_their_cue() {
     let codes = |other: Vec<(&'static str, Value)>| {
         let opened = open([sizes(), other].concat()).unwrap();
         assert_eq!(opened.format(), "EEGLAB epochs");
-        assert_eq!(opened.stretches().len(), 3);
+        assert_eq!(opened.segments().len(), 3);
         (opened.epochs().unwrap().codes.clone(), opened.notes().join("; "))
     };
     let (found, notes) = codes(vec![("event", events.clone())]);

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::mat::{self, Numbers, Value};
-use ptsm_io::{Bytes, Error, Kind, Opened, fieldtrip};
+use ptsm_io::{Bytes, Error, RecordingFile, SignalKind, fieldtrip};
 
-fn parse(bytes: &[u8]) -> Result<Opened, Error> {
+fn parse(bytes: &[u8]) -> Result<RecordingFile, Error> {
     fieldtrip::parse(Bytes::from(bytes.to_vec()), &Path::new("a.mat").into())
 }
 
-fn signal(opened: &Opened, i: usize) -> Vec<f32> {
+fn signal(opened: &RecordingFile, i: usize) -> Vec<f32> {
     let mut values = vec![0.0; opened.length()];
     opened.read(&[i], 0, &mut values).unwrap();
     values
@@ -100,10 +100,11 @@ fn one_trial_is_a_recording_with_the_events_beside_it() {
         assert_eq!(signal(&opened, 1), (0..10).map(|t| 100.0 + t as f32).collect::<Vec<_>>());
         windows_equal_the_whole(&opened);
         let [c3, eog] = opened.signals() else { panic!("not two") };
-        assert_eq!((&*c3.name, c3.kind, c3.microvolts), ("C3", Kind::Eeg, true));
-        assert_eq!((&*eog.name, eog.kind, eog.microvolts), ("EOG1", Kind::Eog, true));
-        let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, m.duration_s, &*m.text)).collect();
-        assert_eq!(marks, [(None, 0.02, "S 2"), (Some(0), 0.02, "5"), (Some(3), 0.02, "button")]);
+        assert_eq!((&*c3.name, c3.kind, c3.microvolts), ("C3", SignalKind::Eeg, true));
+        assert_eq!((&*eog.name, eog.kind, eog.microvolts), ("EOG1", SignalKind::Eog, true));
+        let annotations: Vec<_> =
+            opened.annotations().iter().map(|m| (m.sample, m.duration_s, &*m.text)).collect();
+        assert_eq!(annotations, [(None, 0.02, "S 2"), (Some(0), 0.02, "5"), (Some(3), 0.02, "button")]);
         assert!(opened.notes()[0].contains("does not say the unit of 2 channels"), "{:?}", opened.notes());
         assert!(!format!("{:?} {:?}", opened.signals(), opened.notes()).contains("secret"));
     }
@@ -126,9 +127,9 @@ fn trials_of_one_length_are_epochs() {
         assert_eq!(signal(&opened, 0), expected);
         assert_eq!(signal(&opened, 1), (100..130).map(|i| i as f32).collect::<Vec<_>>());
         windows_equal_the_whole(&opened);
-        let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, &*m.text)).collect();
-        assert_eq!(marks, [(Some(3), "1"), (Some(13), "2"), (Some(23), "1")]);
-        assert_eq!(opened.stretches().len(), 3);
+        let annotations: Vec<_> = opened.annotations().iter().map(|m| (m.sample, &*m.text)).collect();
+        assert_eq!(annotations, [(Some(3), "1"), (Some(13), "2"), (Some(23), "1")]);
+        assert_eq!(opened.segments().len(), 3);
         assert!(opened.notes().is_empty(), "{:?}", opened.notes());
     }
 }
@@ -141,7 +142,7 @@ fn what_is_not_said_is_told_or_worked_out() {
     assert_eq!(opened.rate_hz(), 100.0);
     assert!(opened.notes()[0].contains("no `trialinfo`: nobody says what the 2 trials are of"));
     assert_eq!(opened.epochs().unwrap().codes, ["", ""]);
-    assert!(opened.marks().is_empty());
+    assert!(opened.annotations().is_empty());
     // Kinds and units may come from the header of the original file, which has more channels.
     let header = Value::record(vec![
         ("label", texts(&["Cz", "EOG1", "C3"])),
@@ -150,11 +151,11 @@ fn what_is_not_said_is_told_or_worked_out() {
     ]);
     let opened = parse(&written(&[("data", &record(&[4], vec![("hdr", header)]))])[0]).unwrap();
     let seen: Vec<_> = opened.signals().iter().map(|s| (s.kind, s.microvolts)).collect();
-    assert_eq!(seen, [(Kind::Stimulus, false), (Kind::Eog, true)]);
+    assert_eq!(seen, [(SignalKind::Stimulus, false), (SignalKind::Eog, true)]);
     assert_eq!(signal(&opened, 1)[0], 1e8);
     let wide = record(&[4], vec![("chanunit", texts(&["T", "uV"]))]);
     let opened = parse(&written(&[("data", &wide)])[0]).unwrap();
-    assert_eq!((opened.signals()[0].kind, &*opened.signals()[0].unit), (Kind::Other, "T"));
+    assert_eq!((opened.signals()[0].kind, &*opened.signals()[0].unit), (SignalKind::Other, "T"));
 }
 
 #[test]

@@ -11,14 +11,14 @@ use std::path::PathBuf;
 
 use fif_made::{File, parse};
 use hostile::{Random, examine, fixture, windows_equal_the_whole};
-use ptsm_io::{Kind, Opened, Stretch};
+use ptsm_io::{RecordingFile, Segment, SignalKind};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn open(name: &str) -> Opened {
+fn open(name: &str) -> RecordingFile {
     ptsm_io::open(&data(name)).unwrap()
 }
 
@@ -28,7 +28,7 @@ fn expected(name: &str) -> Value {
 }
 
 /// One signal, whole.
-fn signal(opened: &Opened, i: usize) -> Vec<f32> {
+fn signal(opened: &RecordingFile, i: usize) -> Vec<f32> {
     let mut values = vec![0.0; opened.length()];
     opened.read(&[i], 0, &mut values).unwrap();
     values
@@ -45,8 +45,8 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
-fn stretch(start_s: f64, first: usize, samples: usize) -> Stretch {
-    Stretch { start_s, first, samples }
+fn segment(start_s: f64, first: usize, samples: usize) -> Segment {
+    Segment { start_s, first, samples }
 }
 
 #[test]
@@ -65,15 +65,15 @@ fn recordings_are_what_mne_reads() {
         assert_eq!(serde_json::json!(names), expected["names"], "{name}");
         for (i, s) in opened.signals().iter().enumerate() {
             let kind = match expected["kinds"][i].as_str().unwrap() {
-                "eeg" => Kind::Eeg,
-                "eog" => Kind::Eog,
-                "ecg" => Kind::Ecg,
-                "emg" => Kind::Emg,
-                "stim" => Kind::Stimulus,
-                _ => Kind::Other,
+                "eeg" => SignalKind::Eeg,
+                "eog" => SignalKind::Eog,
+                "ecg" => SignalKind::Ecg,
+                "emg" => SignalKind::Emg,
+                "stim" => SignalKind::Stimulus,
+                _ => SignalKind::Other,
             };
             assert_eq!(s.kind, kind, "{name} {}", s.name);
-            assert_eq!(s.microvolts, !matches!(kind, Kind::Stimulus | Kind::Other));
+            assert_eq!(s.microvolts, !matches!(kind, SignalKind::Stimulus | SignalKind::Other));
             assert_eq!(s.bad, expected["bads"].as_array().unwrap().contains(&serde_json::json!(s.name)));
             let values = numbers(&expected["values"][i]);
             same(&signal(&opened, i), &values, &format!("{name} {}", s.name));
@@ -81,19 +81,19 @@ fn recordings_are_what_mne_reads() {
         windows_equal_the_whole(&opened);
         let annotations = expected["annotations"].as_array().unwrap();
         if annotations.is_empty() {
-            let marks: Vec<_> =
-                opened.marks().iter().map(|m| [m.sample.unwrap(), m.text.parse().unwrap()]).collect();
-            assert_eq!(serde_json::json!(marks), expected["triggers"], "{name}");
+            let annotations: Vec<_> =
+                opened.annotations().iter().map(|m| [m.sample.unwrap(), m.text.parse().unwrap()]).collect();
+            assert_eq!(serde_json::json!(annotations), expected["triggers"], "{name}");
         } else {
-            let marks = opened.marks();
-            assert_eq!(marks.len(), annotations.len());
-            for (mark, annotation) in marks.iter().zip(annotations) {
-                assert_eq!(mark.sample.unwrap() as u64, annotation[0].as_u64().unwrap(), "{name}");
-                assert!((mark.duration_s - annotation[1].as_f64().unwrap()).abs() < 1e-6);
-                assert!((mark.onset_s - mark.sample.unwrap() as f64 / 100.0).abs() < 1e-5);
+            let found = opened.annotations();
+            assert_eq!(found.len(), annotations.len());
+            for (found, annotation) in found.iter().zip(annotations) {
+                assert_eq!(found.sample.unwrap() as u64, annotation[0].as_u64().unwrap(), "{name}");
+                assert!((found.duration_s - annotation[1].as_f64().unwrap()).abs() < 1e-6);
+                assert!((found.onset_s - found.sample.unwrap() as f64 / 100.0).abs() < 1e-5);
                 // MNE leaves letters outside of Latin-1 as numbers.
                 let text = annotation[2].as_str().unwrap().replace("&#945;&#946;", "αβ");
-                assert_eq!(mark.text, text);
+                assert_eq!(found.text, text);
             }
         }
     }
@@ -114,7 +114,7 @@ fn places_are_directions_and_ranges_those_of_numbers() {
 #[test]
 fn nobody_is_named() {
     let opened = open("short_raw.fif");
-    let shown = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.marks(), opened.notes());
+    let shown = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.annotations(), opened.notes());
     let held = fs::read(data("short_raw.fif")).unwrap();
     for name in ["Secret", "Somebody"] {
         assert!(held.windows(name.len()).any(|part| part == name.as_bytes()) && !shown.contains(name));
@@ -126,18 +126,18 @@ fn nobody_is_named() {
 fn skipped_samples_are_a_gap() {
     let (opened, expected) = (open("skip_raw.fif"), expected("skip_raw.fif"));
     assert_eq!(opened.length(), 60);
-    assert_eq!(opened.stretches(), [stretch(0.0, 0, 30), stretch(0.5, 30, 30)]);
+    assert_eq!(opened.segments(), [segment(0.0, 0, 30), segment(0.5, 30, 30)]);
     // MNE makes zeros of them.
     let with_zeros = numbers(&expected["values"][0]);
     let without = [&with_zeros[..30], &with_zeros[50..]].concat();
     same(&signal(&opened, 0), &without, "C3");
     windows_equal_the_whole(&opened);
     // The annotation that says so is no event; those of the trigger channel are.
-    let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, &*m.text)).collect();
+    let annotations: Vec<_> = opened.annotations().iter().map(|m| (m.sample, &*m.text)).collect();
     let expected =
         [(Some(10), "5"), (Some(20), "3"), (Some(22), "7"), (None, "BAD_ACQ_SKIP"), (Some(50), "1")];
-    assert_eq!(marks, expected);
-    assert!((opened.marks()[4].onset_s - 0.7).abs() < 1e-9);
+    assert_eq!(annotations, expected);
+    assert!((opened.annotations()[4].onset_s - 0.7).abs() < 1e-9);
     assert!(opened.notes()[0].contains("`STI 014`"));
     assert_eq!(opened.recording(None).unwrap().breaks, [30]);
 }
@@ -145,7 +145,7 @@ fn skipped_samples_are_a_gap() {
 #[test]
 fn joined_recordings_are_parted() {
     let opened = open("joined_raw.fif");
-    assert_eq!(opened.stretches(), [stretch(0.0, 0, 25), stretch(0.25, 25, 35)]);
+    assert_eq!(opened.segments(), [segment(0.0, 0, 25), segment(0.25, 25, 35)]);
 }
 
 #[test]
@@ -161,10 +161,10 @@ fn trials_are_what_mne_reads() {
             same(&signal(&opened, channel), &values, name);
         }
         windows_equal_the_whole(&opened);
-        assert_eq!(opened.stretches()[2], stretch(3.0, 24, 12));
-        let marks: Vec<_> = opened.marks().iter().map(|m| m.sample).collect();
+        assert_eq!(opened.segments()[2], segment(3.0, 24, 12));
+        let annotations: Vec<_> = opened.annotations().iter().map(|m| m.sample).collect();
         let inside = [Some(5), Some(17), Some(29), Some(41)];
-        assert_eq!(marks, if name == "late-epo.fif" { [None; 4] } else { inside });
+        assert_eq!(annotations, if name == "late-epo.fif" { [None; 4] } else { inside });
     }
 }
 
@@ -219,11 +219,11 @@ fn parts_may_differ_in_type_and_gaps_may_count_samples() {
         .unwrap();
     same(&signal(&opened, 0), &[1.0, 2.0, 3.0, 4.0, 5.0], "C3");
     assert_eq!(signal(&opened, 1), [4.0, 4.0, 6.0, 9.0, 10.0]);
-    assert_eq!(opened.stretches(), [stretch(0.0, 0, 3), stretch(1.0, 3, 2)]);
+    assert_eq!(opened.segments(), [segment(0.0, 0, 3), segment(1.0, 3, 2)]);
     windows_equal_the_whole(&opened);
-    // What a trigger channel has at the beginning of a stretch did not begin there.
-    let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, m.onset_s, &*m.text)).collect();
-    assert_eq!(marks, [(Some(2), 0.2, "6"), (Some(4), 1.1, "10")]);
+    // What a trigger channel has at the beginning of a segment did not begin there.
+    let annotations: Vec<_> = opened.annotations().iter().map(|m| (m.sample, m.onset_s, &*m.text)).collect();
+    assert_eq!(annotations, [(Some(2), 0.2, "6"), (Some(4), 1.1, "10")]);
     assert_eq!(opened.signals()[0].range, None);
     assert_eq!(opened.notes().len(), 2, "{:?}", opened.notes());
 }
@@ -271,7 +271,7 @@ fn annotations_count_from_their_own_date() {
             .block(102, |file| file.int(208, 40).tag(300, 4, &floats(&[0.0; 30])))
             .parse()
             .unwrap();
-        opened.marks()[0].onset_s
+        opened.annotations()[0].onset_s
     };
     assert_eq!(onset(Some(1000.0), Some(1000)), 1.0);
     assert_eq!(onset(Some(1001.5), Some(1000)), 2.5);
@@ -329,7 +329,7 @@ fn matrices_that_do_not_fit_are_told() {
     const FLOATS: u32 = 0x4000_0004;
     let opened = epochs(&matrix(8, [2, 2, 2, 3]), FLOATS, &[5, 0, 1, 25, 0, 9]).parse().unwrap();
     assert_eq!(opened.epochs().unwrap().codes, ["left", "9"]);
-    assert_eq!(opened.stretches()[1], stretch(2.0, 2, 2));
+    assert_eq!(opened.segments()[1], segment(2.0, 2, 2));
     let event = [5, 0, 1, 25, 0, 1];
     for (bytes, of, events, says) in [
         (matrix(8, [2, 2, 2, 3]), 4, &event[..], "trials are a matrix"),
@@ -427,7 +427,7 @@ fn gaps_of_any_length_take_no_memory() {
     });
     let opened = file.parse().unwrap();
     assert_eq!(opened.length(), 4);
-    assert!(opened.stretches()[1].start_s > 6e8);
+    assert!(opened.segments()[1].start_s > 6e8);
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_noisy_trigger_channel_has_no_events() {
     let values: Vec<i16> = (0..2_200_000).flat_map(|i: i32| [0, (i % 2) as i16]).collect();
     let file = File::new().info().block(102, |file| file.tag(300, 2, &shorts(&values)));
     let opened = file.parse().unwrap();
-    assert!(opened.marks().is_empty() && opened.notes()[0].contains("`STI101` changes too often"));
+    assert!(opened.annotations().is_empty() && opened.notes()[0].contains("`STI101` changes too often"));
 }
 
 /// All files of this folder, and the shared one.

@@ -14,7 +14,7 @@ use fif_made::{File, parse};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hostile::{Random, examine, windows_equal_the_whole};
-use ptsm_io::{Opened, Stretch};
+use ptsm_io::{RecordingFile, Segment};
 
 fn shorts(values: &[i16]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_be_bytes()).collect()
@@ -25,7 +25,7 @@ fn raw(values: &[i16]) -> File {
     File::new().info().block(102, |file| file.tag(300, 2, &shorts(values)))
 }
 
-fn signal(opened: &Opened, i: usize) -> Vec<f32> {
+fn signal(opened: &RecordingFile, i: usize) -> Vec<f32> {
     let mut values = vec![0.0; opened.length()];
     opened.read(&[i], 0, &mut values).unwrap();
     values.iter().map(|v| v.round()).collect()
@@ -218,10 +218,10 @@ fn parts_are_read_as_one_recording() {
     assert_eq!(signal(&opened, 0), [1.0, 2.0, 3.0, 4.0, 5.0]);
     windows_equal_the_whole(&opened);
     // The third part begins one sample later than the second one ends.
-    let stretch = |start_s, first, samples| Stretch { start_s, first, samples };
-    assert_eq!(opened.stretches(), [stretch(0.0, 0, 4), stretch(0.5, 4, 1)]);
-    let marks: Vec<_> = opened.marks().iter().map(|m| (m.sample, &*m.text)).collect();
-    assert_eq!(marks, [(Some(3), "7")]);
+    let segment = |start_s, first, samples| Segment { start_s, first, samples };
+    assert_eq!(opened.segments(), [segment(0.0, 0, 4), segment(0.5, 4, 1)]);
+    let annotations: Vec<_> = opened.annotations().iter().map(|m| (m.sample, &*m.text)).collect();
+    assert_eq!(annotations, [(Some(3), "7")]);
     let names: Vec<_> =
         opened.files().iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["a_raw.fif", "a_raw-1.fif", "a_raw-2.fif"]);
@@ -323,7 +323,7 @@ fn parts_of_trials_are_read_as_one() {
     assert_eq!(signal(&opened, 0), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(signal(&opened, 1), [0.0, 0.0, 0.0, 0.0, 9.0, 8.0]);
     windows_equal_the_whole(&opened);
-    assert_eq!(opened.stretches()[2], Stretch { start_s: 4.0, first: 4, samples: 2 });
+    assert_eq!(opened.segments()[2], Segment { start_s: 4.0, first: 4, samples: 2 });
     assert_eq!(opened.files().len(), 2);
     // A later part of trials does not say what it is; the first part does.
     let error = ptsm_io::open(&second).unwrap_err();

@@ -1,7 +1,7 @@
 //! Epochs written as FIF and read again.
 #![allow(clippy::unwrap_used)]
 
-use ptsm_io::{Kind, fif};
+use ptsm_io::{SignalKind, fif};
 use ptsm_signal::{Channel, Layout, Position, SubjectId, TaskDeclaration, Trial, Trials, Unit};
 
 const SAMPLES: usize = 5;
@@ -29,7 +29,7 @@ fn trials(names: &[&str], classes: &[&str]) -> Trials {
 }
 
 /// All samples of a file, trial by trial, channel by channel.
-fn samples(opened: &ptsm_io::Opened) -> Vec<f32> {
+fn samples(opened: &ptsm_io::RecordingFile) -> Vec<f32> {
     let channels: Vec<usize> = (0..opened.signals().len()).collect();
     let mut all = vec![];
     for trial in 0..opened.length() / SAMPLES {
@@ -54,7 +54,7 @@ fn epochs_are_read_as_they_were_written() {
         let classes = ["left/hand", "r\u{e9}st: \u{3b1}", "left/hand", "r\u{e9}st: \u{3b1}"];
         assert_eq!(epochs.codes, classes);
         for (signal, channel) in opened.signals().iter().zip(&given.layout().channels) {
-            assert_eq!((&signal.name, signal.kind), (&channel.name, Kind::Eeg));
+            assert_eq!((&signal.name, signal.kind), (&channel.name, SignalKind::Eeg));
             assert_eq!((signal.microvolts, &*signal.unit), (microvolts, if microvolts { "V" } else { "" }));
             let distance =
                 |a: Position, b: Position| (a.x - b.x).abs() + (a.y - b.y).abs() + (a.z - b.z).abs();

@@ -7,10 +7,10 @@ mod gdf_made;
 mod shared;
 
 use gdf_made::{File, Made, counts, fraction, table};
-use ptsm_io::{Bytes, Kind, Opened, gdf};
-use shared::{expected, marks, nowhere, signal};
+use ptsm_io::{Bytes, RecordingFile, SignalKind, gdf};
+use shared::{annotations, expected, nowhere, signal};
 
-fn opened(file: &File) -> Opened {
+fn opened(file: &File) -> RecordingFile {
     gdf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap()
 }
 
@@ -38,7 +38,7 @@ fn the_fixtures_hold_what_they_should() {
         let wanted = entry["events_samples"].as_array().unwrap().iter();
         let wanted: Vec<_> = wanted.map(|e| (whole(&e[0]), e[1].to_string(), whole(&e[2]))).collect();
         assert_eq!(got, wanted, "{path}");
-        assert_eq!(opened.stretches().len(), 1);
+        assert_eq!(opened.segments().len(), 1);
     }
 }
 
@@ -99,7 +99,10 @@ fn types_and_rates_may_differ_within_a_record() {
     assert_eq!(signal(&opened, 0), [36.6, 36.7]);
     assert_eq!(signal(&opened, 1), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     let temperature = &opened.signals()[0];
-    assert_eq!((temperature.rate_hz, temperature.kind, temperature.microvolts), (1.0, Kind::Other, false));
+    assert_eq!(
+        (temperature.rate_hz, temperature.kind, temperature.microvolts),
+        (1.0, SignalKind::Other, false)
+    );
     assert!(opened.notes()[0].contains("no range for `Temp`"), "{:?}", opened.notes());
 }
 
@@ -214,7 +217,7 @@ fn the_number_of_records_may_be_unknown() {
     // What follows fewer records than are there is no table.
     file.records = 1;
     assert_eq!(signal(&opened(&file), 0), [1.0, 2.0]);
-    assert!(opened(&file).marks().is_empty());
+    assert!(opened(&file).annotations().is_empty());
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn tables_of_events_have_two_layouts_and_four_modes() {
             file.events = table(version, mode, 10.0, &rows);
             let long = |s| if mode & 2 != 0 { s } else { 0.0 };
             assert_eq!(
-                marks(&opened(&file)),
+                annotations(&opened(&file)),
                 [
                     (0.0, 0.0, Some(0), "768"),
                     (0.4, long(0.3), Some(4), "769"),
@@ -245,13 +248,13 @@ fn events_may_have_a_rate_of_their_own() {
         let mut file = File::new(version, vec![counts("C3", &[&[0; 10]])]);
         // At 20 a second; at none; at one that is none.
         file.events = table(version, 3, 20.0, &[(9, 769, 0, 4)]);
-        assert_eq!(marks(&opened(&file)), [(0.4, 0.2, Some(4), "769")]);
+        assert_eq!(annotations(&opened(&file)), [(0.4, 0.2, Some(4), "769")]);
         file.events = table(version, 3, 0.0, &[(9, 769, 0, 4)]);
-        assert_eq!(marks(&opened(&file)), [(0.8, 0.4, Some(8), "769")]);
+        assert_eq!(annotations(&opened(&file)), [(0.8, 0.4, Some(8), "769")]);
     }
     let mut file = File::new("2.20", vec![counts("C3", &[&[0; 10]])]);
     file.events = table("2.20", 3, f32::NAN, &[(0, 769, 0, 4), (11, 770, 0, 0)]);
-    assert_eq!(marks(&opened(&file)), [(0.0, 0.4, Some(0), "769"), (1.0, 0.0, None, "770")]);
+    assert_eq!(annotations(&opened(&file)), [(0.0, 0.4, Some(0), "769"), (1.0, 0.0, None, "770")]);
     assert!(opened(&file).notes()[0].contains("1 of 2 events lie behind the last sample"));
 }
 
@@ -309,19 +312,23 @@ fn issue_19_types_of_openvibe_are_events() {
             let mut file = File::new(version, vec![counts("Oz", &[&[0; 10]])]);
             file.events = table(version, mode, 10.0, &rows);
             let opened = opened(&file);
-            let got: Vec<_> = opened.marks().iter().map(|mark| (mark.sample, mark.text.clone())).collect();
+            let got: Vec<_> = opened
+                .annotations()
+                .iter()
+                .map(|annotation| (annotation.sample, annotation.text.clone()))
+                .collect();
             assert_eq!(got, wanted, "version {version}, mode {mode}");
             assert!(opened.notes().is_empty(), "{:?}", opened.notes());
-            assert!(opened.marks().iter().all(|mark| mark.duration_s == 0.0));
+            assert!(opened.annotations().iter().all(|annotation| annotation.duration_s == 0.0));
             // A button of the subject that has the number of one of them changes nothing.
             file.events = table(version, mode, 10.0, &[&rows[..], &[(4, 1, 0, 0)]].concat());
-            assert_eq!(self::opened(&file).marks().len(), rows.len() + 1);
+            assert_eq!(self::opened(&file).annotations().len(), rows.len() + 1);
         }
     }
     // Durations that the table tells stay.
     let mut file = File::new("2.20", vec![counts("Oz", &[&[0; 10]])]);
     file.events = table("2.20", 3, 10.0, &[(3, 0x8101, 0, 4), (9, 0x8102, 0, 1)]);
-    assert_eq!(marks(&opened(&file)), [(0.2, 0.4, Some(2), "33025"), (0.8, 0.1, Some(8), "33026")]);
+    assert_eq!(annotations(&opened(&file)), [(0.2, 0.4, Some(2), "33025"), (0.8, 0.1, Some(8), "33026")]);
 }
 
 #[test]
@@ -348,8 +355,8 @@ fn a_new_segment_begins_a_stretch() {
     file.events =
         table("1.25", 1, 10.0, &[(1, 32766, 0, 0), (5, 32766, 0, 0), (5, 32766, 0, 0), (30, 32766, 0, 0)]);
     let opened = opened(&file);
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
-    assert_eq!(stretches, [(0.0, 0, 4), (0.4, 4, 6)]);
+    let segments: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
+    assert_eq!(segments, [(0.0, 0, 4), (0.4, 4, 6)]);
     assert_eq!(opened.recording(None).unwrap().breaks, [4]);
 }
 
@@ -358,12 +365,16 @@ fn what_is_no_table_is_no_error() {
     let mut file = File::new("2.20", vec![counts("C3", &[&[0; 10]])]);
     file.events = vec![0; 40];
     let opened = opened(&file);
-    assert!(opened.marks().is_empty() && opened.notes()[0].contains("40 bytes"), "{:?}", opened.notes());
+    assert!(
+        opened.annotations().is_empty() && opened.notes()[0].contains("40 bytes"),
+        "{:?}",
+        opened.notes()
+    );
 }
 
 #[test]
 fn people_and_dates_are_not_kept() {
     let opened = opened(&File::new("2.20", vec![counts("C3", &[&[1, 2]])]));
-    let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.marks(), opened.notes());
+    let all = format!("{opened:?} {:?} {:?} {:?}", opened.signals(), opened.annotations(), opened.notes());
     assert!(!all.contains("Harry") && !all.contains("1951"));
 }

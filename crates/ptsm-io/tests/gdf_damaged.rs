@@ -9,7 +9,7 @@ mod shared;
 use gdf_made::{File, Made, counts, table};
 use ptsm_io::{Bytes, gdf};
 use shared::damaged::Reader;
-use shared::{Numbers, marks, nowhere};
+use shared::{Numbers, annotations, nowhere};
 
 const GDF: Reader = Reader { folder: "gdf/", parse: gdf::parse };
 
@@ -47,11 +47,11 @@ fn a_table_that_is_cut_short_keeps_what_is_there() {
                 let length = whole.len() - rows + left;
                 gdf::parse(Bytes::from(whole[..length].to_vec()), &nowhere()).unwrap()
             };
-            assert_eq!((opened(rows).marks().len(), opened(rows).notes().len()), (3, 0));
+            assert_eq!((opened(rows).annotations().len(), opened(rows).notes().len()), (3, 0));
             // Positions only; then types, of which the last is cut in two.
             for (left, count) in [(0, 0), (12, 0), (13, 0), (14, 1), (17, 2)] {
                 let opened = opened(left);
-                assert_eq!(opened.marks().len(), count, "{version}, {mode}, {left}");
+                assert_eq!(opened.annotations().len(), count, "{version}, {mode}, {left}");
                 let note = format!("a table of 3 events is cut short: {count} are used");
                 assert!(opened.notes()[0].starts_with(&note), "{:?}", opened.notes());
             }
@@ -60,7 +60,7 @@ fn a_table_that_is_cut_short_keeps_what_is_there() {
                 let opened = opened(24 + 7);
                 let expected =
                     [(0.0, 0.5, Some(0), "1"), (0.25, 0.0, Some(1), "2"), (0.75, 0.0, Some(3), "3")];
-                assert_eq!(marks(&opened), expected);
+                assert_eq!(annotations(&opened), expected);
                 assert!(opened.notes()[0].ends_with("3 are used, 2 of them without duration"));
             }
             let head = gdf::parse(Bytes::from(whole[..whole.len() - rows - 3].to_vec()), &nowhere()).unwrap();

@@ -18,7 +18,7 @@ fn shared(name: &str) -> Option<MatFile> {
     let path: PathBuf =
         [env!("CARGO_MANIFEST_DIR"), "../../../shared/datasets/fixtures/mat", name].iter().collect();
     if !path.exists() {
-        eprintln!("{} is not here; nothing is tested with it", path.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures/mat/{name}");
         return None;
     }
     Some(MatFile::open(&path).unwrap())

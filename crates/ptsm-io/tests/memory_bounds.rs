@@ -20,23 +20,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use edf_made::{File, Made, counts, counts24, texts};
 use ptsm_io::mat::{self, Numbers, Value};
-use ptsm_io::{Bytes, Opened, Result, brainvision, cnt, edf, eeglab, fif, gdf};
+use ptsm_io::{Bytes, RecordingFile, Result, brainvision, cnt, edf, eeglab, fif, gdf};
 use shared::nowhere;
 
-/// Opens a file and checks what that takes: some memory for a million marks, and a few times the bytes of the file. A file of 100 MB
+/// Opens a file and checks what that takes: some memory for a million annotations, and a few times the bytes of the file. A file of 100 MB
 /// stays below 1 GB.
-fn open(bytes: Vec<u8>, parse: impl FnOnce(Bytes) -> Result<Opened>) -> Result<Opened> {
+fn open(bytes: Vec<u8>, parse: impl FnOnce(Bytes) -> Result<RecordingFile>) -> Result<RecordingFile> {
     let length = bytes.len();
     let (opened, peak) = memory::peak_of(|| parse(Bytes::from(bytes)));
     assert!(peak < (200 << 20) + 8 * length, "{peak} bytes of memory for {length} of file");
     opened
 }
 
-fn open_edf(file: &File) -> Result<Opened> {
+fn open_edf(file: &File) -> Result<RecordingFile> {
     open(file.bytes(), |bytes| edf::parse(bytes, &nowhere()))
 }
 
-fn says(opened: Result<Opened>, words: &str) {
+fn says(opened: Result<RecordingFile>, words: &str) {
     let error = opened.unwrap_err();
     assert!(error.to_string().contains(words) && error.hint().is_some(), "{error}");
 }
@@ -65,7 +65,7 @@ fn annotations_of_one_letter() {
     };
     says(with(&block(4 << 20)), "has more than 1048576 annotations");
     says(with(&filled(b"+0\x14a\x14\0", 16 << 20)), "has more than 1048576 annotations");
-    assert_eq!(with(&block(1 << 20)).unwrap().marks().len(), 1 << 20);
+    assert_eq!(with(&block(1 << 20)).unwrap().annotations().len(), 1 << 20);
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn a_gap_after_every_record() {
     };
     let half = 1 << 20;
     let opened = with(samples[..half].to_vec(), starts[..half].to_vec()).unwrap();
-    assert_eq!(opened.stretches().len(), half);
-    says(with(samples, starts), "has more than 1048576 stretches between gaps");
+    assert_eq!(opened.segments().len(), half);
+    says(with(samples, starts), "has more than 1048576 segments between gaps");
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn triggers_at_every_other_sample() {
         open_edf(&File { bdf: true, ..File::edf("24BIT", signals) }).unwrap()
     };
     let many = with(4 << 20);
-    assert!(many.marks().is_empty());
+    assert!(many.annotations().is_empty());
     assert!(many.notes()[0].contains("`Status` changes too often"), "{:?}", many.notes());
-    assert_eq!(with(1 << 20).marks().len(), 1 << 19);
+    assert_eq!(with(1 << 20).annotations().len(), 1 << 19);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_table_of_events() {
         file.events = gdf_made::table("1.25", 1, 1.0, &vec![(1, 769, 0, 0); count]);
         open(file.bytes(), |bytes| gdf::parse(bytes, &nowhere()))
     };
-    assert_eq!(with(1 << 20).unwrap().marks().len(), 1 << 20);
+    assert_eq!(with(1 << 20).unwrap().annotations().len(), 1 << 20);
     says(with((1 << 20) + 1), "has more than 1048576 events");
 }
 
@@ -120,7 +120,7 @@ fn a_table_of_keys() {
         let file = cnt_made::File { events: vec![(0, 0, 1, 0); count], ..file };
         open(file.bytes(), |bytes| cnt::parse(bytes, &nowhere()))
     };
-    assert_eq!(with(1 << 20).unwrap().marks().len(), 1 << 20);
+    assert_eq!(with(1 << 20).unwrap().annotations().len(), 1 << 20);
     says(with((1 << 20) + 1), "has more than 1048576 events");
 }
 
@@ -170,7 +170,7 @@ fn lines_of_one_letter() {
     };
     let many = with(&filled(b"=\n", 8 << 20)).unwrap();
     assert!(many.notes()[0].contains("is too long for markers"), "{:?}", many.notes());
-    assert_eq!(with(&filled(b"=a,,1\n", 6 << 18)).unwrap().marks().len(), 1 << 18);
+    assert_eq!(with(&filled(b"=a,,1\n", 6 << 18)).unwrap().annotations().len(), 1 << 18);
 }
 
 #[test]

@@ -10,18 +10,18 @@ mod fif_made;
 use std::path::Path;
 
 use edf_made::{File, Made, counts, texts};
-use ptsm_io::{Bytes, Error, Kind, Opened, brainvision, edf};
+use ptsm_io::{Bytes, Error, RecordingFile, SignalKind, brainvision, edf};
 
-fn edf(signals: Vec<Made>) -> Opened {
+fn edf(signals: Vec<Made>) -> RecordingFile {
     edf::parse(Bytes::from(File::edf("", signals).bytes()), &Path::new("a.edf").into()).unwrap()
 }
 
-fn events(opened: &Opened) -> Vec<(usize, &str)> {
-    opened.marks().iter().map(|mark| (mark.sample.unwrap(), &*mark.text)).collect()
+fn events(opened: &RecordingFile) -> Vec<(usize, &str)> {
+    opened.annotations().iter().map(|annotation| (annotation.sample.unwrap(), &*annotation.text)).collect()
 }
 
 /// A raw FIF file at 10 Hz of channels of kinds, samples row by row.
-fn fif(channels: &[(i32, &str)], rows: &[&[f32]]) -> Result<Opened, Error> {
+fn fif(channels: &[(i32, &str)], rows: &[&[f32]]) -> Result<RecordingFile, Error> {
     let samples: Vec<u8> = rows.iter().copied().flatten().flat_map(|v| v.to_be_bytes()).collect();
     let describe = |file: fif_made::File| {
         let file = file.int(200, channels.len() as i32).float(201, 10.0);
@@ -34,7 +34,7 @@ fn fif(channels: &[(i32, &str)], rows: &[&[f32]]) -> Result<Opened, Error> {
 fn issue_19_edf_channels_of_triggers_in_microvolts_are_no_electrodes() {
     for label in ["TRG", "Markers", "Events", "StimCode", "Label", "Target", "TTL", "DIN1"] {
         let opened = edf(vec![counts("Cz", &[&[5, 6, 7, 8]]), counts(label, &[&[0, 2, 0, 1]])]);
-        assert_eq!(opened.signals()[1].kind, Kind::Stimulus, "{label}");
+        assert_eq!(opened.signals()[1].kind, SignalKind::Stimulus, "{label}");
         assert_eq!(opened.electrodes(), [0]);
         assert_eq!(opened.recording(None).unwrap().channels.len(), 1);
         // Alone it is not taken either.
@@ -56,8 +56,8 @@ fn issue_19_misc_and_stimulus_channels_of_fif_are_no_electrodes() {
     let opened =
         fif(&[(502, "MISC 001"), (3, "STI 014"), (2, "TRIGGER")], &[&[1.0, 0.0, 0.0], &[2.0, 5.0, 5.0]]);
     let opened = opened.unwrap();
-    let kinds: Vec<Kind> = opened.signals().iter().map(|signal| signal.kind).collect();
-    assert_eq!(kinds, [Kind::Other, Kind::Stimulus, Kind::Stimulus]);
+    let kinds: Vec<SignalKind> = opened.signals().iter().map(|signal| signal.kind).collect();
+    assert_eq!(kinds, [SignalKind::Other, SignalKind::Stimulus, SignalKind::Stimulus]);
     let error = opened.recording(None).unwrap_err().to_string();
     assert!(error.contains("`MISC 001` (other), `STI 014` (trigger), `TRIGGER` (trigger)"), "{error}");
 }
@@ -128,7 +128,7 @@ fn edf_without_annotations_has_the_events_of_its_trigger_channel() {
     let analog =
         Made { limits: ["0", "1", "0", "10"], ..counts("Photodiode", &[&[0, 2, 2, 0], &[0, 1, 3, 0]]) };
     let opened = edf(vec![eeg(), analog]);
-    assert!(opened.marks().is_empty() && opened.notes()[0].contains("other than whole numbers"));
+    assert!(opened.annotations().is_empty() && opened.notes()[0].contains("other than whole numbers"));
     // Annotations go before triggers.
     let mut file = File::edf("EDF+C", vec![eeg(), trigger()]);
     file.signals.push(texts("EDF Annotations", 20, &[b"+0\x14\x14\0+0.5\x14T1\x14\0", b"+1\x14\x14\0"]));

@@ -8,7 +8,7 @@
 //! Signals are in microvolts wherever a unit is not named.
 //!
 //! ```
-//! use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, SubjectId, Who};
+//! use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, SubjectId, RecordingId};
 //!
 //! // Ten seconds of two channels, with one cue after three seconds.
 //! let samples = (0..2 * 1600).map(|t| (0.4 * t as f32).sin()).collect();
@@ -18,8 +18,8 @@
 //! let kind = FilterKind::ZeroPhase { order: 4 };
 //! let band = Band { low_hz: Some(8.0), high_hz: Some(30.0), kind };
 //! let pipeline = Pipeline { band: Some(band), rate_hz: Some(100.0), ..Pipeline::default() };
-//! let who = Who { subject: SubjectId(1), session: 1, run: 1 };
-//! let cut = pipeline.cut(&recording, &[("T1".into(), "left".into())], who)?;
+//! let who = RecordingId { subject: SubjectId(1), session: 1, run: 1 };
+//! let cut = pipeline.epoch(&recording, &[("T1".into(), "left".into())], who)?;
 //! assert_eq!((cut.trials.len(), cut.trials.layout().samples), (1, 400));
 //! # Ok::<(), ptsm_signal::Error>(())
 //! ```
@@ -34,6 +34,7 @@ mod error;
 pub mod filter;
 #[cfg(test)]
 mod golden;
+mod lanes;
 mod montage;
 pub mod nearest;
 mod pipeline;
@@ -47,7 +48,8 @@ pub use alignment::Alignment;
 pub use error::{Error, Result};
 pub use montage::{Channel, Position, Unit, mirror, normalise, position};
 pub use pipeline::{
-    Band, Cut, FilterKind, PIPELINE_KEYS, Pick, Pipeline, PipelineKey, Reference, Scaling, Who,
+    Band, EpochedRecording, FilterKind, PIPELINE_KEYS, Pick, Pipeline, PipelineKey, RecordingId, Reference,
+    Scaling,
 };
 pub use recording::{Event, Recording};
 pub use task::{Paradigm, Symmetry, TaskDeclaration};

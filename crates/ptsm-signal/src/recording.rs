@@ -81,8 +81,8 @@ impl Recording {
         Ok(())
     }
 
-    /// The stretches without a gap, as ranges of samples.
-    pub fn stretches(&self) -> Vec<Range<usize>> {
+    /// The segments without a gap, as ranges of samples.
+    pub fn segments(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(0).chain(self.breaks.iter().copied());
         let ends = self.breaks.iter().copied().chain(std::iter::once(self.length()));
         starts.zip(ends).map(|(start, end)| start..end).collect()

@@ -1,14 +1,14 @@
 //! From recordings to trials, step by step and as a whole.
 #![allow(clippy::unwrap_used)]
 
-use ptsm_signal::filter::{Pass, Resampler, Window, butterworth, fir, firwin, notch, zero_phase};
+use ptsm_signal::filter::{Pass, Resampler, WindowFunction, butterworth, fir, firwin, notch, zero_phase};
 use ptsm_signal::{
-    Alignment, Band, Channel, Cut, Event, FilterKind, Pick, Pipeline, Recording, Reference, Scaling,
-    SubjectId, TargetAccess, Trials, Who,
+    Alignment, Band, Channel, EpochedRecording, Event, FilterKind, Pick, Pipeline, Recording, RecordingId,
+    Reference, Scaling, SubjectId, TargetAccess, Trials,
 };
 
 const RATE: f64 = 160.0;
-const WHO: Who = Who { subject: SubjectId(7), session: 2, run: 3 };
+const WHO: RecordingId = RecordingId { subject: SubjectId(7), session: 2, run: 3 };
 
 /// Four channels of 12.5 s with an offset each, and an event every two seconds.
 fn recording() -> Recording {
@@ -36,8 +36,8 @@ fn plain() -> Pipeline {
     Pipeline { window_s: [0.5, 2.0], scaling: Scaling::None, ..Pipeline::default() }
 }
 
-fn cut(pipeline: &Pipeline) -> Cut {
-    pipeline.cut(&recording(), &cues(), WHO).unwrap()
+fn cut(pipeline: &Pipeline) -> EpochedRecording {
+    pipeline.epoch(&recording(), &cues(), WHO).unwrap()
 }
 
 #[track_caller]
@@ -51,7 +51,7 @@ fn close(got: &[f32], want: impl IntoIterator<Item = f64>, tolerance: f64) {
 
 #[test]
 fn plain_windows_are_the_recordings_own_samples() {
-    let Cut { trials, short } = cut(&plain());
+    let EpochedRecording { trials, short } = cut(&plain());
     // The last event is at sample 1633, its window ends at 1953; all five are inside.
     assert_eq!((trials.len(), short), (5, 0));
     let layout = trials.layout();
@@ -90,7 +90,7 @@ fn steps_come_in_the_order_of_the_fields() {
         scaling: Scaling::By(10.0),
         ..plain()
     };
-    let Cut { trials, .. } = cut(&pipeline);
+    let EpochedRecording { trials, .. } = cut(&pipeline);
     assert_eq!((trials.layout().samples, trials.layout().rate_hz), (150, 100.0));
     let names: Vec<_> = trials.layout().channels.iter().map(|c| &*c.name).collect();
     assert_eq!(names, ["C4", "C3"]);
@@ -117,10 +117,10 @@ fn steps_come_in_the_order_of_the_fields() {
 #[test]
 fn a_windowed_sinc_is_applied_without_delay() {
     let band = Band { low_hz: Some(4.0), high_hz: None, kind: FilterKind::Fir { taps: 101 } };
-    let Cut { trials, .. } = cut(&Pipeline { band: Some(band), ..plain() });
+    let EpochedRecording { trials, .. } = cut(&Pipeline { band: Some(band), ..plain() });
     let recording = recording();
     let signal: Vec<f64> = recording.channel(2).iter().map(|&x| f64::from(x)).collect();
-    let filter = firwin(101, Pass::High(4.0), Window::Hamming, RATE).unwrap();
+    let filter = firwin(101, Pass::High(4.0), WindowFunction::Hamming, RATE).unwrap();
     let want = fir(&filter, &signal).unwrap()[33 + 80..33 + 320].to_vec();
     close(&trials.signal(0)[480..720], want, 1e-5);
 }
@@ -135,7 +135,7 @@ fn a_causal_pipeline_does_not_look_ahead() {
     let x = (0..4).flat_map(|c| recording.channel(c)[..353 + 320].to_vec()).collect();
     let events = recording.events[..2].to_vec();
     let begun = Recording::new(RATE, recording.channels.clone(), x, events).unwrap();
-    let begun = pipeline.cut(&begun, &cues(), WHO).unwrap().trials;
+    let begun = pipeline.epoch(&begun, &cues(), WHO).unwrap().trials;
     assert_eq!(begun.len(), 2);
     assert_eq!(begun.to_vec(), &whole.to_vec()[..begun.to_vec().len()]);
     let both_ways = Band { kind: FilterKind::ZeroPhase { order: 4 }, ..band };
@@ -151,7 +151,7 @@ fn resampling_keeps_offsets_and_places() {
     let event = Event { sample: 1120, code: "T1".into(), samples: 0 };
     let recording = Recording::new(RATE, vec![Channel::named("Cz")], x, vec![event]).unwrap();
     let pipeline = Pipeline { rate_hz: Some(128.0), window_s: [-7.0, 3.0], ..plain() };
-    let Cut { trials, short } = pipeline.cut(&recording, &cues(), WHO).unwrap();
+    let EpochedRecording { trials, short } = pipeline.epoch(&recording, &cues(), WHO).unwrap();
     assert_eq!((trials.len(), short, trials.layout().samples), (1, 0, 1280));
     assert_eq!(trials.layout().start_s, -7.0);
     let want = (0..1280).map(|t| 20_000.0 + 100.0 * pulse(f64::from(t) / 128.0));
@@ -183,36 +183,36 @@ fn an_average_reference_sums_to_nothing_and_trials_have_deviation_one() {
 fn missing_samples_are_named_where_they_are_used() {
     let mut recording = recording();
     recording.samples[2000 + 400] = f32::NAN;
-    let error = plain().cut(&recording, &cues(), WHO).unwrap_err();
+    let error = plain().epoch(&recording, &cues(), WHO).unwrap_err();
     assert_eq!(error.to_string(), "channel `Cz`: the sample at 2.500 s is NaN, not a number");
     let without = Pipeline { pick: Pick::Names(vec!["C3".into(), "C4".into()]), ..plain() };
-    assert!(without.cut(&recording, &cues(), WHO).is_ok());
+    assert!(without.epoch(&recording, &cues(), WHO).is_ok());
     let against = Pipeline { reference: Reference::Channels(vec!["Cz".into()]), ..without };
-    assert!(against.cut(&recording, &cues(), WHO).is_err());
+    assert!(against.epoch(&recording, &cues(), WHO).is_err());
 }
 
 #[test]
 fn what_does_not_fit_the_recording_is_refused() {
     let kind = FilterKind::ZeroPhase { order: 4 };
     let band = Band { low_hz: Some(8.0), high_hz: Some(80.0), kind };
-    let error = Pipeline { band: Some(band), ..plain() }.cut(&recording(), &cues(), WHO).unwrap_err();
+    let error = Pipeline { band: Some(band), ..plain() }.epoch(&recording(), &cues(), WHO).unwrap_err();
     assert!(error.to_string().contains("80 Hz") && error.hint().unwrap().contains("160 Hz"), "{error}");
-    assert!(Pipeline { notch_hz: Some(100.0), ..plain() }.cut(&recording(), &cues(), WHO).is_err());
-    let error = plain().cut(&recording(), &[("769".into(), "left".into())], WHO).unwrap_err();
+    assert!(Pipeline { notch_hz: Some(100.0), ..plain() }.epoch(&recording(), &cues(), WHO).is_err());
+    let error = plain().epoch(&recording(), &[("769".into(), "left".into())], WHO).unwrap_err();
     assert_eq!(error.hint(), Some("its events are `T0`, `T1`, `T2`"));
-    assert!(plain().cut(&recording(), &[], WHO).is_err());
+    assert!(plain().epoch(&recording(), &[], WHO).is_err());
     // Fields of a recording are open; one that no longer fits together is refused, too.
     let mut broken = recording();
     broken.channels.clear();
-    assert!(plain().cut(&broken, &cues(), WHO).is_err());
+    assert!(plain().epoch(&broken, &cues(), WHO).is_err());
     let mut short = recording();
     short.samples.truncate(40);
     short.events = vec![Event { sample: 0, code: "T1".into(), samples: 0 }];
     let filtered = Pipeline { band: Some(Band { high_hz: Some(40.0), ..band }), ..plain() };
     // Where no window fits, nothing needs to be filtered.
-    let cut = filtered.cut(&short, &cues(), WHO).unwrap();
+    let cut = filtered.epoch(&short, &cues(), WHO).unwrap();
     assert_eq!((cut.trials.len(), cut.short), (0, 1));
-    let error = Pipeline { window_s: [0.0, 0.05], ..filtered }.cut(&short, &cues(), WHO).unwrap_err();
+    let error = Pipeline { window_s: [0.0, 0.05], ..filtered }.epoch(&short, &cues(), WHO).unwrap_err();
     assert!(error.to_string().contains("10 samples are too few"), "{error}");
 }
 
@@ -229,16 +229,16 @@ fn nothing_is_filtered_or_cut_across_a_gap() {
         let events = inside.map(|e| Event { sample: e.sample - from, ..e.clone() }).collect();
         Recording::new(RATE, whole.channels.clone(), samples, events).unwrap()
     };
-    let mut apart = pipeline.cut(&part(0, at), &cues(), WHO).unwrap();
-    let second = pipeline.cut(&part(at, whole.length()), &cues(), WHO).unwrap();
+    let mut apart = pipeline.epoch(&part(0, at), &cues(), WHO).unwrap();
+    let second = pipeline.epoch(&part(at, whole.length()), &cues(), WHO).unwrap();
     assert!(!apart.trials.is_empty() && !second.trials.is_empty());
     apart.trials.append(&second.trials).unwrap();
-    let together = pipeline.cut(&whole.clone().with_breaks(vec![at]).unwrap(), &cues(), WHO).unwrap();
+    let together = pipeline.epoch(&whole.clone().with_breaks(vec![at]).unwrap(), &cues(), WHO).unwrap();
     assert_eq!(together.trials.to_vec(), apart.trials.to_vec());
-    assert_ne!(pipeline.cut(&whole, &cues(), WHO).unwrap().trials.to_vec(), apart.trials.to_vec());
+    assert_ne!(pipeline.epoch(&whole, &cues(), WHO).unwrap().trials.to_vec(), apart.trials.to_vec());
     // A gap inside a window leaves the trial out.
     let cue = whole.events.iter().find(|e| e.code == "T1").unwrap().sample;
-    let cut = pipeline.cut(&whole.clone().with_breaks(vec![cue + 10]).unwrap(), &cues(), WHO).unwrap();
+    let cut = pipeline.epoch(&whole.clone().with_breaks(vec![cue + 10]).unwrap(), &cues(), WHO).unwrap();
     assert_eq!((cut.short, cut.trials.len()), (1, 4));
     for breaks in [vec![0], vec![5, 5], vec![9, 3], vec![whole.length()]] {
         assert!(whole.clone().with_breaks(breaks).is_err());
@@ -251,17 +251,17 @@ fn a_stretch_too_short_for_the_filter_loses_its_trials_only() {
     let band = Some(Band { low_hz: Some(8.0), high_hz: Some(40.0), kind });
     let pipeline = Pipeline { band, window_s: [0.0, 0.05], ..plain() };
     let whole = recording();
-    let all = pipeline.cut(&whole, &cues(), WHO).unwrap().trials.len();
+    let all = pipeline.epoch(&whole, &cues(), WHO).unwrap().trials.len();
     let cue = whole.events.iter().find(|e| e.code == "T1").unwrap().sample;
     let parted = whole.clone().with_breaks(vec![cue - 1, cue + 10]).unwrap();
-    let cut = pipeline.cut(&parted, &cues(), WHO).unwrap();
+    let cut = pipeline.epoch(&parted, &cues(), WHO).unwrap();
     assert_eq!((cut.trials.len(), cut.short), (all - 1, 1));
     // Without a filter it is long enough.
-    let cut = Pipeline { band: None, ..pipeline.clone() }.cut(&parted, &cues(), WHO).unwrap();
+    let cut = Pipeline { band: None, ..pipeline.clone() }.epoch(&parted, &cues(), WHO).unwrap();
     assert_eq!((cut.trials.len(), cut.short), (all, 0));
-    // Where no stretch is long enough, that is the filter's fault.
+    // Where no segment is long enough, that is the filter's fault.
     let alone = Recording { events: vec![Event { sample: cue, code: "T1".into(), samples: 0 }], ..parted };
-    let error = pipeline.cut(&alone, &cues(), WHO).unwrap_err();
+    let error = pipeline.epoch(&alone, &cues(), WHO).unwrap_err();
     assert!(error.to_string().contains("11 samples are too few"), "{error}");
 }
 

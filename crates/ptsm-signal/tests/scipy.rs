@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ptsm_signal::filter::{
-    Causal, Pass, Resampler, Sections, Start, Window, butterworth, fir, firwin, notch, zero_phase,
+    Causal, Pass, Resampler, Sections, Start, WindowFunction, butterworth, fir, firwin, notch, zero_phase,
 };
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ fn notches_are_scipys() {
 #[test]
 fn windowed_sincs_are_scipys() {
     for row in golden("firwin") {
-        let window = row["beta"].as_f64().map_or(Window::Hamming, Window::Kaiser);
+        let window = row["beta"].as_f64().map_or(WindowFunction::Hamming, WindowFunction::Kaiser);
         let filter = firwin(count(&row["taps"]), pass(&row), window, number(&row["rate"])).unwrap();
         same(&filter, &row["filter"], 1, filter.iter().fold(0f64, |m, h| m.max(h.abs())));
         if !row["out"].is_null() {

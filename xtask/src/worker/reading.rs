@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Cache, LoadOptions, Source, SubjectList};
 use ptsm_signal::{Pipeline, Scaling};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub(crate) fn run() -> Result<()> {
     };
     let options =
         LoadOptions { cache: cache.as_ref(), threads: Some(request.threads), ..LoadOptions::default() };
-    let loaded = source.load_with(Some(&pipeline), Some(&people), Wanted::Own, &options)?;
+    let loaded = source.load_with(Some(&pipeline), Some(&people), LabelHandling::Own, &options)?;
     let touched = (request.cached == Cached::Touched).then(|| mean(&loaded.trials));
     let ms = 1e3 * start.elapsed().as_secs_f64();
     let whole_cpu_ms = cpu_ms()?;

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
+use ptsm::data::Source;
 use ptsm::data::simulate::Cohort;
-use ptsm::data::{Source, Split};
 use ptsm::decode::registry::find;
 use ptsm::decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
-use ptsm::eval::{Context, Record, Summary, learning_curve, score};
+use ptsm::eval::{Context, Record, Split, Summary, learning_curve, score};
 use ptsm::explanation::{MaskFindings, masks, mean_over_seeds};
 use ptsm::signal::{SubjectId, Subset, TargetAccess, Trials};
 use serde_json::{Value, json};

@@ -7,11 +7,11 @@ use ptsm_signal::{Layout, Pipeline, SubjectId, TaskDeclaration, Trial, Trials};
 
 use super::file::{File, RATE_UNKNOWN_HZ};
 use super::names::{Name, Names, distinct};
-use super::{Arrays, Wanted};
+use super::{Arrays, LabelHandling};
 use crate::error::{Error, Result};
 
 /// Joins files. There is at least one.
-pub(super) fn combine(files: Vec<File>, wanted: Wanted<'_>) -> Result<Arrays> {
+pub(super) fn combine(files: Vec<File>, wanted: LabelHandling<'_>) -> Result<Arrays> {
     alike(&files, "y", |f| f.y.as_ref())?;
     alike(&files, "subject", |f| Some(&f.subject))?;
     alike(&files, "session", |f| f.session.as_ref())?;
@@ -118,7 +118,7 @@ fn prepared(files: &[File]) -> Result<Option<Pipeline>> {
 }
 
 /// What the files declare about the task, all of them the same. For a decoder that exists it is the decoder's.
-fn task(files: &[File], wanted: Wanted<'_>) -> Result<TaskDeclaration> {
+fn task(files: &[File], wanted: LabelHandling<'_>) -> Result<TaskDeclaration> {
     if let Some(pair) = files.windows(2).find(|pair| pair[0].task != pair[1].task) {
         let said = |file: &File| {
             let TaskDeclaration { paradigm, symmetry } = &file.task;
@@ -139,7 +139,7 @@ fn task(files: &[File], wanted: Wanted<'_>) -> Result<TaskDeclaration> {
         });
     }
     Ok(match (wanted, files.first()) {
-        (Wanted::Own, Some(file)) => file.task.clone(),
+        (LabelHandling::Own, Some(file)) => file.task.clone(),
         _ => TaskDeclaration::default(),
     })
 }
@@ -189,12 +189,12 @@ struct Classes {
 }
 
 impl Classes {
-    fn of(files: &[File], wanted: Wanted<'_>) -> Result<Classes> {
+    fn of(files: &[File], wanted: LabelHandling<'_>) -> Result<Classes> {
         let mut own = Classes::own(files)?;
         match wanted {
-            Wanted::Own => {}
-            Wanted::Unlabelled(classes) => own.wanted = classes.to_vec(),
-            Wanted::Classes(classes) => {
+            LabelHandling::Own => {}
+            LabelHandling::Unlabelled(classes) => own.wanted = classes.to_vec(),
+            LabelHandling::Classes(classes) => {
                 let place = |name: &String| match classes.iter().position(|c| c == name) {
                     Some(place) => Ok(place as u32),
                     None => Err(Error::Content {

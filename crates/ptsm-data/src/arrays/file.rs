@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use ptsm_io::Kind;
+use ptsm_io::SignalKind;
 use ptsm_io::npy::{Array, Data};
 use ptsm_io::npz::{self, Archive};
 use ptsm_signal::{Channel, Paradigm, Pipeline, Position, SubjectId, Symmetry, TaskDeclaration, Unit};
@@ -380,7 +380,8 @@ impl Keys {
             let message = format!("`channels` has {} names, `X` has {count} channels", names.len());
             return Err(self.refuse(message, "give one name per channel; `X` is (trials, channels, samples)"));
         }
-        if let Some(name) = names.iter().find(|name| Kind::of_name(name) == Some(Kind::Stimulus)) {
+        if let Some(name) = names.iter().find(|name| SignalKind::of_name(name) == Some(SignalKind::Stimulus))
+        {
             return Err(self.refuse(
                 format!("channel `{name}` holds triggers by its name, not EEG: a decoder would read the classes from it"),
                 "save the EEG channels only, as `epochs.pick(\"eeg\")` does; if it is an electrode, give it the name of one",

@@ -50,7 +50,7 @@ pub struct Arrays {
 
 /// Which classes the trials are of.
 #[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
+pub enum LabelHandling<'a> {
     /// Those the files have.
     Own,
     /// A decoder's. The files need not have all of them, and none besides.
@@ -61,18 +61,18 @@ pub enum Wanted<'a> {
 
 /// Reads one `.npz` file.
 pub fn read_trials(path: &Path) -> Result<Arrays> {
-    read(&[path.to_path_buf()], Wanted::Own)
+    read(&[path.to_path_buf()], LabelHandling::Own)
 }
 
 /// Reads all `.npz` files of a folder, in the order of their names, as one set.
 pub fn read_folder(folder: &Path) -> Result<Arrays> {
-    read(&files(folder)?, Wanted::Own)
+    read(&files(folder)?, LabelHandling::Own)
 }
 
 /// Reads files as one set. Names of subjects, sessions and classes are numbered over all files together: the same name is the
 /// same person in every file.
-pub fn read(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Arrays> {
-    let labelled = !matches!(wanted, Wanted::Unlabelled(_));
+pub fn read(files: &[PathBuf], wanted: LabelHandling<'_>) -> Result<Arrays> {
+    let labelled = !matches!(wanted, LabelHandling::Unlabelled(_));
     let files = files.iter().map(|path| file::File::read(path, labelled)).collect::<Result<Vec<_>>>()?;
     combine::combine(files, wanted)
 }

@@ -8,7 +8,7 @@ use ptsm_io::npz::{self, Compression};
 use ptsm_signal::{Alignment, Channel, Pipeline, Scaling, SubjectId, Symmetry, Trial, Trials, Unit};
 
 use crate::error::{Error, Result};
-use crate::source::Person;
+use crate::identity::SubjectIdentity;
 
 /// Writes trials so that [`read_trials`](super::read_trials) gives the same ones back, and NumPy can read them too.
 pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn write_prepared_trials(
     path: &Path,
     trials: &Trials,
     pipeline: &Pipeline,
-    people: &BTreeMap<SubjectId, Person>,
+    people: &BTreeMap<SubjectId, SubjectIdentity>,
 ) -> Result<()> {
     let done = serde_json::to_string(pipeline).map_err(|error| Error::Content {
         path: path.to_path_buf(),

@@ -8,6 +8,7 @@ mod channels;
 mod disk;
 mod kul_aad;
 mod matlab;
+mod notes;
 mod openbmi;
 mod options;
 mod physionet_mi;
@@ -17,12 +18,13 @@ mod signal;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Channel, Pipeline, Recording, SubjectId, TaskDeclaration, Who};
+use ptsm_signal::{Channel, Pipeline, Recording, RecordingId, SubjectId, TaskDeclaration};
 
-pub use options::{Choice, Options};
+pub(crate) use notes::Notes;
+pub use options::{DataSetChoice, Options};
 
+use crate::download::RemoteFile;
 use crate::error::Result;
-use crate::own::notes::Notes;
 
 /// Every data set that has a name, in the order users see them.
 pub const DATA_SETS: &[&dyn DataSet] = &[
@@ -63,7 +65,7 @@ pub struct About {
 
 /// The smallest piece of a data set that is read at once: a file, or one variable of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct RecordingItem {
     /// Whose it is.
     pub subject: SubjectId,
     /// The session, counted from 1.
@@ -78,7 +80,7 @@ pub struct Item {
     pub memory: u64,
 }
 
-impl Item {
+impl RecordingItem {
     /// The file that is opened.
     pub(crate) fn file(&self) -> &Path {
         self.files.first().map_or(Path::new(""), PathBuf::as_path)
@@ -93,9 +95,9 @@ impl Item {
 
 /// What of a data set is under a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct DataSetFiles {
     /// What can be read, in the order of subjects, sessions and runs.
-    pub items: Vec<Item>,
+    pub items: Vec<RecordingItem>,
     /// Names of the classes, in the order of their labels.
     pub classes: Vec<String>,
     /// People left out on purpose, each with the reason.
@@ -121,7 +123,7 @@ pub struct Remark {
     pub text: String,
 }
 
-impl Found {
+impl DataSetFiles {
     /// What the user should know when some subjects are asked for: nothing that is only about others.
     pub fn notes_of(&self, asked: impl Fn(SubjectId) -> bool) -> Vec<String> {
         let mut notes = self.notes.clone();
@@ -148,18 +150,18 @@ pub const UNKNOWN: &str = "?";
 
 /// Signal of one person without a break in who, session and run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct RecordingPart {
     /// Whose it is.
-    pub who: Who,
+    pub who: RecordingId,
     /// The signal.
-    pub signal: Signal,
+    pub signal: SignalData,
     /// What the user should know of it.
     pub notes: Vec<String>,
 }
 
 /// Signal to cut trials from, or trials.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Signal {
+pub enum SignalData {
     /// A recording. Events that begin a trial are called like their class, or [`UNKNOWN`]; others are not looked at.
     Recording(Recording),
     /// Trials that were cut by somebody else.
@@ -179,37 +181,13 @@ pub enum Signal {
     },
 }
 
-/// How a downloaded file is known to be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checksum {
-    /// In hexadecimal.
-    Sha256(String),
-    /// In hexadecimal.
-    Md5(String),
-    /// Nobody publishes one: size and hash of the first download are kept in a lock file.
-    Unpublished,
-}
-
-/// A file to download.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remote {
-    /// Whose it is; none for files that are everybody's.
-    pub subject: Option<SubjectId>,
-    /// Where it is.
-    pub url: String,
-    /// Where it goes, under the data set's folder.
-    pub path: PathBuf,
-    /// How it is checked.
-    pub checksum: Checksum,
-}
-
 /// A data set.
 pub trait DataSet: Send + Sync + fmt::Debug {
     /// What should be known of it.
     fn about(&self) -> About;
 
     /// What a user can choose with `--with NAME=VALUE`.
-    fn choices(&self) -> &'static [Choice];
+    fn choices(&self) -> &'static [DataSetChoice];
 
     /// The pipeline that suits it.
     fn pipeline(&self, options: &Options) -> Result<Pipeline>;
@@ -219,13 +197,18 @@ pub trait DataSet: Send + Sync + fmt::Debug {
 
     /// Looks for its files under a folder, in every layout users have; reads names, and headers where only they tell classes or
     /// channels, but no samples. Options it cannot work with are refused here.
-    fn find(&self, root: &Path, options: &Options) -> Result<Found>;
+    fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles>;
 
     /// Reads an item. Channels the pipeline does not use may be left out.
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>>;
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>>;
 
     /// What to download for all its people; empty where it cannot be downloaded.
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>>;
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>>;
 
     /// Subjects it leaves out on purpose, each with the reason, whether or not their files are there.
     fn excluded(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
@@ -255,7 +238,7 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
         (**self).about()
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         (**self).choices()
     }
 
@@ -267,15 +250,20 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
         (**self).task(options)
     }
 
-    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles> {
         (**self).find(root, options)
     }
 
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>> {
         (**self).read(item, options, pipeline)
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         (**self).remote(options)
     }
 

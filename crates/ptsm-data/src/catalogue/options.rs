@@ -7,7 +7,7 @@ use ptsm_signal::nearest::meant;
 
 /// Something to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct DataSetChoice {
     /// What is typed before the `=`.
     pub name: &'static str,
     /// What is taken without it; empty for nothing.
@@ -24,7 +24,7 @@ pub struct Options(BTreeMap<String, String>);
 
 impl Options {
     /// Defaults with what a user gave. Where `values` lists them (`2|4`), only those are taken.
-    pub fn new(id: &str, choices: &[Choice], given: &[(String, String)]) -> Result<Options> {
+    pub fn new(id: &str, choices: &[DataSetChoice], given: &[(String, String)]) -> Result<Options> {
         let mut chosen: BTreeMap<String, String> =
             choices.iter().map(|c| (c.name.to_string(), c.default.to_string())).collect();
         for (name, value) in given {
@@ -60,7 +60,7 @@ impl Options {
     }
 }
 
-fn unknown(id: &str, choices: &[Choice], name: &str) -> Error {
+fn unknown(id: &str, choices: &[DataSetChoice], name: &str) -> Error {
     let meant = meant(name, choices.iter().map(|choice| (choice.name, choice.name)));
     let all: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
     let known = if all.is_empty() {
@@ -80,9 +80,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    const CHOICES: &[Choice] = &[
-        Choice { name: "classes", default: "2", values: "2|4", about: "how many" },
-        Choice { name: "exclude", default: "", values: "LIST", about: "whom" },
+    const CHOICES: &[DataSetChoice] = &[
+        DataSetChoice { name: "classes", default: "2", values: "2|4", about: "how many" },
+        DataSetChoice { name: "exclude", default: "", values: "LIST", about: "whom" },
     ];
 
     fn options(given: &[(&str, &str)]) -> Result<Options> {

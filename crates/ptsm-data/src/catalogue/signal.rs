@@ -74,7 +74,7 @@ pub(super) fn join(
         .with_breaks(starts.into_iter().skip(1).collect())
 }
 
-/// The first stretch of a range of samples in which a channel does not change for longer than some samples: the channel and
+/// The first segment of a range of samples in which a channel does not change for longer than some samples: the channel and
 /// its first sample.
 pub(super) fn flat(recording: &Recording, range: Range<usize>, longest: usize) -> Option<(usize, usize)> {
     (0..recording.channels.len()).find_map(|c| {

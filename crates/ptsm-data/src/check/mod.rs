@@ -4,26 +4,31 @@
 
 mod report;
 
-use ptsm_signal::Pipeline;
+use ptsm_signal::{Alignment, Pipeline};
 use rayon::prelude::*;
 
-pub use report::{OtherEvents, Person, Report};
+pub use report::{CheckReport, OtherEvents, SubjectReport};
 
-use crate::arrays::Wanted;
-use crate::catalogue::{Found, Item};
+use crate::arrays::LabelHandling;
+use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
-use crate::findings::{Duplicate, Measured, Told, add_cases, measure, problems};
-use crate::recordings::load::{asked, missing};
+use crate::findings::{Duplicate, Measured, Told, add_cases, problems};
+use crate::recordings::load::{asked, duplicates, missing};
 use crate::recordings::options::Count;
+use crate::recordings::prepare::{EpochedItem, Labels, epoch};
 use crate::recordings::{LoadOptions, Recordings, memory};
 use crate::subjects::SubjectList;
 
 /// What became of an item.
-struct Checked<'a> {
-    item: &'a Item,
-    /// What was measured, and what the user should know.
-    parts: Result<Vec<(Measured, Vec<String>)>>,
+struct CheckedItem<'a> {
+    item: &'a RecordingItem,
+    /// What was measured in each of its parts.
+    measured: Vec<Measured>,
+    /// What the user should know of each of them.
+    notes: Vec<Vec<String>>,
+    /// Its epochs, which are compared with those of other subjects; or why it cannot be read or epoched.
+    epochs: Result<EpochedItem>,
 }
 
 /// Reads all recordings of all or some people. With `labels`, people's names in the data set and the files of recordings are
@@ -33,7 +38,7 @@ pub fn check(
     subjects: Option<&SubjectList>,
     labels: bool,
     options: &LoadOptions<'_>,
-) -> Result<Report> {
+) -> Result<CheckReport> {
     options.work(|| check_here(recordings, subjects, labels, options))
 }
 
@@ -42,20 +47,22 @@ fn check_here(
     subjects: Option<&SubjectList>,
     labels: bool,
     options: &LoadOptions<'_>,
-) -> Result<Report> {
+) -> Result<CheckReport> {
     let found = recordings.find()?;
     let pipeline = recordings.set().pipeline(recordings.options())?;
     let excluded = recordings.excluded(&found)?;
     let items = recordings.items(&found, &excluded, subjects)?;
+    let id = recordings.set().about().id;
+    let labels_of = Labels::new(&found.classes, LabelHandling::Own, &id)?;
     let count = Count::new(items.len(), options);
     let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
-    let mut checked = vec![];
+    let mut checked: Vec<CheckedItem<'_>> = vec![];
     for part in memory::parts(&needs, options.bound()) {
         let part = items[part].par_iter().map(|&item| {
             options.go_on()?;
-            let parts = read(recordings, item, &found, &pipeline);
+            let checked = check_item(recordings, item, &found, &labels_of, &pipeline);
             count.one_more();
-            Ok(Checked { item, parts })
+            Ok(checked)
         });
         checked.append(&mut part.collect::<Result<Vec<_>>>()?);
     }
@@ -68,31 +75,27 @@ fn check_here(
         paths: labels || !recordings.set().names_people(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
-    let unreadable: Vec<(&Item, &Error)> =
-        checked.iter().filter_map(|c| Some((c.item, c.parts.as_ref().err()?))).collect();
-    let parts: Vec<(&Item, &Measured)> =
-        checked.iter().flat_map(|c| c.parts.iter().flatten().map(|(part, _)| (c.item, part))).collect();
+    let unreadable: Vec<(&RecordingItem, &Error)> =
+        checked.iter().filter_map(|c| Some((c.item, c.epochs.as_ref().err()?))).collect();
+    let parts: Vec<(&RecordingItem, &Measured)> =
+        checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
     let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
-    let quiet = LoadOptions { progress: None, ..*options };
-    match recordings.load(Some(&pipeline), subjects, Wanted::Own, &quiet) {
-        Ok(loaded) => add_duplicates(&mut problems, &loaded.duplicates),
+    let named = recordings.set().names_people();
+    match compare(&id, &found.classes, named, &mut checked) {
+        Ok(duplicates) => add_duplicates(&mut problems, &duplicates),
         // Each of these is told above.
         Err(_) if problems.iter().any(|problem| problem.damage) => {
             notes.push("subjects were not compared with each other: what is wrong keeps their epochs from being loaded".into());
         }
         Err(error) => {
             let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-            let place = recordings.set().about().id;
-            let case = Case { subject: None, other: None, place, detail: format!("{error}{hint}") };
+            let case =
+                Case { subject: None, other: None, place: id.clone(), detail: format!("{error}{hint}") };
             add_cases(&mut problems, ProblemKind::Unreadable, vec![case]);
         }
     }
-    let head = report::Head {
-        name: recordings.set().about().id,
-        notes,
-        excluded: asked(&excluded, &found, subjects),
-    };
+    let head = report::Head { name: id, notes, excluded: asked(&excluded, &found, subjects) };
     Ok(report::report(head, &found, &checked, &names, problems))
 }
 
@@ -110,12 +113,35 @@ fn add_duplicates(problems: &mut Vec<Problem>, duplicates: &[Duplicate]) {
     add_cases(problems, ProblemKind::Doubled, cases.collect());
 }
 
-fn read(
+/// Subjects with a recording in common, by their epochs; an error where an item has none or they do not fit together.
+fn compare(
+    id: &str,
+    classes: &[String],
+    named: bool,
+    checked: &mut [CheckedItem<'_>],
+) -> Result<Vec<Duplicate>> {
+    let epochs = |item: &mut CheckedItem<'_>| std::mem::replace(&mut item.epochs, Ok(EpochedItem::default()));
+    let epoched = checked.iter_mut().map(epochs).collect::<Result<Vec<_>>>()?;
+    let items: Vec<(&RecordingItem, &[Measured])> = checked.iter().map(|c| (c.item, &*c.measured)).collect();
+    duplicates(id, classes, named, &items, epoched)
+}
+
+/// Reads an item once: measures it as it was recorded, then epochs it.
+fn check_item<'a>(
     recordings: &Recordings,
-    item: &Item,
-    found: &Found,
+    item: &'a RecordingItem,
+    found: &DataSetFiles,
+    labels: &Labels,
     pipeline: &Pipeline,
-) -> Result<Vec<(Measured, Vec<String>)>> {
-    let parts = recordings.set().read(item, recordings.options(), pipeline)?;
-    parts.into_iter().map(|part| Ok((measure(&part, item, &found.classes, pipeline)?, part.notes))).collect()
+) -> CheckedItem<'a> {
+    let read = match recordings.read_measured(item, &found.classes, pipeline) {
+        Ok(read) => read,
+        Err(error) => return CheckedItem { item, measured: vec![], notes: vec![], epochs: Err(error) },
+    };
+    let (parts, measured): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let notes = parts.iter().map(|part| part.notes.clone()).collect();
+    // Subjects are compared before alignment, as where they are loaded.
+    let pipeline = Pipeline { alignment: Alignment::None, ..pipeline.clone() };
+    let epochs = epoch(item, parts, &found.classes, labels, &pipeline);
+    CheckedItem { item, measured, notes, epochs }
 }

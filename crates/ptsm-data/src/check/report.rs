@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_signal::SubjectId;
 use serde::Serialize;
 
-use super::Checked;
-use crate::catalogue::Found;
+use super::CheckedItem;
+use crate::catalogue::DataSetFiles;
 use crate::findings::{Measured, Problem};
 
 /// Everything a check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// A short name of the data set.
     pub name: String,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// One for each person.
-    pub people: Vec<Person>,
+    pub people: Vec<SubjectReport>,
     /// What is wrong, the worst first, the same things together.
     pub problems: Vec<Problem>,
     /// Events that begin no trial.
@@ -28,7 +28,7 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl CheckReport {
     /// Whether something is missing or damaged, so that loading fails or scores mean nothing.
     pub fn damaged(&self) -> bool {
         self.problems.iter().any(|problem| problem.damage)
@@ -37,7 +37,7 @@ impl Report {
 
 /// What is there of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Person {
+pub struct SubjectReport {
     /// Who.
     pub subject: SubjectId,
     /// What the data set calls them, where that was asked for.
@@ -86,16 +86,16 @@ pub(super) struct Head {
 /// Puts a report together.
 pub(super) fn report(
     Head { name, mut notes, excluded }: Head,
-    found: &Found,
-    checked: &[Checked<'_>],
+    found: &DataSetFiles,
+    checked: &[CheckedItem<'_>],
     labels: &[(SubjectId, String)],
     problems: Vec<Problem>,
-) -> Report {
+) -> CheckReport {
     let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
-    for Checked { item, parts: measured } in checked {
+    for CheckedItem { item, measured, notes: own_notes, .. } in checked {
         let own = parts.entry(item.subject).or_default();
-        for (measured, own_notes) in measured.iter().flatten() {
+        for (measured, own_notes) in measured.iter().zip(own_notes) {
             own.push(measured);
             for (code, count) in &measured.others {
                 let (events, recordings) = others.entry(code).or_default();
@@ -115,7 +115,7 @@ pub(super) fn report(
         rates_hz.sort_by(f64::total_cmp);
         rates_hz.dedup();
         let of = |class: usize| parts.iter().map(|part| part.trials[class]).sum();
-        Person {
+        SubjectReport {
             subject,
             label: labels.iter().find(|(known, _)| *known == subject).map(|(_, label)| label.clone()),
             sessions: sessions.len(),
@@ -138,5 +138,5 @@ pub(super) fn report(
         .into_iter()
         .map(|(code, (events, recordings))| OtherEvents { code: code.to_string(), events, recordings })
         .collect();
-    Report { name, classes: found.classes.clone(), people, problems, other_events, excluded, notes }
+    CheckReport { name, classes: found.classes.clone(), people, problems, other_events, excluded, notes }
 }

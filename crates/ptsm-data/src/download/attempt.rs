@@ -8,9 +8,9 @@ use ureq::http::{Response, StatusCode, header};
 use super::client::{header, lost};
 use super::digest::CHUNK;
 use super::part::{Identity, Part};
+use super::plan::Checksum;
 use super::shared::{Shared, Tally};
 use super::trouble::Trouble;
-use crate::catalogue::Checksum;
 
 /// Adds to a part until it is whole.
 pub(super) fn attempt(

@@ -7,8 +7,8 @@ use std::path::Path;
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
+use super::plan::Checksum;
 use super::trouble::Trouble;
-use crate::catalogue::Checksum;
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 1 << 17;

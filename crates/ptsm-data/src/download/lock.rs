@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digests;
 use super::guard::Guard;
+use super::plan::Checksum;
 use super::trouble::system;
-use crate::catalogue::Checksum;
 use crate::error::Result;
 use crate::stamp::{changed, place};
 

@@ -1,4 +1,4 @@
-//! Downloading a data set: what is there stays, what has begun goes on, what arrives is checked.
+//! Downloading files, of whatever data set: what is there stays, what has begun goes on, what arrives is checked.
 //!
 //! [`Download::plan`] says which files are wanted and which of them are there; [`Download::run`] gets the others. Besides `NAME`
 //! there may be
@@ -31,7 +31,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use lock::LOCK_FILE;
-pub use plan::{Download, Wanted};
+pub(crate) use part::arrived;
+pub use plan::{Checksum, Download, PlannedFile, RemoteFile};
 
 use crate::error::Error;
 
@@ -70,7 +71,7 @@ impl Default for Settings {
 
 /// How far a download is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct DownloadProgress {
     /// Files that are wanted.
     pub files: usize,
     /// Files that are there or have failed.
@@ -86,9 +87,9 @@ pub struct Progress {
 }
 
 /// Sees how far a download is, and says when to stop.
-pub trait Watch {
+pub trait DownloadObserver {
     /// Called several times a second.
-    fn progress(&mut self, progress: &Progress);
+    fn progress(&mut self, progress: &DownloadProgress);
 
     /// Whether to stop.
     fn stop(&self) -> bool;
@@ -96,7 +97,7 @@ pub trait Watch {
 
 /// What came of a file.
 #[derive(Debug)]
-pub enum Status {
+pub enum FileStatus {
     /// It was there.
     Present,
     /// It is there now.
@@ -109,7 +110,7 @@ pub enum Status {
 
 /// A file and what came of it.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct DownloadedFile {
     /// Where it is or should be.
     pub path: PathBuf,
     /// Where it is published.
@@ -117,25 +118,25 @@ pub struct Outcome {
     /// How many bytes of it are there.
     pub bytes: u64,
     /// What came of it.
-    pub status: Status,
+    pub status: FileStatus,
 }
 
 /// What came of a download.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct DownloadReport {
     /// Every file, in the order of the plan.
-    pub files: Vec<Outcome>,
+    pub files: Vec<DownloadedFile>,
     /// What the user should know.
     pub notes: Vec<String>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }
 
-impl Report {
+impl DownloadReport {
     /// The files that could not be had, and why.
-    pub fn failed(&self) -> impl Iterator<Item = (&Outcome, &Error)> {
+    pub fn failed(&self) -> impl Iterator<Item = (&DownloadedFile, &Error)> {
         self.files.iter().filter_map(|file| match &file.status {
-            Status::Failed(error) => Some((file, error)),
+            FileStatus::Failed(error) => Some((file, error)),
             _ => None,
         })
     }

@@ -3,17 +3,17 @@
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-use super::Status;
+use super::FileStatus;
 use super::attempt::attempt;
 use super::digest::Digests;
 use super::guard::Guard;
 use super::lock::{self, Entry};
 use super::part::{self, Part, guard_path};
 use super::patience::Patience;
-use super::plan::Wanted;
+use super::plan::Checksum;
+use super::plan::PlannedFile;
 use super::shared::{Shared, Tally};
 use super::trouble::{AGAIN, Trouble};
-use crate::catalogue::Checksum;
 use crate::error::Error;
 
 /// How often a file that arrived wrong is downloaded again.
@@ -30,18 +30,18 @@ enum Seen {
 /// A file about to be had.
 pub(super) struct File<'a> {
     pub(super) shared: &'a Shared<'a>,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a PlannedFile,
     pub(super) checksum: &'a Checksum,
     pub(super) tally: &'a Tally,
 }
 
 impl File<'_> {
     /// Sees to it that the file is there. None where another process is downloading it.
-    pub(super) fn settle(&self) -> Option<Status> {
+    pub(super) fn settle(&self) -> Option<FileStatus> {
         Some(match self.obtain() {
             Ok(status) => status?,
-            Err(Trouble::Stopped) => Status::Unfinished,
-            Err(Trouble::Here(error)) => Status::Failed(error),
+            Err(Trouble::Stopped) => FileStatus::Unfinished,
+            Err(Trouble::Here(error)) => FileStatus::Failed(error),
             Err(Trouble::DiskFull(message)) => {
                 self.shared.give_up("the disk is full");
                 self.failed(
@@ -58,12 +58,12 @@ impl File<'_> {
         })
     }
 
-    fn failed(&self, message: impl Into<String>, hint: impl Into<String>) -> Status {
+    fn failed(&self, message: impl Into<String>, hint: impl Into<String>) -> FileStatus {
         let (path, message, hint) = (self.wanted.path.clone(), message.into(), hint.into());
-        Status::Failed(Error::Download { path, message, hint })
+        FileStatus::Failed(Error::Download { path, message, hint })
     }
 
-    fn obtain(&self) -> Result<Option<Status>, Trouble> {
+    fn obtain(&self) -> Result<Option<FileStatus>, Trouble> {
         if self.shared.is_stopping() {
             return Err(Trouble::Stopped);
         }
@@ -74,10 +74,10 @@ impl File<'_> {
             Seen::Right => {
                 self.tally.missing(false);
                 self.clean();
-                return Ok(Some(Status::Present));
+                return Ok(Some(FileStatus::Present));
             }
             Seen::Wrong(how) if self.wanted.is_elsewhere() => {
-                return Ok(Some(Status::Failed(Error::Download {
+                return Ok(Some(FileStatus::Failed(Error::Download {
                     path: place.to_path_buf(),
                     message: format!("it is not the file that is published: {how}"),
                     hint: "delete or replace it, then give the same command again".into(),
@@ -101,7 +101,7 @@ impl File<'_> {
         // Another process may have been faster.
         if signature(target) != before && matches!(self.look(target)?, Seen::Right) {
             self.tally.missing(false);
-            return Ok(Some(Status::Present));
+            return Ok(Some(FileStatus::Present));
         }
         let outcome = self.download();
         if outcome.is_err() && part::arrived(target) == 0 {
@@ -145,7 +145,7 @@ impl File<'_> {
     }
 
     /// Tries until the file is there.
-    fn download(&self) -> Result<Status, Trouble> {
+    fn download(&self) -> Result<FileStatus, Trouble> {
         let (target, url) = (&self.wanted.path, &self.wanted.remote.url);
         let mut part = Part::open(target, url, self.checksum, &|| self.shared.is_stopping())?;
         let mut patience = Patience::new();
@@ -182,7 +182,7 @@ impl File<'_> {
     }
 
     /// Puts the file in its place.
-    fn finish(&self, part: Part, digests: Digests) -> Result<Status, Trouble> {
+    fn finish(&self, part: Part, digests: Digests) -> Result<FileStatus, Trouble> {
         let target = &self.wanted.path;
         part.finish(target)?;
         let metadata = fs::metadata(target).map_err(|e| Trouble::system(target, "read", e))?;
@@ -201,7 +201,7 @@ impl File<'_> {
             ));
         }
         lock.put(name, entry);
-        Ok(Status::Downloaded)
+        Ok(FileStatus::Downloaded)
     }
 
     /// Takes away what is left of downloading a file that is there.

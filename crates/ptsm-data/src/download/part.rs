@@ -8,8 +8,8 @@ use ptsm_io::atomic;
 use serde::{Deserialize, Serialize};
 
 use super::digest::{Digests, Hashes};
+use super::plan::Checksum;
 use super::trouble::Trouble;
-use crate::catalogue::Checksum;
 
 /// What a server says of a file, to know it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +138,7 @@ pub(super) fn discard(target: &Path) {
 }
 
 /// How many bytes of a file have arrived.
-pub(super) fn arrived(target: &Path) -> u64 {
+pub(crate) fn arrived(target: &Path) -> u64 {
     fs::metadata(part_path(target)).map_or(0, |metadata| metadata.len())
 }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::client::Client;
 use super::obtain::File;
-use super::plan::{Download, Wanted};
+use super::plan::{Download, PlannedFile};
 use super::shared::{Shared, Tally};
-use super::{Outcome, Report, Settings, Status, Watch, part, zenodo};
+use super::{DownloadObserver, DownloadReport, DownloadedFile, FileStatus, Settings, part, zenodo};
 use crate::error::Result;
 
 /// How often progress is told.
@@ -22,11 +22,11 @@ const KEEP: Duration = Duration::from_secs(2);
 
 impl Download {
     /// Gets what is missing and checks what is there. Files that cannot be had are told in the report; the others go on.
-    pub fn run(&self, settings: &Settings, watch: &mut dyn Watch) -> Result<Report> {
+    pub fn run(&self, settings: &Settings, watch: &mut dyn DownloadObserver) -> Result<DownloadReport> {
         let files = self.files();
         let tallies = files.iter().map(|file| Tally::new(file.found.is_none(), file.arrived)).collect();
         let shared = Shared::new(Client::new(settings)?, settings, self.folder(), tallies);
-        let statuses: Vec<OnceLock<Status>> = files.iter().map(|_| OnceLock::new()).collect();
+        let statuses: Vec<OnceLock<FileStatus>> = files.iter().map(|_| OnceLock::new()).collect();
         // Nothing is ever sent: it is closed when the work is over.
         let (at_work, over) = mpsc::channel::<()>();
         thread::scope(|scope| {
@@ -50,17 +50,17 @@ impl Download {
         watch.progress(&shared.progress());
         let stopped = shared.is_stopping();
         let outcomes = files.iter().zip(statuses).map(|(file, status)| outcome(file, status.into_inner()));
-        let files: Vec<Outcome> = outcomes.collect();
-        Ok(Report {
+        let files: Vec<DownloadedFile> = outcomes.collect();
+        Ok(DownloadReport {
             // Asked to stop when all was over, nothing was stopped.
-            stopped: stopped && files.iter().any(|file| matches!(file.status, Status::Unfinished)),
+            stopped: stopped && files.iter().any(|file| matches!(file.status, FileStatus::Unfinished)),
             files,
             notes: shared.into_notes(),
         })
     }
 }
 
-fn work(shared: &Shared<'_>, files: &[Wanted], statuses: &[OnceLock<Status>]) {
+fn work(shared: &Shared<'_>, files: &[PlannedFile], statuses: &[OnceLock<FileStatus>]) {
     let checksums = zenodo::checksums(shared, files);
     let queue = Mutex::new((0..files.len()).collect::<VecDeque<usize>>());
     let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,13 +88,13 @@ fn work(shared: &Shared<'_>, files: &[Wanted], statuses: &[OnceLock<Status>]) {
     });
 }
 
-fn outcome(file: &Wanted, status: Option<Status>) -> Outcome {
+fn outcome(file: &PlannedFile, status: Option<FileStatus>) -> DownloadedFile {
     let place = file.found.as_ref().filter(|found| found.exists()).unwrap_or(&file.path);
     let size = fs::metadata(place).ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-    Outcome {
+    DownloadedFile {
         path: place.clone(),
         url: file.remote.url.clone(),
         bytes: size.unwrap_or_else(|| part::arrived(&file.path)),
-        status: status.unwrap_or(Status::Unfinished),
+        status: status.unwrap_or(FileStatus::Unfinished),
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::client::Client;
 use super::lock::Lock;
 use super::trouble::Trouble;
-use super::{Progress, Settings};
+use super::{DownloadProgress, Settings};
 
 /// How long nobody looks whether to stop.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -173,7 +173,7 @@ impl<'a> Shared<'a> {
     }
 
     /// How far it is. Files of unknown size count as those of known size do in the mean.
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> DownloadProgress {
         let get = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let missing: Vec<&Tally> =
             self.tallies.iter().filter(|tally| tally.missing.load(Ordering::Relaxed)).collect();
@@ -182,7 +182,7 @@ impl<'a> Shared<'a> {
         let known = sizes.iter().fold(0u64, |sum, &size| sum.saturating_add(size));
         let mean = known.checked_div(sizes.len() as u64);
         let others = (missing.len() - sizes.len()) as u64;
-        Progress {
+        DownloadProgress {
             files: self.tallies.len(),
             done: self.done.load(Ordering::Relaxed),
             bytes: missing.iter().map(|tally| get(&tally.arrived)).sum(),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::patience::Patience;
-use super::plan::Wanted;
+use super::plan::Checksum;
+use super::plan::PlannedFile;
 use super::shared::Shared;
 use super::trouble::Trouble;
-use crate::catalogue::Checksum;
 
 /// No listing is longer.
 const LONGEST: u64 = 16 << 20;
@@ -19,7 +19,7 @@ struct Listed {
 }
 
 /// The checksum of each file. Records are asked for once, and only those of which a file is missing.
-pub(super) fn checksums(shared: &Shared<'_>, files: &[Wanted]) -> Vec<Checksum> {
+pub(super) fn checksums(shared: &Shared<'_>, files: &[PlannedFile]) -> Vec<Checksum> {
     let mut listings: BTreeMap<String, BTreeMap<String, Listed>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.found.is_none()) {
         if let Some((listing, _)) = unknown(file)
@@ -29,7 +29,7 @@ pub(super) fn checksums(shared: &Shared<'_>, files: &[Wanted]) -> Vec<Checksum> 
             listings.insert(listing, listed);
         }
     }
-    let checksum = |(i, file): (usize, &Wanted)| {
+    let checksum = |(i, file): (usize, &PlannedFile)| {
         let listed = unknown(file).and_then(|(listing, name)| listings.get(&listing)?.get(name));
         let Some(listed) = listed else { return file.remote.checksum.clone() };
         shared.tally(i).sized(listed.size);
@@ -39,7 +39,7 @@ pub(super) fn checksums(shared: &Shared<'_>, files: &[Wanted]) -> Vec<Checksum> 
 }
 
 /// The listing that has the checksum of a file, and the file's name in it, where the checksum is not known otherwise.
-fn unknown(file: &Wanted) -> Option<(String, &str)> {
+fn unknown(file: &PlannedFile) -> Option<(String, &str)> {
     if file.remote.checksum == Checksum::Unpublished { listing(&file.remote.url) } else { None }
 }
 

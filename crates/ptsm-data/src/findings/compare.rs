@@ -9,20 +9,20 @@ use super::duplicates::Duplicate;
 use super::measure::{Measured, short};
 use super::problem::{Case, Problem, ProblemKind};
 use super::steps::triggers;
-use crate::catalogue::Item;
+use crate::catalogue::RecordingItem;
 use crate::error::Error;
 
 /// A recording so many times larger or smaller than most is odd.
 const ODD: f64 = 10.0;
 
 /// Recordings that were measured, with the items they are of.
-pub(crate) type Parts<'a> = [(&'a Item, &'a Measured)];
+pub(crate) type Parts<'a> = [(&'a RecordingItem, &'a Measured)];
 
 /// All that is wrong, the worst first. `unreadable` items are told with the reason.
 pub(crate) fn problems(
     classes: &[String],
     missing: &[&(SubjectId, PathBuf)],
-    unreadable: &[(&Item, &Error)],
+    unreadable: &[(&RecordingItem, &Error)],
     parts: &Parts<'_>,
     tell_of: &Told,
 ) -> Vec<Problem> {
@@ -42,7 +42,7 @@ pub(crate) fn problems(
         }
         tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
     }
-    let place = |(item, part): (&Item, &Measured)| whose(item, Some(part), tell_of.files);
+    let place = |(item, part): (&RecordingItem, &Measured)| whose(item, Some(part), tell_of.files);
     for &(item, part) in parts {
         for (kind, detail) in &part.problems {
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
@@ -102,7 +102,7 @@ pub(crate) struct Told {
 
 /// A message in which files, which may be called like a person, are known by their endings alone: those of the recording, and the one that
 /// cannot be read, which may be a table beside it.
-fn without_names(message: &str, item: &Item, error: &Error) -> String {
+fn without_names(message: &str, item: &RecordingItem, error: &Error) -> String {
     let hide =
         |text: String, file: &Path| text.replace(&format!("{}.", file.with_extension("").display()), "*.");
     item.files.iter().map(PathBuf::as_path).chain(file_of(error)).fold(message.to_string(), hide)
@@ -120,14 +120,14 @@ fn file_of(error: &Error) -> Option<&Path> {
 }
 
 /// Which recording: by its numbers, and where it is asked for its file.
-fn whose(item: &Item, part: Option<&Measured>, file: bool) -> String {
+fn whose(item: &RecordingItem, part: Option<&Measured>, file: bool) -> String {
     let (session, run) = part.map_or((item.session, item.run), |part| (part.session, part.run));
     let file = if file { format!(" ({})", item.place()) } else { String::new() };
     format!("{} session {session} run {run}{file}", item.subject)
 }
 
 /// The first recording with a channel of steps.
-fn has<'a>(parts: &'a Parts<'a>, channel: &str) -> Option<&'a (&'a Item, &'a Measured)> {
+fn has<'a>(parts: &'a Parts<'a>, channel: &str) -> Option<&'a (&'a RecordingItem, &'a Measured)> {
     parts.iter().find(|(_, part)| part.steps.iter().any(|step| step.name == channel))
 }
 
@@ -137,7 +137,7 @@ fn odd_rates(parts: &Parts<'_>) -> Vec<(usize, String)> {
     parts.iter().for_each(|(_, part)| *counts.entry(part.rate_hz.to_bits()).or_default() += 1);
     let Some((most, count)) = counts.iter().max_by_key(|(_, count)| **count) else { return vec![] };
     let (most, count) = (f64::from_bits(*most), *count);
-    let odd = |(at, (_, part)): (usize, &(&Item, &Measured))| {
+    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &Measured))| {
         let other = (part.rate_hz - most).abs() > 1e-6 * most;
         other.then(|| (at, format!("{} Hz, {count} of {} have {most} Hz", part.rate_hz, parts.len())))
     };
@@ -149,7 +149,7 @@ fn odd_scales(parts: &Parts<'_>) -> Vec<(usize, String)> {
     let mut spreads: Vec<f64> = parts.iter().filter_map(|(_, part)| part.spread).collect();
     spreads.sort_by(f64::total_cmp);
     let Some(&middle) = spreads.get(spreads.len() / 2).filter(|_| spreads.len() > 2) else { return vec![] };
-    let odd = |(at, (_, part)): (usize, &(&Item, &Measured))| {
+    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &Measured))| {
         let spread = part.spread?;
         let alone = part.problems.iter().any(|(kind, _)| *kind == ProblemKind::Scale);
         let far = spread > ODD * middle || spread < middle / ODD;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ptsm_io::Opened;
+use ptsm_io::RecordingFile;
 use ptsm_signal::{Recording, normalise};
 
 /// A signal that does not change for so long, in seconds, stands still: noise alone moves every sample of a living electrode.
@@ -47,7 +47,7 @@ pub(super) fn flat(recording: &Recording, time: &[Range<usize>]) -> Option<Strin
 }
 
 /// Channels that stay at the ends of their range, or at the same extremes.
-pub(super) fn clipped(recording: &Recording, opened: Option<&Opened>) -> Option<String> {
+pub(super) fn clipped(recording: &Recording, opened: Option<&RecordingFile>) -> Option<String> {
     let ranges: BTreeMap<String, [f64; 2]> = opened
         .iter()
         .flat_map(|opened| opened.signals())
@@ -115,17 +115,17 @@ pub(super) fn zeros(recording: &Recording) -> Option<String> {
         nothing.iter_mut().zip(recording.channel(c)).for_each(|(nothing, &x)| *nothing &= x == 0.0);
     }
     let least = still(recording.rate_hz);
-    let (mut at, mut stretches) = (0, vec![]);
+    let (mut at, mut segments) = (0, vec![]);
     for row in nothing.chunk_by(|a, b| a == b) {
         if row[0] && row.len() >= least {
-            stretches.push((at, row.len()));
+            segments.push((at, row.len()));
         }
         at += row.len();
     }
-    let (first, _) = stretches.first()?;
+    let (first, _) = segments.first()?;
     let seconds = |samples: usize| samples as f64 / recording.rate_hz;
-    let all = seconds(stretches.iter().map(|(_, samples)| samples).sum());
-    let more = if stretches.len() > 1 { format!(" in {} stretches", stretches.len()) } else { String::new() };
+    let all = seconds(segments.iter().map(|(_, samples)| samples).sum());
+    let more = if segments.len() > 1 { format!(" in {} segments", segments.len()) } else { String::new() };
     Some(format!("{all:.1} s{more}, from {:.1} s on", seconds(*first)))
 }
 

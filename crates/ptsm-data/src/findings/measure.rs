@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use ptsm_io::Opened;
+use ptsm_io::RecordingFile;
 use ptsm_signal::{Event, Pipeline, Recording, Unit};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::problem::ProblemKind;
 use super::scale::{Scale, scale, spread};
 use super::steps::{EpochsAt, StepChannel, step_channels};
 use super::windows::Windows;
-use crate::catalogue::{Item, Part, Signal};
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 /// What was measured.
@@ -43,7 +43,12 @@ pub(crate) struct Measured {
 }
 
 /// Measures a part of an item.
-pub(crate) fn measure(part: &Part, item: &Item, classes: &[String], pipeline: &Pipeline) -> Result<Measured> {
+pub(crate) fn measure(
+    part: &RecordingPart,
+    item: &RecordingItem,
+    classes: &[String],
+    pipeline: &Pipeline,
+) -> Result<Measured> {
     // The header tells the range of each signal, where the file is a recording itself.
     let opened = item.files.first().and_then(|file| ptsm_io::open(file).ok());
     measure_with(part, classes, pipeline, opened.as_ref())
@@ -52,20 +57,20 @@ pub(crate) fn measure(part: &Part, item: &Item, classes: &[String], pipeline: &P
 
 /// Measures what has no file of its own, or whose file is open.
 pub(crate) fn measure_with(
-    part: &Part,
+    part: &RecordingPart,
     classes: &[String],
     pipeline: &Pipeline,
-    opened: Option<&Opened>,
+    opened: Option<&RecordingFile>,
 ) -> ptsm_signal::Result<Measured> {
     let (recording, trials) = match &part.signal {
-        Signal::Recording(recording) => (Cow::Borrowed(recording), None),
-        Signal::Epochs { channels, rate_hz, samples, x, codes, .. } => {
+        SignalData::Recording(recording) => (Cow::Borrowed(recording), None),
+        SignalData::Epochs { channels, rate_hz, samples, x, codes, .. } => {
             (Cow::Owned(joined(channels.clone(), *rate_hz, *samples, x, codes)?), Some(*samples))
         }
     };
     let epochs_at = match &part.signal {
-        Signal::Recording(_) => EpochsAt::Cues(pipeline.window_s),
-        Signal::Epochs { samples, start_s, rate_hz, .. } => EpochsAt::Cut {
+        SignalData::Recording(_) => EpochsAt::Cues(pipeline.window_s),
+        SignalData::Epochs { samples, start_s, rate_hz, .. } => EpochsAt::Cut {
             samples: *samples,
             cue: ((-start_s * rate_hz).round().max(0.0) as usize).min(samples.saturating_sub(1)),
         },

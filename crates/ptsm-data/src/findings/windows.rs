@@ -1,4 +1,4 @@
-//! Which stretches of a recording are trials.
+//! Which segments of a recording are trials.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,7 +52,7 @@ impl Windows {
         let baseline = pipeline.baseline_s.filter(|_| each.is_none());
         let first = baseline.map_or(from, |b| b[0].min(from));
         let last = baseline.map_or(to, |b| b[1].max(to));
-        let stretches = recording.stretches();
+        let segments = recording.segments();
         let mut cues = vec![];
         for event in &recording.events {
             let Some(class) = classes.iter().position(|class| *class == event.code) else {
@@ -64,8 +64,8 @@ impl Windows {
             };
             cues.push(event.sample);
             let at = |seconds: f64| event.sample as f64 + seconds * rate;
-            let stretch = &stretches[stretches.partition_point(|stretch| stretch.end <= event.sample)];
-            let inside = at(first) >= stretch.start as f64 - 0.5 && at(last) <= stretch.end as f64 + 0.5;
+            let segment = &segments[segments.partition_point(|segment| segment.end <= event.sample)];
+            let inside = at(first) >= segment.start as f64 - 0.5 && at(last) <= segment.end as f64 + 0.5;
             if !inside {
                 windows.short += 1;
                 continue;

@@ -7,22 +7,23 @@ use blake3::Hash;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::cache::Contents;
-use super::prepare::{Labels, Prepared};
+use super::prepare::{EpochedItem, Labels};
 use super::work::Work;
 use super::{LoadOptions, Recordings};
-use crate::arrays::Wanted;
-use crate::catalogue::{Found, Item};
+use crate::arrays::LabelHandling;
+use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result, reasons};
 use crate::findings::{
     Duplicate, Measured, Parts, Problem, ProblemKind, Sketch, Told, problems, same_samples, within,
 };
 use crate::fingerprint::Fingerprint;
-use crate::source::{Loaded, choose, people};
-use crate::subjects::SubjectList;
+use crate::identity::people;
+use crate::loaded::LoadedData;
+use crate::subjects::{SubjectList, choose};
 
 impl Recordings {
     /// What of it is there. Nothing at all is an error.
-    pub fn find(&self) -> Result<Found> {
+    pub fn find(&self) -> Result<DataSetFiles> {
         let found = self.set.find(&self.root, &self.options)?;
         if !found.items.is_empty() {
             return Ok(found);
@@ -51,9 +52,9 @@ impl Recordings {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         options: &LoadOptions<'_>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         let about = self.set.about();
         let found = self.find()?;
         let pipeline = match pipeline {
@@ -74,7 +75,7 @@ impl Recordings {
         let fingerprint = fingerprint.value(&pipeline)?.hex();
         let samples: Vec<Option<Hash>> =
             items.iter().zip(&done).map(|(item, done)| samples(item, &done.contents)).collect();
-        let prepared: Vec<Prepared> = done.into_iter().map(|done| done.prepared).collect();
+        let prepared: Vec<EpochedItem> = done.into_iter().map(|done| done.prepared).collect();
         let labels: BTreeMap<SubjectId, String> = self.set.labels(&self.options)?.into_iter().collect();
         let mut notes = notes(
             &found,
@@ -85,7 +86,7 @@ impl Recordings {
             self.set.names_people(),
         );
         notes.extend(lost);
-        let parts: Vec<(&Item, &Measured)> = items
+        let parts: Vec<(&RecordingItem, &Measured)> = items
             .iter()
             .zip(&prepared)
             .flat_map(|(item, prepared)| prepared.measured.iter().map(|measured| (*item, measured)))
@@ -109,7 +110,7 @@ impl Recordings {
             person.is_called(labels.get(subject).unwrap_or(&number), &self.set.study());
         }
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
-        Ok(Loaded {
+        Ok(LoadedData {
             trials,
             pipeline,
             notes,
@@ -126,7 +127,7 @@ impl Recordings {
     }
 
     /// Everybody who is left out on purpose, with the reason: those the data set knows, and those it came upon.
-    pub(crate) fn excluded(&self, found: &Found) -> Result<Vec<(SubjectId, String)>> {
+    pub(crate) fn excluded(&self, found: &DataSetFiles) -> Result<Vec<(SubjectId, String)>> {
         let mut all: BTreeMap<SubjectId, String> = self.set.excluded(&self.options)?.into_iter().collect();
         all.extend(found.excluded.iter().cloned());
         Ok(all.into_iter().collect())
@@ -135,15 +136,33 @@ impl Recordings {
     /// What there is of the people asked for.
     pub(crate) fn items<'a>(
         &self,
-        found: &'a Found,
+        found: &'a DataSetFiles,
         excluded: &[(SubjectId, String)],
         subjects: Option<&SubjectList>,
-    ) -> Result<Vec<&'a Item>> {
+    ) -> Result<Vec<&'a RecordingItem>> {
         let present: BTreeSet<SubjectId> = found.items.iter().map(|item| item.subject).collect();
         let subjects = subjects.map(|list| list.skipping(excluded)).transpose()?;
         let chosen = choose(present, subjects.as_ref())?;
         Ok(found.items.iter().filter(|item| chosen.contains(&item.subject)).collect())
     }
+}
+
+/// Subjects of a data set who have a recording in common, found in its epochs, as loading finds them. What keeps epochs from being
+/// loaded together is an error.
+pub(crate) fn duplicates(
+    id: &str,
+    classes: &[String],
+    named: bool,
+    items: &[(&RecordingItem, &[Measured])],
+    epoched: Vec<EpochedItem>,
+) -> Result<Vec<Duplicate>> {
+    let parts: Vec<(&RecordingItem, &Measured)> =
+        items.iter().flat_map(|(item, measured)| measured.iter().map(|measured| (*item, measured))).collect();
+    findings(classes, &parts, id, named, LabelHandling::Own)?;
+    let sketches: Vec<Sketch> = epoched.iter().flat_map(|item| &item.sketches).copied().collect();
+    let items: Vec<&RecordingItem> = items.iter().map(|(item, _)| *item).collect();
+    let trials = join(id, &items, epoched)?;
+    Ok(Duplicate::together(within(&trials, &sketches), same_samples(&parts)))
 }
 
 /// What is wrong with recordings, without what is told in notes. A channel of triggers is refused: nothing learnt with it is true.
@@ -152,14 +171,14 @@ pub(crate) fn findings(
     parts: &Parts<'_>,
     id: &str,
     named: bool,
-    wanted: Wanted<'_>,
+    wanted: LabelHandling<'_>,
 ) -> Result<Vec<Problem>> {
     let told = Told { files: false, paths: !named, remote: false };
     let mut problems = problems(classes, &[], &[], parts, &told);
     problems.retain(|problem| match problem.kind {
         // Told in a note, or of no consequence: an epoch in which channels are zero has channels that stand still.
         ProblemKind::Short | ProblemKind::Gaps | ProblemKind::Zeros => false,
-        ProblemKind::NoTrial => matches!(wanted, Wanted::Own),
+        ProblemKind::NoTrial => matches!(wanted, LabelHandling::Own),
         _ => true,
     });
     match problems.iter().find(|problem| problem.kind == ProblemKind::Trigger) {
@@ -176,7 +195,7 @@ pub(crate) fn findings(
 /// Who is left out of the people asked for; where nobody is named, who would be read were they not left out.
 pub(crate) fn asked(
     excluded: &[(SubjectId, String)],
-    found: &Found,
+    found: &DataSetFiles,
     subjects: Option<&SubjectList>,
 ) -> Vec<(SubjectId, String)> {
     match subjects {
@@ -187,7 +206,7 @@ pub(crate) fn asked(
 
 /// The hash of the file that holds an item's samples, which is the largest. Headers, tables and manifests may be the same for several
 /// people.
-fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
+fn samples(item: &RecordingItem, contents: &[Contents]) -> Option<Hash> {
     let table = |file: &Path| {
         file.extension().is_some_and(|e| ["toml", "tsv", "json", "csv", "eve"].iter().any(|t| e == *t))
     };
@@ -195,7 +214,7 @@ fn samples(item: &Item, contents: &[Contents]) -> Option<Hash> {
     files.max_by_key(|(_, contents)| contents.bytes()).map(|(_, contents)| contents.hash)
 }
 
-fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signal::Trials> {
+fn join(id: &str, items: &[&RecordingItem], prepared: Vec<EpochedItem>) -> Result<ptsm_signal::Trials> {
     let mut all: Option<ptsm_signal::Trials> = None;
     for (item, prepared) in items.iter().zip(prepared) {
         let Some(trials) = prepared.trials else { continue };
@@ -221,18 +240,21 @@ fn join(id: &str, items: &[&Item], prepared: Vec<Prepared>) -> Result<ptsm_signa
 }
 
 /// Files that are missing of the people asked for.
-pub(crate) fn missing<'a>(found: &'a Found, subjects: Option<&SubjectList>) -> Vec<&'a (SubjectId, PathBuf)> {
+pub(crate) fn missing<'a>(
+    found: &'a DataSetFiles,
+    subjects: Option<&SubjectList>,
+) -> Vec<&'a (SubjectId, PathBuf)> {
     let asked = |(subject, _): &&(SubjectId, PathBuf)| subjects.is_none_or(|list| list.contains(*subject));
     found.missing.iter().filter(asked).collect()
 }
 
 /// What the user should know, the same things together; without names of files where people are `named` in them.
 fn notes(
-    found: &Found,
+    found: &DataSetFiles,
     excluded: &[(SubjectId, String)],
     subjects: Option<&SubjectList>,
-    items: &[&Item],
-    prepared: &[Prepared],
+    items: &[&RecordingItem],
+    prepared: &[EpochedItem],
     named: bool,
 ) -> Vec<String> {
     let first = |place: String| if named { String::new() } else { format!("; the first is {place}") };
@@ -259,7 +281,7 @@ fn notes(
     if bad > 0 {
         notes.push(format!("{bad} trials overlap annotations that begin with `BAD`: they are kept"));
     }
-    let empty: Vec<&&Item> =
+    let empty: Vec<&&RecordingItem> =
         items.iter().zip(prepared).filter(|(_, p)| p.trials.is_none()).map(|(item, _)| item).collect();
     if let Some(item) = empty.first() {
         notes.push(format!("{} recordings have no trial{}", empty.len(), first(item.place())));

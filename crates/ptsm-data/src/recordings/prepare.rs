@@ -1,17 +1,17 @@
 //! One item to trials.
 
-use ptsm_signal::{Cut, Layout, Pipeline, Recording, Trial, Trials, Who};
+use ptsm_signal::{EpochedRecording, Layout, Pipeline, Recording, RecordingId, Trial, Trials};
 
 use super::Recordings;
-use crate::arrays::Wanted;
-use crate::catalogue::{Item, Part, Signal, UNKNOWN};
+use crate::arrays::LabelHandling;
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::findings::{Measured, Sketch, measure, sketches};
-use crate::source::places;
+use crate::identity::places;
 
 /// What became of an item.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Prepared {
+pub(crate) struct EpochedItem {
     /// None where the item has no trial.
     pub(super) trials: Option<Trials>,
     /// Where the largest value of each trial is: what people are known by.
@@ -32,18 +32,18 @@ pub(super) struct Prepared {
 
 /// The classes of the trials, and whether labels are looked at.
 #[derive(Clone, Debug)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     pub(super) classes: Vec<String>,
     pub(super) blind: bool,
 }
 
 impl Labels {
     /// What is wanted of classes a data set has.
-    pub(super) fn new(present: &[String], wanted: Wanted<'_>, id: &str) -> Result<Labels> {
+    pub(crate) fn new(present: &[String], wanted: LabelHandling<'_>, id: &str) -> Result<Labels> {
         let (classes, blind) = match wanted {
-            Wanted::Own => (present.to_vec(), false),
-            Wanted::Classes(classes) => (classes.to_vec(), false),
-            Wanted::Unlabelled(classes) => (classes.to_vec(), true),
+            LabelHandling::Own => (present.to_vec(), false),
+            LabelHandling::Classes(classes) => (classes.to_vec(), false),
+            LabelHandling::Unlabelled(classes) => (classes.to_vec(), true),
         };
         match present.iter().find(|class| !blind && !classes.contains(class)) {
             None => Ok(Labels { classes, blind }),
@@ -65,64 +65,89 @@ impl Labels {
 }
 
 impl Recordings {
-    /// Reads an item and cuts it.
+    /// Reads an item, measures and epochs it.
     pub(super) fn prepare(
         &self,
-        item: &Item,
+        item: &RecordingItem,
         present: &[String],
         labels: &Labels,
         pipeline: &Pipeline,
-    ) -> Result<Prepared> {
-        let refuse = |error| Error::Signal { place: item.place(), error };
-        let mut all = Prepared::default();
-        for part in self.set.read(item, &self.options, pipeline)? {
-            all.measured.push(measure(&part, item, present, pipeline)?);
-            let Part { who, signal, notes } = part;
-            all.notes.extend(notes);
-            let cut = match signal {
-                Signal::Recording(mut recording) => {
-                    let bad = bad_spans(&recording, present, labels);
-                    all.unknown += name_cues(&mut recording, present, labels);
-                    if recording.events.is_empty() {
-                        continue;
-                    }
-                    let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
-                    let cut = pipeline.cut(&recording, &cues, who).map_err(refuse)?;
-                    all.bad += overlapping(&cut.trials, pipeline, &bad);
-                    cut
-                }
-                Signal::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
-                    let layout = Layout {
-                        channels,
-                        samples,
-                        rate_hz,
-                        start_s,
-                        classes: labels.classes.clone(),
-                        task: Default::default(),
-                    };
-                    if !pipeline.window_inside(&layout).map_err(refuse)? {
-                        return Err(outside(item, pipeline, &layout));
-                    }
-                    let (trials, unknown) =
-                        epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
-                    all.unknown += unknown;
-                    Cut { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
-                }
-            };
-            all.short += cut.short;
-            all.places.extend(places(&cut.trials));
-            all.sketches.extend(sketches(&cut.trials));
-            match &mut all.trials {
-                None => all.trials = Some(cut.trials),
-                Some(trials) => trials.append(&cut.trials).map_err(refuse)?,
-            }
-        }
-        Ok(all)
+    ) -> Result<EpochedItem> {
+        let (parts, measured) = self.read_measured(item, present, pipeline)?.into_iter().unzip();
+        Ok(EpochedItem { measured, ..epoch(item, parts, present, labels, pipeline)? })
+    }
+
+    /// Reads an item and measures each of its parts as it was recorded.
+    pub(crate) fn read_measured(
+        &self,
+        item: &RecordingItem,
+        present: &[String],
+        pipeline: &Pipeline,
+    ) -> Result<Vec<(RecordingPart, Measured)>> {
+        let parts = self.set.read(item, &self.options, pipeline)?;
+        let measured = |part: RecordingPart| {
+            let measured = measure(&part, item, present, pipeline)?;
+            Ok((part, measured))
+        };
+        parts.into_iter().map(measured).collect()
     }
 }
 
+/// Epochs the parts of an item; what was measured in them stays empty.
+pub(crate) fn epoch(
+    item: &RecordingItem,
+    parts: Vec<RecordingPart>,
+    present: &[String],
+    labels: &Labels,
+    pipeline: &Pipeline,
+) -> Result<EpochedItem> {
+    let refuse = |error| Error::Signal { place: item.place(), error };
+    let mut all = EpochedItem::default();
+    for part in parts {
+        let RecordingPart { who, signal, notes } = part;
+        all.notes.extend(notes);
+        let cut = match signal {
+            SignalData::Recording(mut recording) => {
+                let bad = bad_spans(&recording, present, labels);
+                all.unknown += name_cues(&mut recording, present, labels);
+                if recording.events.is_empty() {
+                    continue;
+                }
+                let cues: Vec<_> = labels.classes.iter().map(|c| (c.clone(), c.clone())).collect();
+                let cut = pipeline.epoch(&recording, &cues, who).map_err(refuse)?;
+                all.bad += overlapping(&cut.trials, pipeline, &bad);
+                cut
+            }
+            SignalData::Epochs { channels, rate_hz, start_s, samples, x, codes } => {
+                let layout = Layout {
+                    channels,
+                    samples,
+                    rate_hz,
+                    start_s,
+                    classes: labels.classes.clone(),
+                    task: Default::default(),
+                };
+                if !pipeline.window_inside(&layout).map_err(refuse)? {
+                    return Err(outside(item, pipeline, &layout));
+                }
+                let (trials, unknown) = epochs(layout, &x, &codes, present, labels, who).map_err(refuse)?;
+                all.unknown += unknown;
+                EpochedRecording { trials: pipeline.finish(trials).map_err(refuse)?, short: 0 }
+            }
+        };
+        all.short += cut.short;
+        all.places.extend(places(&cut.trials));
+        all.sketches.extend(sketches(&cut.trials));
+        match &mut all.trials {
+            None => all.trials = Some(cut.trials),
+            Some(trials) => trials.append(&cut.trials).map_err(refuse)?,
+        }
+    }
+    Ok(all)
+}
+
 /// Trials that are cut already and do not reach as far as the window.
-fn outside(item: &Item, pipeline: &Pipeline, layout: &Layout) -> Error {
+fn outside(item: &RecordingItem, pipeline: &Pipeline, layout: &Layout) -> Error {
     let [from, to] = pipeline.window_s;
     let (start, end) = (layout.start_s, layout.start_s + layout.samples as f64 / layout.rate_hz);
     Error::Content {
@@ -177,7 +202,7 @@ fn epochs(
     codes: &[String],
     present: &[String],
     labels: &Labels,
-    who: Who,
+    who: RecordingId,
 ) -> ptsm_signal::Result<(Trials, usize)> {
     let one = layout.channels.len() * layout.samples;
     let (mut kept, mut trials) = (Vec::new(), Vec::new());

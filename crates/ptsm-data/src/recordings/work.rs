@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::cache::{Contents, Hashes, Key};
 use super::options::Count;
-use super::prepare::{Labels, Prepared};
+use super::prepare::{EpochedItem, Labels};
 use super::{LoadOptions, Recordings, memory};
-use crate::catalogue::Item;
+use crate::catalogue::RecordingItem;
 use crate::error::Result;
 
 /// What all items of a load have in common.
@@ -26,7 +26,7 @@ pub(super) struct Work<'a> {
 /// What came of an item.
 pub(super) struct Done {
     pub(super) contents: Vec<Contents>,
-    pub(super) prepared: Prepared,
+    pub(super) prepared: EpochedItem,
     /// Why its trials could not be kept.
     lost: Option<String>,
 }
@@ -45,7 +45,7 @@ impl<'a> Work<'a> {
     }
 
     /// Trials of all items, in their order, and what the user should know where they could not be kept.
-    pub(super) fn all(&self, items: &[&Item]) -> Result<(Vec<Done>, Option<String>)> {
+    pub(super) fn all(&self, items: &[&RecordingItem]) -> Result<(Vec<Done>, Option<String>)> {
         let added = AtomicBool::new(false);
         let outcome = self.parts(items, &added);
         // Also after an error, or when the user stopped: what was done need not be done again.
@@ -56,11 +56,11 @@ impl<'a> Work<'a> {
         Ok((all, lost.map(|why| format!("trials could not be kept for the next time: {why}"))))
     }
 
-    fn parts(&self, items: &[&Item], added: &AtomicBool) -> Result<Vec<Done>> {
+    fn parts(&self, items: &[&RecordingItem], added: &AtomicBool) -> Result<Vec<Done>> {
         let count = Count::new(items.len(), self.options);
         let forgotten = Hashes::default();
         let hashes = self.options.cache.map_or(&forgotten, |cache| &cache.hashes);
-        let one = |item: &&Item| {
+        let one = |item: &&RecordingItem| {
             self.options.go_on()?;
             let done = self.one(item, hashes, added)?;
             count.one_more();
@@ -75,7 +75,7 @@ impl<'a> Work<'a> {
     }
 
     /// Looks for an item in the cache, else reads it: right after its files were hashed, while the system still has them in memory.
-    fn one(&self, item: &Item, hashes: &Hashes, added: &AtomicBool) -> Result<Done> {
+    fn one(&self, item: &RecordingItem, hashes: &Hashes, added: &AtomicBool) -> Result<Done> {
         let contents: Vec<Contents> = item.files.iter().map(|file| hashes.of(file)).collect::<Result<_>>()?;
         let key = self.key.of(item, &contents);
         let kept = self.options.cache.and_then(|cache| cache.get(&key, self.options.verify));

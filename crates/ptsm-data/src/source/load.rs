@@ -3,86 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_signal::{Paradigm, Pipeline, SubjectId, Symmetry, TaskDeclaration, Trials, Who};
+use ptsm_signal::{Pipeline, RecordingId, SubjectId, Trials};
 
 use super::Source;
-use super::people::{Person, people, places};
-use crate::arrays::{self, Arrays, Wanted};
-use crate::catalogue::{Item, Part, Signal};
+use crate::arrays::{self, Arrays, LabelHandling};
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
-use crate::findings::{
-    Duplicate, Measured, Problem, Sketch, between, measure_with, same_samples, sketches, within,
-};
+use crate::findings::{Duplicate, Measured, Problem, measure_with, same_samples, sketches, within};
 use crate::fingerprint::Fingerprint;
+use crate::identity::{people, places};
+use crate::loaded::LoadedData;
 use crate::recordings::LoadOptions;
 use crate::recordings::load::findings;
-use crate::simulate::{Cohort, Truth};
-use crate::subjects::SubjectList;
-
-/// Trials, how they came about and what should be known of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
-    /// The trials, before alignment.
-    pub trials: Trials,
-    /// What was applied to them; only its alignment is left to do, unless it is done.
-    pub pipeline: Pipeline,
-    /// Whether alignment is done too, as in files of trials that a decoder saw.
-    pub aligned: bool,
-    /// What was missing or left out, for the user.
-    pub notes: Vec<String>,
-    /// What is wrong or odd in recordings or epochs, as `ptsm data check` tells it, but for what notes tell.
-    pub findings: Vec<Problem>,
-    /// Subjects with a recording in common: nobody may learn from one of them and be tested on the other.
-    pub duplicates: Vec<Duplicate>,
-    /// What tells epochs that are there twice.
-    pub(crate) sketches: Vec<Sketch>,
-    /// A short name of the source.
-    pub name: String,
-    /// A hash of the data and the pipeline, in hexadecimal: of all files where they are arrays, of the recordings of the chosen people
-    /// where they are recordings, of the settings where they are simulated.
-    pub fingerprint: String,
-    /// What everybody is recognised by under another number, file name, folder or choice.
-    pub people: BTreeMap<SubjectId, Person>,
-    /// Subjects that the data leave out on purpose, with the reason: ranges skip them.
-    pub excluded: Vec<(SubjectId, String)>,
-    /// What is known because it was made, for the channels and samples of these trials.
-    pub truth: Option<Truth>,
-}
-
-impl Loaded {
-    /// Aligns each subject's epochs, which is all that is left of the pipeline, unless that was done before.
-    pub fn align(&mut self) -> Result<()> {
-        if self.aligned {
-            return Ok(());
-        }
-        let place = self.name.clone();
-        self.pipeline.align(&mut self.trials).map_err(|error| Error::Signal { place, error })?;
-        self.aligned = true;
-        Ok(())
-    }
-
-    /// The same with what a user declares about the task in place of what the data say. The fingerprint changes with it.
-    pub fn declare(mut self, paradigm: Option<Paradigm>, symmetry: Option<Symmetry>) -> Result<Loaded> {
-        let own = self.trials.layout().task.clone();
-        let task = TaskDeclaration {
-            paradigm: paradigm.or(own.paradigm),
-            symmetry: symmetry.unwrap_or_else(|| own.symmetry.clone()),
-        };
-        if task == own {
-            return Ok(self);
-        }
-        self.fingerprint = Fingerprint::default().text(&self.fingerprint).value(&task)?.hex();
-        let place = self.name.clone();
-        self.trials = self.trials.with_task(task).map_err(|error| Error::Signal { place, error })?;
-        Ok(self)
-    }
-
-    /// Subjects of these data who have a recording in common with subjects of others, which have the same channels, samples and rate.
-    pub fn duplicates_in(&self, others: &Loaded) -> Vec<Duplicate> {
-        between((&self.trials, &self.sketches), (&others.trials, &others.sketches))
-    }
-}
+use crate::subjects::{SubjectList, choose};
+use ptsm_simulate::Cohort;
 
 impl Source {
     /// The source's own pipeline: the one that suits a data set or a cohort's task; for arrays, which are trials already, their own
@@ -102,8 +37,8 @@ impl Source {
     }
 
     /// Reads or simulates the trials of all or some subjects. Without a pipeline the source's own is used.
-    pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<Loaded> {
-        self.load_as(pipeline, subjects, Wanted::Own)
+    pub fn load(&self, pipeline: Option<&Pipeline>, subjects: Option<&SubjectList>) -> Result<LoadedData> {
+        self.load_as(pipeline, subjects, LabelHandling::Own)
     }
 
     /// The same for a decoder that exists: its classes, and where nothing is to be scored, no labels.
@@ -111,8 +46,8 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
-    ) -> Result<Loaded> {
+        wanted: LabelHandling<'_>,
+    ) -> Result<LoadedData> {
         self.load_with(pipeline, subjects, wanted, &LoadOptions::default())
     }
 
@@ -121,9 +56,9 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         options: &LoadOptions<'_>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         options.work(|| self.load_here(pipeline, subjects, wanted, options))
     }
 
@@ -131,9 +66,9 @@ impl Source {
         &self,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         options: &LoadOptions<'_>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         let files = match self {
             Source::Simulated { cohort, note } => {
                 return self.simulate(cohort, note.as_ref(), pipeline, subjects);
@@ -156,7 +91,7 @@ impl Source {
         note: Option<&String>,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadedData> {
         cohort.check()?;
         let pipeline = pipeline.cloned().unwrap_or_else(|| cohort.pipeline());
         let chosen = choose(everybody(cohort), subjects)?;
@@ -178,7 +113,7 @@ impl Source {
         }
         let truth = Some(cohort.truth_in(trials.layout()));
         let sketches = sketches(&trials);
-        Ok(Loaded {
+        Ok(LoadedData {
             trials,
             pipeline,
             notes,
@@ -202,8 +137,8 @@ impl Source {
         arrays: Arrays,
         pipeline: Option<&Pipeline>,
         subjects: Option<&SubjectList>,
-        wanted: Wanted<'_>,
-    ) -> Result<Loaded> {
+        wanted: LabelHandling<'_>,
+    ) -> Result<LoadedData> {
         let refuse = |error| Error::Signal { place: place.display().to_string(), error };
         let Arrays { trials, mut notes, labels, prepared, made_from } = arrays;
         if let (Some(done), Some(wanted)) = (&prepared, pipeline) {
@@ -252,7 +187,7 @@ impl Source {
         }
         let sketches = sketches(&trials);
         let duplicates = Duplicate::together(within(&trials, &sketches), exact);
-        Ok(Loaded {
+        Ok(LoadedData {
             trials,
             pipeline,
             aligned,
@@ -274,16 +209,16 @@ impl Source {
         trials: &Trials,
         files: &[PathBuf],
         pipeline: &Pipeline,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
     ) -> Result<(Vec<Problem>, Vec<Duplicate>)> {
         let layout = trials.layout();
         let mut runs: BTreeMap<(SubjectId, u32, u32), Vec<usize>> = BTreeMap::new();
         for (row, trial) in trials.info().iter().enumerate() {
             runs.entry((trial.subject, trial.session, trial.run)).or_default().push(row);
         }
-        let mut measured: Vec<(Item, Measured)> = vec![];
+        let mut measured: Vec<(RecordingItem, Measured)> = vec![];
         for ((subject, session, run), rows) in runs {
-            let signal = Signal::Epochs {
+            let signal = SignalData::Epochs {
                 channels: layout.channels.clone(),
                 rate_hz: layout.rate_hz,
                 start_s: layout.start_s,
@@ -294,13 +229,20 @@ impl Source {
                     .map(|&row| layout.classes[trials.info()[row].label as usize].clone())
                     .collect(),
             };
-            let part = Part { who: Who { subject, session, run }, signal, notes: vec![] };
-            let item = Item { subject, session, run, files: files.to_vec(), part: String::new(), memory: 0 };
+            let part = RecordingPart { who: RecordingId { subject, session, run }, signal, notes: vec![] };
+            let item = RecordingItem {
+                subject,
+                session,
+                run,
+                files: files.to_vec(),
+                part: String::new(),
+                memory: 0,
+            };
             let of = measure_with(&part, &layout.classes, pipeline, None)
                 .map_err(|error| Error::Signal { place: item.place(), error })?;
             measured.push((item, of));
         }
-        let parts: Vec<(&Item, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
+        let parts: Vec<(&RecordingItem, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
         let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
         Ok((findings, same_samples(&parts)))
     }
@@ -330,17 +272,6 @@ fn same_pipeline(place: &Path, done: &Pipeline, wanted: &Pipeline) -> Result<()>
                 .into(),
         ),
     })
-}
-
-/// The people asked for, or everybody.
-pub(crate) fn choose(
-    present: BTreeSet<SubjectId>,
-    subjects: Option<&SubjectList>,
-) -> Result<BTreeSet<SubjectId>> {
-    match subjects {
-        Some(list) => list.choose(&present),
-        None => Ok(present),
-    }
 }
 
 /// The trials of some people, as a set of their own.

@@ -1,25 +1,21 @@
 //! What `--data ID [--root DIR]` means.
 
 mod load;
-mod people;
 
 use std::path::{Path, PathBuf};
-
-pub use load::Loaded;
-pub(crate) use load::choose;
-pub use people::Person;
-pub(crate) use people::{people, places};
+use std::sync::Arc;
 
 use crate::catalogue::DATA_SETS;
 use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
+use crate::own::{Bids, Files};
 use crate::recordings::Recordings;
-use crate::simulate::Cohort;
 use ptsm_signal::nearest::meant;
+use ptsm_simulate::Cohort;
 
 /// A name a user can give.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct SourceEntry {
     /// What is typed.
     pub id: String,
     /// What it is, in one line.
@@ -27,11 +23,11 @@ pub struct Entry {
 }
 
 /// Every source of data, in the order users see them.
-pub fn sources() -> Vec<Entry> {
-    let entry = |id: &str, about: &str| Entry { id: id.into(), about: about.into() };
+pub fn sources() -> Vec<SourceEntry> {
+    let entry = |id: &str, about: &str| SourceEntry { id: id.into(), about: about.into() };
     let mut all = vec![entry("simulated", "people who do not exist; `--root DIR` takes `DIR/cohort.toml`")];
     all.extend(
-        DATA_SETS.iter().map(|set| set.about()).map(|about| Entry { id: about.id, about: about.title }),
+        DATA_SETS.iter().map(|set| set.about()).map(|about| SourceEntry { id: about.id, about: about.title }),
     );
     all.push(entry("bids:DIR", "a folder in the Brain Imaging Data Structure"));
     all.push(entry(
@@ -69,7 +65,7 @@ impl Source {
 
     /// The same with what was chosen about a data set, as names and values.
     pub fn parse_with(id: &str, root: Option<&Path>, with: &[(String, String)]) -> Result<Source> {
-        if let Some(recordings) = Recordings::parse(id, root, with)? {
+        if let Some(recordings) = recordings(id, root, with)? {
             return Ok(Source::Recordings(recordings));
         }
         if let Some((name, _)) = with.first() {
@@ -141,6 +137,29 @@ impl Source {
             }
         }
     }
+}
+
+/// What a user typed, where it names a data set. Paths that are not absolute start at `root` where it is given.
+fn recordings(id: &str, root: Option<&Path>, given: &[(String, String)]) -> Result<Option<Recordings>> {
+    let at = |path: &str| root.map_or_else(|| PathBuf::from(path), |root| root.join(path));
+    if let Some(folder) = id.strip_prefix("bids:") {
+        let folder = at(folder);
+        return Recordings::new(Arc::new(Bids::open(&folder, id)?), &folder, given).map(Some);
+    }
+    if let Some(manifest) = id.strip_prefix("files:") {
+        let manifest = at(manifest);
+        let folder = manifest.parent().unwrap_or(Path::new("")).to_path_buf();
+        return Recordings::new(Arc::new(Files::open(&manifest)?), &folder, given).map(Some);
+    }
+    let Some(&set) = DATA_SETS.iter().find(|set| set.about().id == id) else { return Ok(None) };
+    let Some(root) = root else {
+        return Err(Error::Source {
+            id: id.to_string(),
+            message: "nobody says where it is".into(),
+            hint: Some(format!("give `--root DIR`; `ptsm data get {id} --to DIR` downloads it")),
+        });
+    };
+    Recordings::new(Arc::new(set), root, given).map(Some)
 }
 
 /// `bids` of `bids:DIR`.

@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptsm_data::catalogue::{About, Checksum, Choice, DataSet, Found, Item, Options, Part, Remote};
-use ptsm_data::download::{Download, LOCK_FILE, Progress, Report, Settings, Status, Watch};
+use ptsm_data::catalogue::{
+    About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart,
+};
+use ptsm_data::download::{Checksum, RemoteFile};
+use ptsm_data::download::{
+    Download, DownloadObserver, DownloadProgress, DownloadReport, FileStatus, LOCK_FILE, Settings,
+};
 use ptsm_data::{Error, Recordings, Result};
 use ptsm_signal::{Pipeline, SubjectId};
 use sha2::{Digest, Sha256};
@@ -15,14 +20,14 @@ use crate::server::{Manner, Server};
 
 /// A data set of whatever files.
 #[derive(Clone, Debug)]
-pub(crate) struct Made(pub(crate) Vec<Remote>);
+pub(crate) struct Made(pub(crate) Vec<RemoteFile>);
 
 impl DataSet for Made {
     fn about(&self) -> About {
         About { id: "made".into(), home: "https://example.org".into(), ..About::default() }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         &[]
     }
 
@@ -35,7 +40,7 @@ impl DataSet for Made {
     }
 
     /// All `.edf` files, wherever they are.
-    fn find(&self, root: &Path, _: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, _: &Options) -> Result<DataSetFiles> {
         let mut items = vec![];
         let mut folders = vec![root.to_path_buf()];
         while let Some(folder) = folders.pop() {
@@ -44,7 +49,7 @@ impl DataSet for Made {
                     folders.push(path);
                 } else if path.extension().is_some_and(|e| e == "edf") {
                     let part = String::new();
-                    items.push(Item {
+                    items.push(RecordingItem {
                         subject: SubjectId(1),
                         session: 1,
                         run: 1,
@@ -55,14 +60,14 @@ impl DataSet for Made {
                 }
             }
         }
-        Ok(Found { items, ..Found::default() })
+        Ok(DataSetFiles { items, ..DataSetFiles::default() })
     }
 
-    fn read(&self, item: &Item, _: &Options, _: &Pipeline) -> Result<Vec<Part>> {
+    fn read(&self, item: &RecordingItem, _: &Options, _: &Pipeline) -> Result<Vec<RecordingPart>> {
         panic!("nobody reads {}", item.place());
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(self.0.clone())
     }
 }
@@ -99,11 +104,11 @@ pub(crate) fn settings(server: &Server) -> Settings {
 /// Sees nothing, and stops when it is told to.
 pub(crate) struct Watcher<F: Fn() -> bool> {
     pub(crate) stop: F,
-    pub(crate) seen: Vec<Progress>,
+    pub(crate) seen: Vec<DownloadProgress>,
 }
 
-impl<F: Fn() -> bool> Watch for Watcher<F> {
-    fn progress(&mut self, progress: &Progress) {
+impl<F: Fn() -> bool> DownloadObserver for Watcher<F> {
+    fn progress(&mut self, progress: &DownloadProgress) {
         self.seen.push(*progress);
     }
 
@@ -130,7 +135,7 @@ impl Place {
         let remotes = contents.iter().enumerate().map(|(i, contents)| {
             let path = format!("S{:03}/S{:03}R01.edf", i + 1, i + 1);
             server.publish(&format!("/files/made/1.0.0/{path}"), contents);
-            Remote {
+            RemoteFile {
                 subject: Some(SubjectId(i as u32 + 1)),
                 url: format!("https://example.org/files/made/1.0.0/{path}"),
                 path: PathBuf::from(path),
@@ -169,13 +174,13 @@ impl Place {
         Download::plan(&recordings, subjects.map(|s| s.parse().unwrap()).as_ref())
     }
 
-    pub(crate) fn run_until(&self, stop: impl Fn() -> bool) -> (Report, Vec<Progress>) {
+    pub(crate) fn run_until(&self, stop: impl Fn() -> bool) -> (DownloadReport, Vec<DownloadProgress>) {
         let mut watcher = Watcher { stop, seen: vec![] };
         let report = self.plan(None).unwrap().run(&self.settings, &mut watcher).unwrap();
         (report, watcher.seen)
     }
 
-    pub(crate) fn run(&self) -> Report {
+    pub(crate) fn run(&self) -> DownloadReport {
         let began = Instant::now();
         let report = self.run_until(|| false).0;
         assert!(began.elapsed() < Duration::from_secs(300), "it took too long");
@@ -183,7 +188,7 @@ impl Place {
     }
 
     /// Runs it; all files must be there in the end, and nothing else.
-    pub(crate) fn succeed(&self) -> Report {
+    pub(crate) fn succeed(&self) -> DownloadReport {
         let report = self.run();
         let failed: Vec<String> = report.failed().map(|(_, error)| error.to_string()).collect();
         assert!(failed.is_empty(), "{failed:?}");
@@ -236,18 +241,18 @@ impl Place {
 }
 
 /// What came of each file, in a word.
-pub(crate) fn statuses(report: &Report) -> Vec<&'static str> {
-    let word = |status: &Status| match status {
-        Status::Present => "present",
-        Status::Downloaded => "downloaded",
-        Status::Failed(_) => "failed",
-        Status::Unfinished => "unfinished",
+pub(crate) fn statuses(report: &DownloadReport) -> Vec<&'static str> {
+    let word = |status: &FileStatus| match status {
+        FileStatus::Present => "present",
+        FileStatus::Downloaded => "downloaded",
+        FileStatus::Failed(_) => "failed",
+        FileStatus::Unfinished => "unfinished",
     };
     report.files.iter().map(|file| word(&file.status)).collect()
 }
 
 /// The only failure: what is wrong and what to do.
-pub(crate) fn failure(report: &Report) -> (String, String) {
+pub(crate) fn failure(report: &DownloadReport) -> (String, String) {
     let errors: Vec<&Error> = report.failed().map(|(_, error)| error).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     (errors[0].to_string(), errors[0].hint().unwrap().to_string())

@@ -3,20 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Added, LoadOptions, Source, SubjectList, add_folder};
+use ptsm_data::{AddReport, LoadOptions, Source, SubjectList, add_folder};
 use ptsm_io::mat::{self, Value};
 use ptsm_signal::Pipeline;
 
 use crate::common::{Place, noise, plain};
 
-fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<Added> {
+fn add(place: &Place, folder: &str, to: Option<&str>) -> ptsm_data::Result<AddReport> {
     add_folder(&place.at(folder), to.map(|to| place.at(to)).as_deref(), false, &LoadOptions::default())
 }
 
 fn shared(inside: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(inside);
     if !path.is_dir() {
-        eprintln!("skipped: {} is not there", path.display());
+        eprintln!("skipped: needs ../shared/{inside}");
         return None;
     }
     Some(path)

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::common::{Place, channels, labels, plain};
-use ptsm_data::arrays::Wanted;
-use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
+use ptsm_data::arrays::LabelHandling;
+use ptsm_data::{Cache, LoadOptions, LoadedData, Source, SubjectList};
 use ptsm_signal::{Pick, Pipeline, SubjectId};
 
 const EVENTS: &str = "onset\tduration\ttrial_type\n1\t1\tleft\n4\t1\tright\n";
@@ -25,7 +25,7 @@ fn two() -> Place {
 fn the_folder_of_other_programs_is_read() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/datasets/fixtures");
     if !root.join("bids").is_dir() {
-        eprintln!("skipped: {} is not there", root.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures/bids");
         return;
     }
     let source = Source::parse_with("bids:bids", Some(&root), &[]).unwrap();
@@ -243,12 +243,12 @@ fn what_cannot_be_read_is_told() {
 }
 
 /// Everybody who was learnt from.
-fn known(loaded: &Loaded) -> BTreeSet<String> {
+fn known(loaded: &LoadedData) -> BTreeSet<String> {
     loaded.people.values().flat_map(|person| person.hashes.clone()).collect()
 }
 
 /// Who of them was learnt from.
-fn met(loaded: &Loaded, known: &BTreeSet<String>) -> Vec<u32> {
+fn met(loaded: &LoadedData, known: &BTreeSet<String>) -> Vec<u32> {
     loaded.people.iter().filter(|(_, person)| person.is_among(known)).map(|(subject, _)| subject.0).collect()
 }
 
@@ -379,7 +379,7 @@ fn trials_that_are_cut_already_are_taken_as_they_are() {
     let fixture = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/datasets/fixtures/eeglab/epoched.set");
     if !fixture.is_file() {
-        eprintln!("skipped: {} is not there", fixture.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures/eeglab");
         return;
     }
     let place = Place::new();
@@ -419,7 +419,7 @@ fn what_is_kept_follows_the_channels_of_the_others() {
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     let load = || {
         let source = place.source("bids:data", &[]).unwrap();
-        source.load_with(Some(&plain()), None, Wanted::Own, &options).unwrap()
+        source.load_with(Some(&plain()), None, LabelHandling::Own, &options).unwrap()
     };
     assert_eq!((channels(&load()), load().trials.len()), (vec!["C3", "C4"], 4));
     // Somebody comes who lacks a channel: the trials that are kept have too many.

@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use ptsm_data::check::{Problem, ProblemKind, Report, check};
+use ptsm_data::check::{CheckReport, Problem, ProblemKind, check};
 use ptsm_data::{LoadOptions, Source, SubjectList};
 use ptsm_signal::SubjectId;
 
@@ -43,11 +43,11 @@ fn people_of(signal: impl Fn(u64) -> Vec<f32>, change: impl Fn(&mut Vec<f32>), m
     place
 }
 
-fn checked(place: &Place) -> Report {
+fn checked(place: &Place) -> CheckReport {
     checked_as(place, "files:m.toml", None, false)
 }
 
-fn checked_as(place: &Place, id: &str, subjects: Option<&str>, labels: bool) -> Report {
+fn checked_as(place: &Place, id: &str, subjects: Option<&str>, labels: bool) -> CheckReport {
     let Source::Recordings(recordings) = place.source(id, &[]).unwrap() else { panic!("no recordings") };
     let subjects: Option<SubjectList> = subjects.map(|list| list.parse().unwrap());
     check(&recordings, subjects.as_ref(), labels, &LoadOptions::default()).unwrap()
@@ -186,7 +186,7 @@ fn issue_19_loading_tells_what_check_finds_also_from_the_cache() {
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     for _ in 0..2 {
         let source = place.source("files:m.toml", &[]).unwrap();
-        let loaded = source.load_with(None, None, ptsm_data::arrays::Wanted::Own, &options).unwrap();
+        let loaded = source.load_with(None, None, ptsm_data::arrays::LabelHandling::Own, &options).unwrap();
         assert_eq!(loaded.findings, checked(&place).problems);
         assert_eq!(loaded.findings[0].kind, ProblemKind::Scale);
     }

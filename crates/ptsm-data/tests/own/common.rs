@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Loaded, Source};
+use ptsm_data::{LoadedData, Source};
 use ptsm_signal::{Pipeline, Scaling};
 
 /// A temporary folder.
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// Trials of one second as they are in the files.
-    pub(crate) fn load(&self, id: &str, with: &[(&str, &str)]) -> ptsm_data::Result<Loaded> {
+    pub(crate) fn load(&self, id: &str, with: &[(&str, &str)]) -> ptsm_data::Result<LoadedData> {
         self.source(id, with)?.load(Some(&plain()), None)
     }
 
@@ -105,11 +105,11 @@ fn hash(text: &str) -> u64 {
 }
 
 /// Labels of all trials by the names of their classes.
-pub(crate) fn labels(loaded: &Loaded) -> Vec<&str> {
+pub(crate) fn labels(loaded: &LoadedData) -> Vec<&str> {
     let layout = loaded.trials.layout();
     loaded.trials.info().iter().map(|trial| layout.classes[trial.label as usize].as_str()).collect()
 }
 
-pub(crate) fn channels(loaded: &Loaded) -> Vec<&str> {
+pub(crate) fn channels(loaded: &LoadedData) -> Vec<&str> {
     loaded.trials.layout().channels.iter().map(|channel| channel.name.as_str()).collect()
 }

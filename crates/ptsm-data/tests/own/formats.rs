@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use ptsm_data::{Added, LoadOptions, add_folder};
+use ptsm_data::{AddReport, LoadOptions, add_folder};
 use ptsm_io::mat::{self, Value};
 
 use crate::common::{Place, labels, noise};
 
-fn add(place: &Place) -> Added {
+fn add(place: &Place) -> AddReport {
     add_folder(&place.at("d"), None, false, &LoadOptions::default()).unwrap()
 }
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::{Cache, LoadOptions, Loaded};
+use ptsm_data::arrays::LabelHandling;
+use ptsm_data::{Cache, LoadOptions, LoadedData};
 use ptsm_io::mat::{self, Value};
 
 use crate::common::{Place, noise, plain};
@@ -11,10 +11,10 @@ use crate::common::{Place, noise, plain};
 const MANIFEST: &str = "[events]\ngo = [\"*go\"]\n[[recording]]\nfile = \"FILE\"\nsubject = 1\n";
 
 /// Loads with a cache in the same place.
-fn load(place: &Place, id: &str) -> Loaded {
+fn load(place: &Place, id: &str) -> LoadedData {
     let cache = Cache::open(&place.at("cache")).unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
-    place.source(id, &[]).unwrap().load_with(Some(&plain()), None, Wanted::Own, &options).unwrap()
+    place.source(id, &[]).unwrap().load_with(Some(&plain()), None, LabelHandling::Own, &options).unwrap()
 }
 
 /// Whether other samples in a file give other trials, though trials are kept.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ptsm_data::check::check;
-use ptsm_data::{Added, LoadOptions, Source, add_folder};
+use ptsm_data::{AddReport, LoadOptions, Source, add_folder};
 use ptsm_io::mat::{self, Value};
 
 use crate::common::{Place, channels, labels, noise, plain};
@@ -12,7 +12,7 @@ const EPOCHS: usize = 12;
 const CHANNELS: usize = 3;
 const SAMPLES: usize = 110;
 
-fn add(place: &Place) -> ptsm_data::Result<Added> {
+fn add(place: &Place) -> ptsm_data::Result<AddReport> {
     add_folder(&place.at("d"), None, true, &LoadOptions::default())
 }
 
@@ -68,7 +68,7 @@ fn manifest(place: &Place, mat: &str) {
     );
 }
 
-fn first(loaded: &ptsm_data::Loaded) -> &[f32] {
+fn first(loaded: &ptsm_data::LoadedData) -> &[f32] {
     loaded.trials.signal(0)
 }
 

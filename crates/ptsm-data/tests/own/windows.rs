@@ -3,7 +3,7 @@
 use std::fs;
 
 use ptsm_data::check::check;
-use ptsm_data::{AddOptions, Added, LoadOptions, Source, add_folder_with};
+use ptsm_data::{AddOptions, AddReport, LoadOptions, Source, add_folder_with};
 
 use crate::common::{Place, labels, plain};
 use crate::formats::{Fif, fif_from};
@@ -18,7 +18,7 @@ fn rest_and_task() -> Place {
     place
 }
 
-fn add(place: &Place, known: &AddOptions) -> ptsm_data::Result<Added> {
+fn add(place: &Place, known: &AddOptions) -> ptsm_data::Result<AddReport> {
     add_folder_with(&place.at("d"), None, true, known, &LoadOptions::default())
 }
 

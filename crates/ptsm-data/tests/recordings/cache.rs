@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::{Cache, LoadOptions, Loaded, SubjectList};
+use ptsm_data::arrays::LabelHandling;
+use ptsm_data::{Cache, LoadOptions, LoadedData, SubjectList};
 use ptsm_signal::{Alignment, Pipeline};
 use tempfile::TempDir;
 
@@ -38,17 +38,17 @@ impl Bench {
     }
 
     /// Loads with the cache; also how many items were read.
-    fn load(&self) -> (Loaded, usize) {
-        self.load_as(None, Wanted::Own, &[], false)
+    fn load(&self) -> (LoadedData, usize) {
+        self.load_as(None, LabelHandling::Own, &[], false)
     }
 
     fn load_as(
         &self,
         pipeline: Option<&Pipeline>,
-        wanted: Wanted<'_>,
+        wanted: LabelHandling<'_>,
         with: &[(&str, &str)],
         verify: bool,
-    ) -> (Loaded, usize) {
+    ) -> (LoadedData, usize) {
         let before = self.set.seen.reads.load(Ordering::SeqCst);
         let cache = Cache::open(&self.cache()).unwrap();
         let options = LoadOptions { cache: Some(&cache), verify, ..LoadOptions::default() };
@@ -58,7 +58,7 @@ impl Bench {
     }
 
     /// Loads without the cache.
-    fn plain(&self) -> Loaded {
+    fn plain(&self) -> LoadedData {
         source(&self.set, &self.data(), &[]).load(None, None).unwrap()
     }
 
@@ -83,7 +83,7 @@ fn the_second_time_nothing_is_read() {
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     let some: SubjectList = "2-3".parse().unwrap();
     let source = source(&bench.set, &bench.data(), &[]);
-    let some = source.load_with(None, Some(&some), Wanted::Own, &options).unwrap();
+    let some = source.load_with(None, Some(&some), LabelHandling::Own, &options).unwrap();
     assert_eq!(some.trials.len(), 2 * 2 * RUNS as usize);
     assert!(some.people.iter().all(|(subject, hash)| plain.people[subject] == *hash));
     assert_eq!(bench.set.seen.reads.load(Ordering::SeqCst), 2 * ITEMS);
@@ -114,15 +114,15 @@ fn whatever_trials_depend_on_makes_another_entry() {
     let own = first.pipeline.clone();
     let classes = ["right", "left"].map(String::from);
     let aligned = Pipeline { alignment: Alignment::Euclidean, ..own.clone() };
-    let (loaded, read) = bench.load_as(Some(&aligned), Wanted::Own, &[], false);
+    let (loaded, read) = bench.load_as(Some(&aligned), LabelHandling::Own, &[], false);
     assert_eq!((read, &loaded.trials, &loaded.pipeline), (0, &first.trials, &aligned));
     assert_ne!(loaded.fingerprint, first.fingerprint);
     let shorter = Pipeline { window_s: [0.0, 0.5], ..own.clone() };
     for (pipeline, wanted, with) in [
-        (&shorter, Wanted::Own, &[][..]),
-        (&own, Wanted::Classes(&classes), &[]),
-        (&own, Wanted::Unlabelled(&classes), &[]),
-        (&own, Wanted::Own, &[("gain", "2")]),
+        (&shorter, LabelHandling::Own, &[][..]),
+        (&own, LabelHandling::Classes(&classes), &[]),
+        (&own, LabelHandling::Unlabelled(&classes), &[]),
+        (&own, LabelHandling::Own, &[("gain", "2")]),
     ] {
         let plain = source(&bench.set, &bench.data(), with).load_as(Some(pipeline), None, wanted).unwrap();
         assert_eq!(bench.load_as(Some(pipeline), wanted, with, false), (plain.clone(), ITEMS));
@@ -144,7 +144,7 @@ fn a_file_that_moves_or_is_renumbered_is_not_mixed_up() {
     }
     let (second, read) = bench.load();
     assert_eq!((second.clone(), read), (bench.plain(), 2 * RUNS as usize));
-    let trials = |loaded: &Loaded, at: usize| loaded.people.values().nth(at).unwrap().trials.clone();
+    let trials = |loaded: &LoadedData, at: usize| loaded.people.values().nth(at).unwrap().trials.clone();
     assert_eq!(trials(&second, 0), trials(&first, 1));
 }
 
@@ -195,7 +195,7 @@ fn samples_are_compared_on_request_and_after_a_new_start() {
     let whole = fs::read(&path).unwrap();
     let mut flipped = whole.clone();
     *flipped.last_mut().unwrap() ^= 1;
-    let verified = || bench.load_as(None, Wanted::Own, &[], true);
+    let verified = || bench.load_as(None, LabelHandling::Own, &[], true);
     assert_eq!(verified(), (first.clone(), 0));
     fs::write(&path, &flipped).unwrap();
     assert_ne!(bench.load().0, first);
@@ -224,7 +224,8 @@ fn where_nothing_can_be_kept_trials_are_there_all_the_same() {
     fs::remove_dir_all(bench.cache()).unwrap();
     fs::write(bench.cache(), "").unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
-    let loaded = source(&bench.set, &bench.data(), &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    let loaded =
+        source(&bench.set, &bench.data(), &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     assert_eq!(loaded.trials, plain.trials);
     let told: Vec<_> = loaded.notes.iter().filter(|note| note.contains("could not be kept")).collect();
     assert_eq!(told.len(), 1, "{:?}", loaded.notes);
@@ -246,7 +247,7 @@ fn the_oldest_entries_make_room_and_trials_in_use_stay() {
         let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
         let subjects: SubjectList = subjects.parse().unwrap();
         let source = source(&bench.set, &bench.data(), &[]);
-        source.load_with(pipeline, Some(&subjects), Wanted::Own, &options).unwrap()
+        source.load_with(pipeline, Some(&subjects), LabelHandling::Own, &options).unwrap()
     };
     load(ITEMS as u64 * (size + 100), "1", None);
     assert_eq!(bench.entries(), entries);

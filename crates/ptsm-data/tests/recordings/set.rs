@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ptsm_data::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote, Signal};
+use ptsm_data::catalogue::{
+    About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart, SignalData,
+};
+use ptsm_data::download::RemoteFile;
 use ptsm_data::{Recordings, Result, Source};
-use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, SubjectId, Who};
+use ptsm_signal::{Band, Channel, Event, FilterKind, Pipeline, Recording, RecordingId, SubjectId};
 
 /// People, and runs of each.
 pub(crate) const PEOPLE: u32 = 4;
@@ -29,14 +32,15 @@ pub(crate) struct Small {
     pub(crate) seen: Arc<Seen>,
 }
 
-const CHOICES: &[Choice] = &[Choice { name: "gain", default: "1", values: "1|2", about: "how loud" }];
+const CHOICES: &[DataSetChoice] =
+    &[DataSetChoice { name: "gain", default: "1", values: "1|2", about: "how loud" }];
 
 impl DataSet for Small {
     fn about(&self) -> About {
         About { id: "small".into(), ..About::default() }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         CHOICES
     }
 
@@ -49,24 +53,25 @@ impl DataSet for Small {
         Ok(Pipeline { band: Some(band), rate_hz: Some(50.0), window_s: [0.0, 1.0], ..Pipeline::default() })
     }
 
-    fn find(&self, root: &Path, _: &Options) -> Result<Found> {
-        let items = (1..=PEOPLE).flat_map(|s| (1..=RUNS).map(move |r| (s, r))).map(|(subject, run)| Item {
-            subject: SubjectId(subject),
-            session: 1,
-            run,
-            files: vec![file(root, subject, run)],
-            part: String::new(),
-            memory: MEMORY,
-        });
-        Ok(Found {
+    fn find(&self, root: &Path, _: &Options) -> Result<DataSetFiles> {
+        let items =
+            (1..=PEOPLE).flat_map(|s| (1..=RUNS).map(move |r| (s, r))).map(|(subject, run)| RecordingItem {
+                subject: SubjectId(subject),
+                session: 1,
+                run,
+                files: vec![file(root, subject, run)],
+                part: String::new(),
+                memory: MEMORY,
+            });
+        Ok(DataSetFiles {
             items: items.collect(),
             classes: vec!["left".into(), "right".into()],
             notes: vec!["small".into()],
-            ..Found::default()
+            ..DataSetFiles::default()
         })
     }
 
-    fn read(&self, item: &Item, options: &Options, _: &Pipeline) -> Result<Vec<Part>> {
+    fn read(&self, item: &RecordingItem, options: &Options, _: &Pipeline) -> Result<Vec<RecordingPart>> {
         self.seen.reads.fetch_add(1, Ordering::SeqCst);
         let now = self.seen.now.fetch_add(item.memory, Ordering::SeqCst) + item.memory;
         self.seen.most.fetch_max(now, Ordering::SeqCst);
@@ -80,16 +85,16 @@ impl DataSet for Small {
         let gain: f32 = options.get("gain").parse().unwrap();
         let seed = blake3::hash(&bytes);
         let seed = u64::from_le_bytes(*seed.as_bytes().first_chunk().unwrap());
-        let part = Part {
-            who: Who { subject: item.subject, session: item.session, run: item.run },
-            signal: Signal::Recording(recording(seed, gain)),
+        let part = RecordingPart {
+            who: RecordingId { subject: item.subject, session: item.session, run: item.run },
+            signal: SignalData::Recording(recording(seed, gain)),
             notes: vec![format!("{} bytes", bytes.len())],
         };
         self.seen.now.fetch_sub(item.memory, Ordering::SeqCst);
         Ok(vec![part])
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 }

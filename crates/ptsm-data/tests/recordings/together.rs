@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Cache, LoadOptions};
 
 use super::set::{PEOPLE, RUNS, Small, age, file, source, write};
@@ -22,7 +22,7 @@ fn hammer(folder: &Path, who: u32) {
         let cache = Cache::open(&cache).unwrap().with_limit(limit);
         let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
         let source = source(&Small::default(), &data, &[]);
-        let kept = source.load_with(None, None, Wanted::Own, &options).unwrap();
+        let kept = source.load_with(None, None, LabelHandling::Own, &options).unwrap();
         let plain = source.load(None, None).unwrap();
         assert_eq!(kept.trials, plain.trials);
         assert_eq!(kept.people, plain.people);
@@ -72,10 +72,10 @@ fn processes_do_not_disturb_each_other() {
     let cache = Cache::open(&folder.path().join("cache")).unwrap();
     let options = LoadOptions { cache: Some(&cache), ..LoadOptions::default() };
     let set = Small::default();
-    source(&set, &data, &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    source(&set, &data, &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     let before = set.seen.reads.load(std::sync::atomic::Ordering::SeqCst);
     assert!(before <= (PEOPLE * RUNS) as usize);
-    source(&set, &data, &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    source(&set, &data, &[]).load_with(None, None, LabelHandling::Own, &options).unwrap();
     assert_eq!(set.seen.reads.load(std::sync::atomic::Ordering::SeqCst), before);
     let left = fs::read_dir(folder.path().join("cache/trials")).unwrap();
     let unfinished = left.filter(|entry| entry.as_ref().unwrap().path().extension().unwrap() == "partial");

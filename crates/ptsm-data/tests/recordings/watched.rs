@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::{Error, LoadOptions};
 
 use super::set::{MEMORY, PEOPLE, RUNS, Small, source, write};
@@ -18,7 +18,7 @@ fn recordings_in_work_stay_below_the_bound() {
         let set = Small::default();
         let options = LoadOptions { memory: Some(bound), threads: Some(threads), ..LoadOptions::default() };
         let source = source(&set, folder.path(), &[]);
-        let loaded = source.load_with(None, None, Wanted::Own, &options).unwrap();
+        let loaded = source.load_with(None, None, LabelHandling::Own, &options).unwrap();
         assert_eq!(set.seen.reads.load(Ordering::SeqCst), ITEMS);
         let most = set.seen.most.load(Ordering::SeqCst);
         assert!((MEMORY..=allowed * MEMORY).contains(&most), "{most} of {bound}");
@@ -33,7 +33,9 @@ fn progress_counts_every_recording_once() {
     let told = Mutex::new(vec![]);
     let progress = |done: usize, all: usize| told.lock().unwrap().push((done, all));
     let options = LoadOptions { progress: Some(&progress), ..LoadOptions::default() };
-    source(&Small::default(), folder.path(), &[]).load_with(None, None, Wanted::Own, &options).unwrap();
+    source(&Small::default(), folder.path(), &[])
+        .load_with(None, None, LabelHandling::Own, &options)
+        .unwrap();
     let mut told = told.into_inner().unwrap();
     told.sort();
     assert_eq!(told, (1..=ITEMS).map(|done| (done, ITEMS)).collect::<Vec<_>>());
@@ -47,7 +49,7 @@ fn the_wish_to_stop_is_heard_between_recordings() {
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 3;
     let options = LoadOptions { stop: Some(&stop), threads: Some(1), ..LoadOptions::default() };
-    let outcome = source(&set, folder.path(), &[]).load_with(None, None, Wanted::Own, &options);
+    let outcome = source(&set, folder.path(), &[]).load_with(None, None, LabelHandling::Own, &options);
     assert!(matches!(outcome, Err(Error::Stopped)));
     assert_eq!(set.seen.reads.load(Ordering::SeqCst), 3);
 }

@@ -156,12 +156,14 @@ fn evaluation_files_take_labels_from_files_of_their_own() {
     assert!(error.to_string().contains("no recording has a trial of its classes"), "{error}");
     let classes = ["a", "b"].map(String::from);
     let source = ptsm_data::Source::Recordings(super::common::recordings(id, folder.path(), &[]));
-    let wanted = ptsm_data::arrays::Wanted::Unlabelled(&classes);
+    let wanted = ptsm_data::arrays::LabelHandling::Unlabelled(&classes);
     assert_eq!(source.load_as(Some(&bare([0.0, 1.0])), None, wanted).unwrap().trials.len(), 4);
     let item = &found(id, folder.path(), &[]).items[0];
     let recordings = super::common::recordings(id, folder.path(), &[]);
     let parts = recordings.set().read(item, recordings.options(), &bare([0.0, 1.0])).unwrap();
-    let ptsm_data::catalogue::Signal::Recording(recording) = &parts[0].signal else { panic!("no recording") };
+    let ptsm_data::catalogue::SignalData::Recording(recording) = &parts[0].signal else {
+        panic!("no recording")
+    };
     assert_eq!(recording.events[0].code, ptsm_data::catalogue::UNKNOWN);
     assert!(
         parts[0].notes[0].contains("the classes of 4 trials are in a file `A01E.mat`"),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_data::catalogue::Found;
-use ptsm_data::{Error, Loaded, Recordings, Source};
+use ptsm_data::catalogue::DataSetFiles;
+use ptsm_data::{Error, LoadedData, Recordings, Source};
 use ptsm_io::mat::Value;
 use ptsm_signal::{Pipeline, Scaling, SubjectId};
 
@@ -11,7 +11,7 @@ use ptsm_signal::{Pipeline, Scaling, SubjectId};
 pub(crate) fn beside(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
     if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
+        eprintln!("skipped: needs ../shared/{folder}");
         return None;
     }
     Some(path)
@@ -38,13 +38,13 @@ pub(crate) fn recordings(id: &str, root: &Path, with: &[(&str, &str)]) -> Record
 }
 
 /// What is there, also where that is nothing.
-pub(crate) fn found(id: &str, root: &Path, with: &[(&str, &str)]) -> Found {
+pub(crate) fn found(id: &str, root: &Path, with: &[(&str, &str)]) -> DataSetFiles {
     let recordings = recordings(id, root, with);
     recordings.set().find(root, recordings.options()).unwrap()
 }
 
 /// Paths of what is missing.
-pub(crate) fn paths(found: &Found) -> Vec<&Path> {
+pub(crate) fn paths(found: &DataSetFiles) -> Vec<&Path> {
     found.missing.iter().map(|(_, path)| path.as_path()).collect()
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn load(
     root: &Path,
     with: &[(&str, &str)],
     pipeline: Option<&Pipeline>,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedData, Error> {
     Source::Recordings(recordings(id, root, with)).load(pipeline, None)
 }
 
@@ -76,20 +76,20 @@ pub(crate) fn bare(window_s: [f64; 2]) -> Pipeline {
 }
 
 /// Everybody's number of trials per class.
-pub(crate) fn counts(loaded: &Loaded) -> Vec<(u32, Vec<usize>)> {
+pub(crate) fn counts(loaded: &LoadedData) -> Vec<(u32, Vec<usize>)> {
     let trials = &loaded.trials;
     let of = |subject: SubjectId| (subject.0, trials.of(&[subject].into()).class_counts());
     trials.subjects().into_iter().map(of).collect()
 }
 
 /// Whose the trials are: subject, session, run, class.
-pub(crate) fn whose(loaded: &Loaded) -> Vec<(u32, u32, u32, &str)> {
+pub(crate) fn whose(loaded: &LoadedData) -> Vec<(u32, u32, u32, &str)> {
     let classes = &loaded.trials.layout().classes;
     let of = |t: &ptsm_signal::Trial| (t.subject.0, t.session, t.run, &*classes[t.label as usize]);
     loaded.trials.info().iter().map(of).collect()
 }
 
-pub(crate) fn notes(loaded: &Loaded) -> String {
+pub(crate) fn notes(loaded: &LoadedData) -> String {
     loaded.notes.join("\n")
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ptsm_data::{LoadOptions, Loaded, Source, SubjectList};
+use ptsm_data::{LoadOptions, LoadedData, Source, SubjectList};
 use ptsm_signal::{FilterKind, Pick, Reference, Scaling, SubjectId};
 
 use super::common::{bare, counts, found, load, notes, paths, pipeline, recordings, refused, whose};
@@ -67,7 +67,7 @@ fn pipelines_are_those_of_the_page() {
     let recordings = recordings(ID, folder.path(), &[]);
     let item = &found(ID, folder.path(), &[]).items[0];
     let part = recordings.set().read(item, recordings.options(), &motor).unwrap().remove(0);
-    let ptsm_data::catalogue::Signal::Recording(recording) = part.signal else { panic!("no recording") };
+    let ptsm_data::catalogue::SignalData::Recording(recording) = part.signal else { panic!("no recording") };
     assert_eq!(recording.channels.len(), 20);
 }
 
@@ -166,7 +166,7 @@ fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
         let list: SubjectList = list.parse().unwrap();
         Source::Recordings(all.clone()).load(Some(&bare([0.0, 1.0])), Some(&list))
     };
-    let people = |loaded: &Loaded| counts(loaded).iter().map(|(subject, _)| *subject).collect::<Vec<_>>();
+    let people = |loaded: &LoadedData| counts(loaded).iter().map(|(subject, _)| *subject).collect::<Vec<_>>();
 
     let loaded = load("86-89").unwrap();
     assert_eq!(people(&loaded), [86, 87, 89]);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::Units;
 use ptsm_decode::registry::find;
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use super::reading::Reading;
 use super::stage::{Fold, Stage};
 use crate::error::{Error, Result};
 use crate::record::Record;
+use crate::splits::Units;
 
 /// To be raised when the same fit gives other records than before.
 const MEANING: u32 = 1;

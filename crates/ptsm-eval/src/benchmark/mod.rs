@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use ptsm_data::Units;
 use ptsm_decode::registry::find;
 use ptsm_decode::{Adaptation, Decoder, Fit, Job, Lesson, Run, Watch};
 use ptsm_engine::Device;
@@ -19,6 +18,7 @@ use ptsm_signal::SubjectId;
 use crate::error::{Error, Result};
 use crate::record::Record;
 use crate::score::{Context, learning_curve, score, unadapted};
+use crate::splits::Units;
 
 pub use item::{Came, Item, Outcome};
 pub use reading::{Ask, FoldReading, Reading};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::{Duplicate, Protocol, Sources, Split, Transfer, Units};
+use ptsm_data::Duplicate;
 use ptsm_decode::registry::find;
 use ptsm_decode::{Decoder, Lesson, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::item::Item;
 use crate::error::{Error, Result};
+use crate::splits::{Protocol, Sources, Split, Transfer, Units};
 
 /// A decoder that takes part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

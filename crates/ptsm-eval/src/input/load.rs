@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::{Case, Problem};
-use ptsm_data::{Cache, LoadOptions, Loaded, Source, SubjectList};
+use ptsm_data::{Cache, LoadOptions, LoadedData, Source, SubjectList};
 use ptsm_signal::Pipeline;
 
 use crate::env::Env;
@@ -21,9 +21,9 @@ pub fn load(
     source: &Source,
     pipeline: Option<&Pipeline>,
     subjects: Option<&SubjectList>,
-    wanted: Wanted<'_>,
+    wanted: LabelHandling<'_>,
     env: &Env,
-) -> Result<Loaded> {
+) -> Result<LoadedData> {
     let cache = match source {
         Source::Recordings(_) => open(env),
         _ => None,
@@ -56,7 +56,7 @@ pub fn load(
 }
 
 /// Tells what is wrong or odd in data before anything is made of them, or refuses them where that was asked for.
-fn tell_findings(loaded: &Loaded, env: &Env) -> Result<()> {
+fn tell_findings(loaded: &LoadedData, env: &Env) -> Result<()> {
     let pairs = loaded
         .duplicates
         .iter()

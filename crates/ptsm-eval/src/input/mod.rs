@@ -7,9 +7,9 @@ pub use load::load;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ptsm_data::arrays::Wanted;
+use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::Problem;
-use ptsm_data::{Duplicate, Loaded, Person, Source, SubjectList};
+use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::file::Card;
 use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Symmetry, TargetAccess, Trials};
 
@@ -108,7 +108,7 @@ pub struct PreparedData {
     /// A hash of the contents and the pipeline.
     pub fingerprint: String,
     /// What each subject is recognised by.
-    pub people: BTreeMap<SubjectId, Person>,
+    pub people: BTreeMap<SubjectId, SubjectIdentity>,
     /// What is wrong or odd in the data.
     pub findings: Vec<Problem>,
     /// Subjects with a recording in common.
@@ -128,10 +128,19 @@ impl PreparedData {
     }
 
     /// What `loaded` becomes when everything is done to it.
-    fn new(source: &Source, mut loaded: Loaded) -> Result<PreparedData> {
+    fn new(source: &Source, mut loaded: LoadedData) -> Result<PreparedData> {
         loaded.align()?;
-        let Loaded {
-            trials, pipeline, name, fingerprint, people, excluded, findings, duplicates, truth, ..
+        let LoadedData {
+            trials,
+            pipeline,
+            name,
+            fingerprint,
+            people,
+            excluded,
+            findings,
+            duplicates,
+            truth,
+            ..
         } = loaded;
         let with = choices(source);
         Ok(PreparedData {
@@ -176,7 +185,7 @@ pub fn prepared(
     env: &Env,
 ) -> Result<PreparedData> {
     let source = data.source()?;
-    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), Wanted::Own, env)?;
+    let loaded = load(&source, Some(pipeline), data.subjects.as_ref(), LabelHandling::Own, env)?;
     PreparedData::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
 }
 
@@ -189,7 +198,7 @@ pub fn for_model(
     env: &Env,
 ) -> Result<PreparedData> {
     let classes = &card.layout.classes;
-    let wanted = if labelled { Wanted::Classes(classes) } else { Wanted::Unlabelled(classes) };
+    let wanted = if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
     let source = as_trained(data, trained_on, env)?;
     let input = PreparedData::new(
         &source,

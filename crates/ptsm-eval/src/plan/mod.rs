@@ -6,7 +6,9 @@ mod stages;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Protocol, SubjectList, Transfer};
+use crate::splits::Protocol;
+use crate::splits::Transfer;
+use ptsm_data::SubjectList;
 use ptsm_signal::{Alignment, Paradigm, Symmetry};
 use serde::{Deserialize, Serialize};
 use toml::Table;

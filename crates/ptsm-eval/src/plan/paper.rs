@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ptsm_data::Transfer;
+use crate::splits::Transfer;
 use serde::{Deserialize, Serialize};
 
 /// One column of a paper's table.

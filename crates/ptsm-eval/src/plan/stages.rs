@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::arrays::Wanted;
-use ptsm_data::{Loaded, Person, Protocol, Source, SubjectList};
+use crate::splits::Protocol;
+use ptsm_data::arrays::LabelHandling;
+use ptsm_data::{LoadedData, Source, SubjectIdentity, SubjectList};
 use ptsm_decode::registry::find;
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 
@@ -98,7 +99,7 @@ impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
     pub fn ready(&self, env: &Env) -> Result<Ready> {
         let (learnt, tested) = match self.tested {
-            None => (aligned(self.read(self.data, &self.pipeline, Wanted::Own, env)?)?, None),
+            None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, env)?)?, None),
             Some(other) => {
                 let (learnt, tested) = self.common(other, env)?;
                 (aligned(learnt)?, Some(aligned(tested)?))
@@ -135,7 +136,7 @@ impl StagePlan<'_> {
     }
 
     /// Refuses to test people on whom settings were tuned.
-    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, Person>) -> Result<()> {
+    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, SubjectIdentity>) -> Result<()> {
         let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
         let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
         if known.is_empty() {
@@ -167,24 +168,30 @@ impl StagePlan<'_> {
         own.unwrap_or(Protocol::LeaveOneOut)
     }
 
-    fn read(&self, data: &DataPlan, pipeline: &Pipeline, wanted: Wanted<'_>, env: &Env) -> Result<Loaded> {
+    fn read(
+        &self,
+        data: &DataPlan,
+        pipeline: &Pipeline,
+        wanted: LabelHandling<'_>,
+        env: &Env,
+    ) -> Result<LoadedData> {
         let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, env)?;
         match wanted {
-            Wanted::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
+            LabelHandling::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
             // What is tested is mirrored as what is learnt from.
-            Wanted::Classes(_) | Wanted::Unlabelled(_) => Ok(loaded),
+            LabelHandling::Classes(_) | LabelHandling::Unlabelled(_) => Ok(loaded),
         }
     }
 
     /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.
-    fn common(&self, other: &DataPlan, env: &Env) -> Result<(Loaded, Loaded)> {
-        let first = self.read(self.data, &self.pipeline, Wanted::Own, env)?;
+    fn common(&self, other: &DataPlan, env: &Env) -> Result<(LoadedData, LoadedData)> {
+        let first = self.read(self.data, &self.pipeline, LabelHandling::Own, env)?;
         let classes = first.trials.layout().classes.clone();
-        let names = |loaded: &Loaded| -> Vec<String> {
+        let names = |loaded: &LoadedData| -> Vec<String> {
             loaded.trials.layout().channels.iter().map(|c| c.name.clone()).collect()
         };
         let open = Pipeline { pick: Pick::All, ..self.pipeline.clone() };
-        let there = names(&self.read(other, &open, Wanted::Classes(&classes), env)?);
+        let there = names(&self.read(other, &open, LabelHandling::Classes(&classes), env)?);
         let shared: Vec<String> = names(&first).into_iter().filter(|name| there.contains(name)).collect();
         if shared.is_empty() {
             return Err(Error::request(
@@ -200,9 +207,12 @@ impl StagePlan<'_> {
             shared.join(" ")
         ));
         let pipeline = Pipeline { pick: Pick::Names(shared.clone()), ..self.pipeline.clone() };
-        let first =
-            if names(&first) == shared { first } else { self.read(self.data, &pipeline, Wanted::Own, env)? };
-        let second = self.read(other, &pipeline, Wanted::Classes(&classes), env)?;
+        let first = if names(&first) == shared {
+            first
+        } else {
+            self.read(self.data, &pipeline, LabelHandling::Own, env)?
+        };
+        let second = self.read(other, &pipeline, LabelHandling::Classes(&classes), env)?;
         let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
         if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
             return Err(Error::request(
@@ -253,12 +263,12 @@ impl StagePlan<'_> {
 }
 
 /// What data are called in the results.
-fn called(data: &DataPlan, loaded: &Loaded) -> String {
+fn called(data: &DataPlan, loaded: &LoadedData) -> String {
     data.name.clone().unwrap_or_else(|| loaded.name.clone())
 }
 
 /// Applies the alignment, which is all that is left of the pipeline.
-fn aligned(mut loaded: Loaded) -> Result<Loaded> {
+fn aligned(mut loaded: LoadedData) -> Result<LoadedData> {
     loaded.align()?;
     Ok(loaded)
 }

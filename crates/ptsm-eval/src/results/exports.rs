@@ -52,7 +52,8 @@ fn scores(records: &[Record]) -> Table {
     ];
     let text = |value: Option<String>| value.unwrap_or_default();
     let row = |r: &Record| {
-        let units = |units: &Option<ptsm_data::Units>| units.as_ref().map_or("all".into(), |u| u.to_string());
+        let units =
+            |units: &Option<crate::splits::Units>| units.as_ref().map_or("all".into(), |u| u.to_string());
         let cells = vec![
             r.data.clone(),
             r.model.clone(),

@@ -1,6 +1,6 @@
 //! Results that may stand in one table, and what a paper says of them.
 
-use ptsm_data::Transfer;
+use crate::splits::Transfer;
 use serde::Serialize;
 
 use crate::metrics::{Metric, metric};

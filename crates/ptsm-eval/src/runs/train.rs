@@ -5,8 +5,10 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::splits::Sources;
+use crate::splits::Split;
+use ptsm_data::SubjectList;
 use ptsm_data::check::Problem;
-use ptsm_data::{Sources, Split, SubjectList};
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};

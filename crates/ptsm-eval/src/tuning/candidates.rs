@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_data::{Person, Protocol};
+use crate::splits::Protocol;
+use ptsm_data::SubjectIdentity;
 use ptsm_decode::registry::Method;
 use ptsm_signal::{Pipeline, SubjectId};
 use serde_json::Value;
@@ -48,7 +49,7 @@ pub struct CandidateSet<'a> {
     pipelines: Vec<Pipeline>,
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, PreparedData)>,
-    people: BTreeMap<SubjectId, Person>,
+    people: BTreeMap<SubjectId, SubjectIdentity>,
     /// How people are divided in nested searches, without those whom the data leave out on purpose.
     pub nested: Option<Protocol>,
     name: String,
@@ -125,7 +126,7 @@ impl<'a> CandidateSet<'a> {
     }
 
     /// Everybody who takes part.
-    pub fn people(&self) -> &BTreeMap<SubjectId, Person> {
+    pub fn people(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
         &self.people
     }
 

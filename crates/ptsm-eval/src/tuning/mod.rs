@@ -7,7 +7,9 @@ mod tries;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{Protocol, Split, SubjectList};
+use crate::splits::Protocol;
+use crate::splits::Split;
+use ptsm_data::SubjectList;
 use ptsm_decode::registry::find;
 use ptsm_signal::{Alignment, SubjectId};
 use serde_json::json;

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use ptsm_signal::Position;
 
-use super::header::Written;
+use super::header::WrittenEdf;
 use super::text::{Entries, Entry, unescape};
 use crate::error::{Place, Result};
 use crate::kind::kind_of;
-use crate::opened::Signal;
+use crate::recording_file::SignalHeader;
 use crate::unit::voltage;
 
 /// A signal and what its numbers are multiplied by.
 #[derive(Debug)]
 pub(super) struct Scaled {
-    pub(super) signal: Signal,
+    pub(super) signal: SignalHeader,
     pub(super) gain: f64,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn read(
     place: &Place,
     entries: &Entries,
     count: Entry,
-    written: &Written,
+    written: &WrittenEdf,
     rate_hz: f64,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Scaled>> {
@@ -63,7 +63,7 @@ fn numbered<'a>(entries: &Entries<'a>, section: &str) -> BTreeMap<usize, Entry<'
 }
 
 /// `name,reference,resolution,unit`.
-fn scaled(place: &Place, info: &Entry, written: &Written, rate_hz: f64) -> Result<Scaled> {
+fn scaled(place: &Place, info: &Entry, written: &WrittenEdf, rate_hz: f64) -> Result<Scaled> {
     let mut fields = info.value.split(',');
     let mut next = || fields.next().unwrap_or_default().trim();
     let (name, _reference, resolution, unit) = (next(), next(), next(), next());
@@ -78,12 +78,12 @@ fn scaled(place: &Place, info: &Entry, written: &Written, rate_hz: f64) -> Resul
         Some((unit, factor)) => (unit, Some(factor)),
         None => (unit, None),
     };
-    let mut signal = Signal::new(unescape(name), rate_hz, 0);
+    let mut signal = SignalHeader::new(unescape(name), rate_hz, 0);
     signal.kind = kind_of(&signal.name, unit);
     signal.unit = unit.to_string();
     signal.microvolts = factor.is_some();
     let gain = resolution * factor.unwrap_or(1.0);
-    if let Written::Binary(encoding) = written {
+    if let WrittenEdf::Binary(encoding) = written {
         signal.range = encoding.range(gain);
     }
     Ok(Scaled { signal, gain })
@@ -102,10 +102,10 @@ fn position(text: &str) -> Option<Position> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opened::Kind;
+    use crate::recording_file::SignalKind;
     use crate::stored::{Encoding, Number};
 
-    const INT_16: Written = Written::Binary(Encoding { number: Number::I16, big_endian: false });
+    const INT_16: WrittenEdf = WrittenEdf::Binary(Encoding { number: Number::I16, big_endian: false });
 
     fn of(text: &str, notes: &mut Vec<String>) -> Result<Vec<Scaled>> {
         let place = Place::from(std::path::Path::new("a.vhdr"));
@@ -127,15 +127,15 @@ mod tests {
         assert_eq!(
             seen,
             [
-                ("Fp1", Kind::Eeg, "uV", true, 0.5),
-                ("a,b", Kind::Eeg, "uV", true, 0.1),
-                ("C3", Kind::Eeg, "uV", true, 1.0),
-                ("VEOG", Kind::Eog, "mV", true, 2000.0),
-                ("T", Kind::Other, "°C", false, 0.01),
-                ("V", Kind::Eeg, "V", true, 1e6),
-                ("N", Kind::Eeg, "nV", true, 1e-3),
-                ("ECG", Kind::Ecg, "uV", true, 1.0),
-                ("a", Kind::Eeg, "uV", true, -2.0),
+                ("Fp1", SignalKind::Eeg, "uV", true, 0.5),
+                ("a,b", SignalKind::Eeg, "uV", true, 0.1),
+                ("C3", SignalKind::Eeg, "uV", true, 1.0),
+                ("VEOG", SignalKind::Eog, "mV", true, 2000.0),
+                ("T", SignalKind::Other, "°C", false, 0.01),
+                ("V", SignalKind::Eeg, "V", true, 1e6),
+                ("N", SignalKind::Eeg, "nV", true, 1e-3),
+                ("ECG", SignalKind::Ecg, "uV", true, 1.0),
+                ("a", SignalKind::Eeg, "uV", true, -2.0),
             ]
         );
         assert_eq!(signals[0].signal.range, Some([-16384.0, 16383.5]));

@@ -10,7 +10,7 @@ const LONGEST: usize = 4 << 20;
 
 /// How the samples are written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Written {
+pub(super) enum WrittenEdf {
     Binary(Encoding),
     Ascii {
         /// `.` or `,`.
@@ -27,7 +27,7 @@ pub(super) struct Head {
     pub(super) data_file: Option<String>,
     /// The name of the file with the markers, as written.
     pub(super) marker_file: Option<String>,
-    pub(super) written: Written,
+    pub(super) written: WrittenEdf,
     /// One signal after the other, instead of one sample after the other.
     pub(super) vectorized: bool,
     /// How many samples each signal has, where the header says it.
@@ -80,7 +80,7 @@ impl Head {
     }
 }
 
-fn written(place: &Place, entries: &Entries) -> Result<Written> {
+fn written(place: &Place, entries: &Entries) -> Result<WrittenEdf> {
     let ascii = match entries.get("Common Infos", "DataFormat") {
         Some(format) => choice(place, format, &["BINARY", "ASCII"])? == 1,
         None => false,
@@ -93,7 +93,7 @@ fn written(place: &Place, entries: &Entries) -> Result<Written> {
             Some(entry) if entry.value != "." => return Err(entry.error(place, "must be `.` or `,`")),
             _ => b'.',
         };
-        return Ok(Written::Ascii {
+        return Ok(WrittenEdf::Ascii {
             decimal,
             skip_lines: count("SkipLines")?,
             skip_columns: count("SkipColumns")?,
@@ -113,7 +113,7 @@ fn written(place: &Place, entries: &Entries) -> Result<Written> {
         Some(order) => choice(place, order, &["NO", "YES"])? == 1,
         None => false,
     };
-    Ok(Written::Binary(Encoding { number, big_endian }))
+    Ok(WrittenEdf::Binary(Encoding { number, big_endian }))
 }
 
 /// Which of some words a value is.

@@ -2,7 +2,7 @@
 
 use super::text::{Entries, decode, unescape};
 use crate::limit::MOST;
-use crate::opened::{Mark, Stretch};
+use crate::recording_file::{Annotation, Segment};
 
 /// Longer files of markers are none: this is more than a million of them.
 const LONGEST: usize = 64 << 20;
@@ -10,18 +10,18 @@ const LONGEST: usize = 64 << 20;
 /// What the marker file says.
 #[derive(Debug, Default)]
 pub(super) struct Markers {
-    pub(super) marks: Vec<Mark>,
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) annotations: Vec<Annotation>,
+    pub(super) segments: Vec<Segment>,
     pub(super) notes: Vec<String>,
 }
 
 /// Reads markers of a recording of `length` samples. Damaged lines are left out with a note: the samples are good without them.
 ///
-/// Markers count samples and know nothing of the time that passed in gaps; so do the seconds of marks and stretches. The dates
+/// Markers count samples and know nothing of the time that passed in gaps; so do the seconds of annotations and segments. The dates
 /// that `New Segment` markers carry are not looked at.
 pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Markers {
     let mut markers = Markers::default();
-    // Each line may be an entry, and each entry a mark.
+    // Each line may be an entry, and each entry an annotation.
     if bytes.len() > LONGEST || bytes.iter().filter(|&&byte| byte == b'\n').count() > MOST {
         markers.notes.push(format!("`{name}` is too long for markers; none are read"));
         return markers;
@@ -45,7 +45,7 @@ pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Mar
         }
         outside += usize::from(sample.is_none());
         let (onset_s, duration_s) = (marker.first as f64 / rate_hz, marker.samples as f64 / rate_hz);
-        markers.marks.push(Mark { onset_s, duration_s, sample, text: marker.text() });
+        markers.annotations.push(Annotation { onset_s, duration_s, sample, text: marker.text() });
     }
     if let Some(line) = damaged.first() {
         markers
@@ -55,7 +55,7 @@ pub(super) fn read(name: &str, bytes: &[u8], rate_hz: f64, length: usize) -> Mar
     if outside > 0 {
         markers.notes.push(format!("{outside} markers of `{name}` lie outside of the {length} samples"));
     }
-    markers.stretches = Stretch::between(breaks, rate_hz, length);
+    markers.segments = Segment::between(breaks, rate_hz, length);
     markers
 }
 
@@ -102,10 +102,10 @@ mod tests {
     fn types_and_descriptions_make_texts() {
         let markers = of("Mk1=New Segment,,1,1,0,20200101120000000000\nMk2=Stimulus,S  1,51,5,0\n\
                           Mk3=SyncStatus,,101,1,0\nMk4=,note,102,,3\nMk5=Comment,a\\1b,1001,1,0\nMk6=Comment,c,0,x,0");
-        let marks: Vec<_> =
-            markers.marks.iter().map(|m| (&*m.text, m.sample, m.onset_s, m.duration_s)).collect();
+        let annotations: Vec<_> =
+            markers.annotations.iter().map(|m| (&*m.text, m.sample, m.onset_s, m.duration_s)).collect();
         assert_eq!(
-            marks,
+            annotations,
             [
                 ("Stimulus/S  1", Some(50), 0.5, 0.05),
                 ("SyncStatus", Some(100), 1.0, 0.01),
@@ -115,7 +115,7 @@ mod tests {
             ]
         );
         assert_eq!(markers.notes, ["2 markers of `a.vmrk` lie outside of the 1000 samples"]);
-        assert_eq!(markers.stretches, [Stretch { start_s: 0.0, first: 0, samples: 1000 }]);
+        assert_eq!(markers.segments, [Segment { start_s: 0.0, first: 0, samples: 1000 }]);
     }
 
     #[test]
@@ -124,20 +124,20 @@ mod tests {
             "Mk1=New Segment,,1,1,0,20200101120000000000\nMk2=new segment,,701,1,0,20200101130000000000\n\
                           Mk3=New Segment,b,201,1,0\nMk4=New Segment,,201,1,0\nMk5=New Segment,,1001,1,0",
         );
-        let stretch = |start_s, first, samples| Stretch { start_s, first, samples };
-        let expected = [stretch(0.0, 0, 200), stretch(2.0, 200, 500), stretch(7.0, 700, 300)];
-        assert_eq!(markers.stretches, expected);
-        assert!(markers.marks.is_empty());
+        let segment = |start_s, first, samples| Segment { start_s, first, samples };
+        let expected = [segment(0.0, 0, 200), segment(2.0, 200, 500), segment(7.0, 700, 300)];
+        assert_eq!(markers.segments, expected);
+        assert!(markers.annotations.is_empty());
     }
 
     #[test]
     fn damaged_lines_are_told() {
         let markers =
             of("Mk1=Stimulus,S  1,x,1,0\nMk2=\nMk3=Stimulus,S  1,2,1,0\nMk4=a,b,-9223372036854775808,1");
-        assert_eq!(markers.marks.len(), 1);
+        assert_eq!(markers.annotations.len(), 1);
         assert_eq!(markers.notes, ["3 damaged lines of `a.vmrk` are left out, first line 3"]);
         let markers = read("b.vmrk", b"[Marker Infos]\nMk1=a,b,1,1,0", 100.0, 10);
-        assert_eq!((markers.marks.len(), markers.notes.len()), (1, 1));
+        assert_eq!((markers.annotations.len(), markers.notes.len()), (1, 1));
         assert!(markers.notes[0].contains("first line of `b.vmrk`"));
     }
 }

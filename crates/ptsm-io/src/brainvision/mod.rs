@@ -13,16 +13,16 @@ mod text;
 
 use std::path::Path;
 
-use self::header::{Head, Written};
+use self::header::{Head, WrittenEdf};
 use self::markers::Markers;
 use self::samples::Binary;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Opened, Stretch};
+use crate::recording_file::{Header, RecordingFile, Segment};
 use crate::triggers::{self, Trust};
 
 /// Opens a recording by its header. The other two files are found by the names in it, or by its own name.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     let place = Place::from(path);
     let mut head = Head::read(&place, &Bytes::open_filled(path)?)?;
     let data = files::samples(path, head.data_file.as_deref(), &mut head.notes)?;
@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<Opened> {
 
 /// Opens a recording whose three parts are in memory; the names of files in the header are not looked at. `path` is what errors
 /// name; where it ends in `.ahdr` the samples have one signal more than the header describes.
-pub fn parse(path: &Path, header: &[u8], markers: Option<&[u8]>, samples: Bytes) -> Result<Opened> {
+pub fn parse(path: &Path, header: &[u8], markers: Option<&[u8]>, samples: Bytes) -> Result<RecordingFile> {
     let place = Place::from(path);
     let head = Head::read(&place, header)?;
     assemble(&place, head, markers.map(|bytes| (path, bytes)), (&place, samples))
@@ -46,11 +46,11 @@ fn assemble(
     mut head: Head,
     markers: Option<(&Path, &[u8])>,
     (data_place, data): (&Place, Bytes),
-) -> Result<Opened> {
+) -> Result<RecordingFile> {
     let hidden = usize::from(files::is_ahdr(&place.path));
     let (encoding, data) = match head.written {
-        Written::Binary(encoding) => (encoding, data),
-        Written::Ascii { .. } => {
+        WrittenEdf::Binary(encoding) => (encoding, data),
+        WrittenEdf::Ascii { .. } => {
             let values = ascii::read(data_place, &data, &head, hidden)?;
             // They are in the unit signals come in already.
             head.signals.iter_mut().for_each(|scaled| scaled.gain = 1.0);
@@ -59,7 +59,7 @@ fn assemble(
     };
     let samples = Binary::new(data_place, data, &mut head, encoding, hidden)?;
     let length = samples.length;
-    let Markers { mut marks, stretches, notes } = match markers {
+    let Markers { mut annotations, segments, notes } = match markers {
         Some((path, bytes)) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             markers::read(&name, bytes, head.rate_hz, length)
@@ -69,12 +69,18 @@ fn assemble(
     head.notes.extend(notes);
     let mut signals: Vec<_> = head.signals.into_iter().map(|scaled| scaled.signal).collect();
     signals.iter_mut().for_each(|signal| signal.samples = length);
-    if marks.is_empty() {
-        let whole = [Stretch { start_s: 0.0, first: 0, samples: length }];
-        let parts = if stretches.is_empty() { &whole[..] } else { &stretches };
-        marks = triggers::read(&signals, &samples, parts, Trust::Named, &mut head.notes)?;
+    if annotations.is_empty() {
+        let whole = [Segment { start_s: 0.0, first: 0, samples: length }];
+        let parts = if segments.is_empty() { &whole[..] } else { &segments };
+        annotations = triggers::read(&signals, &samples, parts, Trust::Named, &mut head.notes)?;
     }
-    let header =
-        Header { format: "BrainVision".into(), signals, stretches, marks, epochs: None, notes: head.notes };
-    Opened::new(place, header, Box::new(samples))
+    let header = Header {
+        format: "BrainVision".into(),
+        signals,
+        segments,
+        annotations,
+        epochs: None,
+        notes: head.notes,
+    };
+    RecordingFile::new(place, header, Box::new(samples))
 }

@@ -4,7 +4,7 @@ use super::header::Head;
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
-use crate::opened::Samples;
+use crate::recording_file::Samples;
 use crate::stored::Encoding;
 
 /// Samples in a file, as many as it holds.

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use self::ant::Beside;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::Opened;
+use crate::recording_file::RecordingFile;
 
 /// Opens a recording of either format; of ANT's with the events of files beside it.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     let (bytes, place) = (Bytes::open_filled(path)?, Place::from(path));
     if !is_ant(&bytes) {
         return parse(bytes, &place);
@@ -24,7 +24,7 @@ pub fn open(path: &Path) -> Result<Opened> {
 }
 
 /// The same from bytes, without files beside it; `place` is for messages.
-pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     match is_ant(&bytes) {
         true => ant::parse(bytes, &Beside::default(), place),
         false => neuroscan::parse(bytes, place),
@@ -32,7 +32,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
 }
 
 /// Opens a recording of ANT with the events of an `.evt` file, both from bytes.
-pub fn parse_with_events(bytes: Bytes, evt: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse_with_events(bytes: Bytes, evt: Bytes, place: &Place) -> Result<RecordingFile> {
     ant::parse(bytes, &Beside { evt: Some(evt), ..Beside::default() }, place)
 }
 

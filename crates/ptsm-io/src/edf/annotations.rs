@@ -10,7 +10,7 @@ use super::header::decimal;
 use crate::cursor::latin1;
 use crate::error::{Place, Result};
 use crate::limit::few_enough;
-use crate::opened::Mark;
+use crate::recording_file::Annotation;
 use crate::records::{Field, Records};
 
 const END_OF_TEXT: u8 = 0x14;
@@ -22,7 +22,7 @@ pub(super) struct Annotations {
     /// is annotated.
     pub(super) starts_s: Vec<Option<f64>>,
     /// With onsets after the same moment and without samples.
-    pub(super) marks: Vec<Mark>,
+    pub(super) annotations: Vec<Annotation>,
     /// Blocks that hold texts behind what is none.
     pub(super) damaged: usize,
 }
@@ -36,7 +36,7 @@ impl Annotations {
         place: &Place,
     ) -> Result<Annotations> {
         let starts = if signals.is_empty() { 0 } else { records.count };
-        let mut all = Annotations { starts_s: Vec::with_capacity(starts), marks: vec![], damaged: 0 };
+        let mut all = Annotations { starts_s: Vec::with_capacity(starts), annotations: vec![], damaged: 0 };
         for (i, signal) in signals.iter().enumerate() {
             for block in records.parts(signal) {
                 let mut lists = Lists { block, unread: &[] };
@@ -44,9 +44,11 @@ impl Annotations {
                 if i == 0 {
                     all.starts_s.push(first.as_ref().and_then(List::start_s));
                 }
-                for mark in first.into_iter().chain(lists.by_ref()).flat_map(|list| list.marks(labels)) {
-                    few_enough(all.marks.len() + 1, "annotations", place)?;
-                    all.marks.push(mark);
+                for annotation in
+                    first.into_iter().chain(lists.by_ref()).flat_map(|list| list.annotations(labels))
+                {
+                    few_enough(all.annotations.len() + 1, "annotations", place)?;
+                    all.annotations.push(annotation);
                 }
                 all.damaged += usize::from(lists.unread.contains(&END_OF_TEXT));
             }
@@ -102,15 +104,15 @@ impl<'a> List<'a> {
         self.texts.starts_with(&[END_OF_TEXT]).then_some(self.onset_s)
     }
 
-    /// Each text is one mark; empty ones say nothing.
-    fn marks(self, labels: &HashSet<&str>) -> impl Iterator<Item = Mark> {
+    /// Each text is one annotation; empty ones say nothing.
+    fn annotations(self, labels: &HashSet<&str>) -> impl Iterator<Item = Annotation> {
         let ended = self.texts.iter().rposition(|&byte| byte == END_OF_TEXT).unwrap_or(0);
         let texts = self.texts[..ended].split(|&byte| byte == END_OF_TEXT).filter(|text| !text.is_empty());
         texts.map(move |text| {
             let text = std::str::from_utf8(text).map_or_else(|_| latin1(text), String::from);
             let about = text.rsplit_once("@@").filter(|(_, label)| labels.contains(label));
             let text = about.map_or(&*text, |(text, _)| text).to_string();
-            Mark { onset_s: self.onset_s, duration_s: self.duration_s, sample: None, text }
+            Annotation { onset_s: self.onset_s, duration_s: self.duration_s, sample: None, text }
         })
     }
 }
@@ -126,24 +128,24 @@ fn seconds(text: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn marks(block: &[u8]) -> Vec<(f64, f64, String)> {
+    fn annotations(block: &[u8]) -> Vec<(f64, f64, String)> {
         let labels = HashSet::from(["C3", "EEG Cz"]);
-        let marks = Lists { block, unread: &[] }.flat_map(|list| list.marks(&labels));
-        marks.map(|mark| (mark.onset_s, mark.duration_s, mark.text)).collect()
+        let annotations = Lists { block, unread: &[] }.flat_map(|list| list.annotations(&labels));
+        annotations.map(|annotation| (annotation.onset_s, annotation.duration_s, annotation.text)).collect()
     }
 
     #[test]
     fn lists_follow_one_another() {
         let block = b"+0\x14\x14\0+1.5\x152\x14T1\x14\0-0.25\x14before\x14also\x14\0\0\0\0";
         assert_eq!(
-            marks(block),
+            annotations(block),
             [(1.5, 2.0, "T1".into()), (-0.25, 0.0, "before".into()), (-0.25, 0.0, "also".into())]
         );
         assert_eq!(Lists { block, unread: &[] }.next().unwrap().start_s(), Some(0.0));
         // A record's beginning may carry texts too.
-        assert_eq!(marks(b"+3\x14\x14T2\x14\0"), [(3.0, 0.0, "T2".into())]);
+        assert_eq!(annotations(b"+3\x14\x14T2\x14\0"), [(3.0, 0.0, "T2".into())]);
         // Nothing behind a list without an end is lost but the text without one.
-        assert_eq!(marks(b"+3\x14T2\x14half"), [(3.0, 0.0, "T2".into())]);
+        assert_eq!(annotations(b"+3\x14T2\x14half"), [(3.0, 0.0, "T2".into())]);
     }
 
     #[test]
@@ -155,21 +157,21 @@ mod tests {
             b"+\x14a\x14\0",
             b"+3 T1",
         ] {
-            assert_eq!(marks(block), [], "{block:?}");
+            assert_eq!(annotations(block), [], "{block:?}");
             let mut lists = Lists { block, unread: &[] };
             assert_eq!((lists.by_ref().count(), lists.next().is_none()), (0, true));
             assert_eq!(lists.unread.contains(&END_OF_TEXT), block.contains(&END_OF_TEXT));
         }
-        assert_eq!(marks(b"+inf\x14T1\x14\0"), []);
-        assert_eq!(marks(b"+1e5\x14T1\x14\0"), []);
-        assert_eq!(marks(b"+1,5\x15x\x14T1\x14\0"), [(1.5, 0.0, "T1".into())]);
+        assert_eq!(annotations(b"+inf\x14T1\x14\0"), []);
+        assert_eq!(annotations(b"+1e5\x14T1\x14\0"), []);
+        assert_eq!(annotations(b"+1,5\x15x\x14T1\x14\0"), [(1.5, 0.0, "T1".into())]);
     }
 
     #[test]
     fn texts_are_utf8_and_may_name_a_signal() {
-        assert_eq!(marks("+1\x14\u{e9}\x14\0".as_bytes())[0].2, "\u{e9}");
-        assert_eq!(marks(b"+1\x14\xe9\x14\0")[0].2, "\u{e9}");
-        assert_eq!(marks(b"+1\x14spike@@EEG Cz\x14\0")[0].2, "spike");
-        assert_eq!(marks(b"+1\x14me@@home\x14\0")[0].2, "me@@home");
+        assert_eq!(annotations("+1\x14\u{e9}\x14\0".as_bytes())[0].2, "\u{e9}");
+        assert_eq!(annotations(b"+1\x14\xe9\x14\0")[0].2, "\u{e9}");
+        assert_eq!(annotations(b"+1\x14spike@@EEG Cz\x14\0")[0].2, "spike");
+        assert_eq!(annotations(b"+1\x14me@@home\x14\0")[0].2, "me@@home");
     }
 }

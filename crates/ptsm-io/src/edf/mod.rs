@@ -19,7 +19,7 @@ use std::path::Path;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
-use crate::opened::{Header, Mark, Opened, Signal};
+use crate::recording_file::{Annotation, Header, RecordingFile, SignalHeader};
 use crate::records::Records;
 use crate::triggers::{self, Trust};
 
@@ -27,15 +27,15 @@ use annotations::Annotations;
 use header::Head;
 use timeline::Timeline;
 
-pub use write::{Written, write};
+pub use write::{WrittenEdf, write};
 
 /// Opens a recording.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// Opens a recording that is in memory.
-pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     let mut head = Head::read(&bytes, place)?;
     if head.fields.is_empty() && !head.annotations.is_empty() {
         return Err(Error::format(place, "holds annotations only, no signal").with_hint(
@@ -43,7 +43,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         ));
     }
     let mut notes = std::mem::take(&mut head.notes);
-    let signals: Vec<Signal> =
+    let signals: Vec<SignalHeader> =
         head.fields.iter().map(|field| field.signal(head.records, head.record_s)).collect();
     let records = Records {
         start: head.start,
@@ -61,8 +61,8 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         ));
     }
     let timeline = Timeline::new(&head, &signals, &annotations, place, &mut notes)?;
-    let mut marks = annotations.marks;
-    marks.iter_mut().for_each(|mark| mark.onset_s -= timeline.zero_s);
+    let mut annotations = annotations.annotations;
+    annotations.iter_mut().for_each(|annotation| annotation.onset_s -= timeline.zero_s);
     let status = head
         .fields
         .iter()
@@ -70,8 +70,8 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         .find(|(field, _)| head.bdf && field.label.eq_ignore_ascii_case("Status"));
     if let Some((field, signal)) = status {
         let triggers = status::read(&records, field, |record| timeline.begins(record));
-        few_enough(marks.len() + triggers.rises.len(), "annotations and triggers", place)?;
-        marks.extend(triggers.rises.iter().map(|trigger| Mark {
+        few_enough(annotations.len() + triggers.rises.len(), "annotations and triggers", place)?;
+        annotations.extend(triggers.rises.iter().map(|trigger| Annotation {
             onset_s: timeline.time_s(trigger.record, trigger.sample as f64 / signal.rate_hz),
             duration_s: 0.0,
             sample: None,
@@ -79,11 +79,17 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         }));
         notes.extend(triggers.notes);
     }
-    timeline.place(&mut marks, &mut notes);
-    if marks.is_empty() && status.is_none() {
-        marks = triggers::read(&signals, &records, &timeline.stretches, Trust::Named, &mut notes)?;
+    timeline.place(&mut annotations, &mut notes);
+    if annotations.is_empty() && status.is_none() {
+        annotations = triggers::read(&signals, &records, &timeline.segments, Trust::Named, &mut notes)?;
     }
-    let header =
-        Header { format: head.format, signals, stretches: timeline.stretches, marks, epochs: None, notes };
-    Opened::new(place, header, Box::new(records))
+    let header = Header {
+        format: head.format,
+        signals,
+        segments: timeline.segments,
+        annotations,
+        epochs: None,
+        notes,
+    };
+    RecordingFile::new(place, header, Box::new(records))
 }

@@ -5,10 +5,10 @@ use ptsm_signal::Position;
 use super::sizes::Sizes;
 use crate::kind::{kind_of, stated};
 use crate::mat::Value;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 
 /// Signals as `chanlocs` describes them; names are invented where it does not.
-pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Vec<Signal> {
+pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Vec<SignalHeader> {
     let described = record.field("chanlocs").filter(|places| places.count() > 0);
     // Of descriptions of other channels nobody knows which belong to these.
     let places = described.filter(|places| places.count() == sizes.channels);
@@ -24,37 +24,37 @@ pub(super) fn read(record: &Value, sizes: &Sizes, notes: &mut Vec<String>) -> Ve
     (0..sizes.channels).map(|i| signal(places, i, sizes)).collect()
 }
 
-fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> Signal {
+fn signal(places: Option<&Value>, i: usize, sizes: &Sizes) -> SignalHeader {
     let field = |name: &str| places?.element(i, name);
     let text = |name: &str| field(name).and_then(Value::label).unwrap_or_default();
     let name =
         Some(text("labels")).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("EEG{:03}", i + 1));
     let kind = kind(&text("type"), &name);
-    let microvolts = !matches!(kind, Kind::Stimulus | Kind::Other);
+    let microvolts = !matches!(kind, SignalKind::Stimulus | SignalKind::Other);
     let number = |name: &str| field(name).and_then(Value::number);
-    Signal {
+    SignalHeader {
         kind,
         microvolts,
         // The file does not say it: microvolts are what EEGLAB takes numbers for.
         unit: String::new(),
         position: position(number("X"), number("Y"), number("Z")),
-        ..Signal::new(name, sizes.rate_hz, sizes.samples())
+        ..SignalHeader::new(name, sizes.rate_hz, sizes.samples())
     }
 }
 
 /// What the type says; where it says nothing, what the name does.
-fn kind(of: &str, name: &str) -> Kind {
+fn kind(of: &str, name: &str) -> SignalKind {
     match of.to_uppercase().as_str() {
         "" => kind_of(name, "uV"),
-        "EEG" => stated(Kind::Eeg, name),
-        "EOG" | "HEOG" | "VEOG" => Kind::Eog,
-        "EMG" => Kind::Emg,
-        "ECG" | "EKG" => Kind::Ecg,
-        of => match (Kind::of_name(of), Kind::of_name(name)) {
-            (Some(Kind::Stimulus), _) | (_, Some(Kind::Stimulus)) => Kind::Stimulus,
+        "EEG" => stated(SignalKind::Eeg, name),
+        "EOG" | "HEOG" | "VEOG" => SignalKind::Eog,
+        "EMG" => SignalKind::Emg,
+        "ECG" | "EKG" => SignalKind::Ecg,
+        of => match (SignalKind::of_name(of), SignalKind::of_name(name)) {
+            (Some(SignalKind::Stimulus), _) | (_, Some(SignalKind::Stimulus)) => SignalKind::Stimulus,
             // A word nobody knows says nothing against an electrode's name.
-            (None, Some(Kind::Eeg)) => Kind::Eeg,
-            _ => Kind::Other,
+            (None, Some(SignalKind::Eeg)) => SignalKind::Eeg,
+            _ => SignalKind::Other,
         },
     }
 }

@@ -3,7 +3,7 @@
 use super::events::{Event, is_gap};
 use super::sizes::Sizes;
 use crate::mat::Value;
-use crate::opened::Epochs;
+use crate::recording_file::Epochs;
 
 /// Trials by the event nearest to time 0 of each, as `epoch` says or, where it is empty, by the events' own latencies.
 pub(super) fn read(record: &Value, sizes: &Sizes, events: &[Event], notes: &mut Vec<String>) -> Epochs {

@@ -1,10 +1,10 @@
-//! Events: marks and gaps.
+//! Events: annotations and gaps.
 
 use super::sizes::Sizes;
 use crate::error::{Place, Result};
 use crate::limit::few_enough;
 use crate::mat::Value;
-use crate::opened::{Mark, Stretch};
+use crate::recording_file::{Annotation, Segment};
 
 /// An event, as the file has it.
 pub(super) struct Event {
@@ -68,37 +68,37 @@ pub(super) fn read(
     Ok(events)
 }
 
-/// Stretches between gaps, and all events that are none as marks. A trial is a stretch of its own.
-pub(super) fn place(events: &[Event], sizes: &Sizes) -> (Vec<Stretch>, Vec<Mark>) {
-    let stretches = if sizes.is_epoched() { trials(sizes) } else { between_gaps(events, sizes) };
+/// Segments between gaps, and all events that are none as annotations. A trial is a segment of its own.
+pub(super) fn place(events: &[Event], sizes: &Sizes) -> (Vec<Segment>, Vec<Annotation>) {
+    let segments = if sizes.is_epoched() { trials(sizes) } else { between_gaps(events, sizes) };
     let length = sizes.samples() as f64;
-    let marks = events.iter().filter(|event| !event.is_gap()).map(|event| {
+    let annotations = events.iter().filter(|event| !event.is_gap()).map(|event| {
         let at = event.latency.round() - 1.0;
         let sample = (0.0..length).contains(&at).then_some(at as usize);
         // Time goes on in a gap, samples do not.
-        let stretch = stretches.partition_point(|stretch| stretch.first as f64 <= at.max(0.0));
-        let stretch = &stretches[stretch.max(1) - 1];
-        Mark {
-            onset_s: stretch.start_s + (event.at() - stretch.first as f64) / sizes.rate_hz,
+        let segment = segments.partition_point(|segment| segment.first as f64 <= at.max(0.0));
+        let segment = &segments[segment.max(1) - 1];
+        Annotation {
+            onset_s: segment.start_s + (event.at() - segment.first as f64) / sizes.rate_hz,
             duration_s: event.duration_samples / sizes.rate_hz,
             sample,
             text: event.text.clone(),
         }
     });
-    let marks = marks.collect();
-    (stretches, marks)
+    let annotations = annotations.collect();
+    (segments, annotations)
 }
 
-fn trials(sizes: &Sizes) -> Vec<Stretch> {
+fn trials(sizes: &Sizes) -> Vec<Segment> {
     let trial = |k: usize| {
         let first = k * sizes.points;
-        Stretch { start_s: first as f64 / sizes.rate_hz, first, samples: sizes.points }
+        Segment { start_s: first as f64 / sizes.rate_hz, first, samples: sizes.points }
     };
     (0..sizes.trials).map(trial).collect()
 }
 
 /// A gap's duration is the number of samples that were taken out there.
-fn between_gaps(events: &[Event], sizes: &Sizes) -> Vec<Stretch> {
+fn between_gaps(events: &[Event], sizes: &Sizes) -> Vec<Segment> {
     let length = sizes.samples();
     // Between samples 2 and 3 stands 2.5; imported segments stand at their first sample. Both count from 1.
     let first = |event: &Event| (event.latency - 1.0).ceil();
@@ -108,19 +108,19 @@ fn between_gaps(events: &[Event], sizes: &Sizes) -> Vec<Stretch> {
         .map(|event| (first(event) as usize, event.duration_samples))
         .collect();
     gaps.sort_by_key(|gap| gap.0);
-    let mut stretches = vec![Stretch { start_s: 0.0, first: 0, samples: length }];
+    let mut segments = vec![Segment { start_s: 0.0, first: 0, samples: length }];
     let mut missing = 0.0;
     for (first, taken_out) in gaps {
         missing += taken_out;
         let start_s = (first as f64 + missing) / sizes.rate_hz;
-        let next = Stretch { start_s, first, samples: length - first };
-        match stretches.last_mut() {
+        let next = Segment { start_s, first, samples: length - first };
+        match segments.last_mut() {
             Some(last) if last.first == first => *last = next,
             last => {
                 last.into_iter().for_each(|last| last.samples = first - last.first);
-                stretches.push(next);
+                segments.push(next);
             }
         }
     }
-    stretches
+    segments
 }

@@ -22,11 +22,11 @@ use self::samples::Plain;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage};
-use crate::opened::{Header, Opened, Samples};
+use crate::recording_file::{Header, RecordingFile, Samples};
 use crate::triggers::{self, Trust};
 
 /// Opens a recording.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     let found = std::cell::OnceCell::new();
     let find = |name: &str| {
         let file = beside(path, name)?;
@@ -37,13 +37,13 @@ pub fn open(path: &Path) -> Result<Opened> {
 }
 
 /// The same from bytes; `place` is for messages.
-pub fn parse(set: Bytes, fdt: Option<Bytes>, place: &Place) -> Result<Opened> {
+pub fn parse(set: Bytes, fdt: Option<Bytes>, place: &Place) -> Result<RecordingFile> {
     let fdt = std::cell::Cell::new(fdt);
     let missing = |name: &str| Error::format(place, format!("has its samples in `{name}`"));
     read(set, place, &|name| fdt.take().ok_or_else(|| missing(name).with_hint("give both files")))
 }
 
-fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Result<Opened> {
+fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Result<RecordingFile> {
     let file = MatFile::parse(set, place)?;
     let Fields { record, data } = fields::read(&file, place)?;
     let mut notes = vec![];
@@ -54,20 +54,20 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
     };
     let events = events::read(&record, &sizes, place, &mut notes)?;
     let epochs = sizes.is_epoched().then(|| epochs::read(&record, &sizes, &events, &mut notes));
-    let (stretches, mut marks) = events::place(&events, &sizes);
+    let (segments, mut annotations) = events::place(&events, &sizes);
     let signals = channels::read(&record, &sizes, &mut notes);
-    if marks.is_empty() && epochs.is_none() {
-        marks = triggers::read(&signals, &*samples, &stretches, Trust::Named, &mut notes)?;
+    if annotations.is_empty() && epochs.is_none() {
+        annotations = triggers::read(&signals, &*samples, &segments, Trust::Named, &mut notes)?;
     }
     let header = Header {
         format: if epochs.is_some() { "EEGLAB epochs" } else { "EEGLAB" }.into(),
         signals,
-        stretches,
-        marks,
+        segments,
+        annotations,
         epochs,
         notes,
     };
-    Opened::new(place, header, samples)
+    RecordingFile::new(place, header, samples)
 }
 
 /// Samples in a file of their own: numbers of single precision, all channels of a sample together.

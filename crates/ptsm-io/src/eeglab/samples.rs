@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Outline, Storage, Where, rows_of};
-use crate::opened::Samples;
+use crate::recording_file::Samples;
 
 /// Numbers of a file whose first dimension is channels.
 pub(crate) fn of(outline: Outline, file: &MatFile, place: &Place) -> Box<dyn Samples> {

@@ -4,7 +4,7 @@ use super::trials::Trials;
 use crate::error::{Error, Place, Result};
 use crate::kind::kind_of;
 use crate::mat::Value;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 use crate::unit::voltage;
 
 /// Signals, and what their numbers are multiplied by.
@@ -13,7 +13,7 @@ pub(super) fn read(
     trials: &Trials,
     place: &Place,
     notes: &mut Vec<String>,
-) -> Result<(Vec<Signal>, Vec<f32>)> {
+) -> Result<(Vec<SignalHeader>, Vec<f32>)> {
     let Some(labels) = texts(record.field("label")) else {
         return Err(Error::format(place, "`label` is no list of names")
             .with_hint("`label` is a cell array with the name of each channel"));
@@ -35,13 +35,13 @@ pub(super) fn read(
         let unit = Some(of(&units)).filter(|unit| unit != "unknown").unwrap_or_default();
         let kind = kind(&of(&kinds), label);
         let voltage = voltage(if unit.is_empty() { "uV" } else { &unit });
-        let microvolts = voltage.filter(|_| !matches!(kind, Kind::Stimulus | Kind::Other));
+        let microvolts = voltage.filter(|_| !matches!(kind, SignalKind::Stimulus | SignalKind::Other));
         unstated += usize::from(unit.is_empty() && microvolts.is_some());
-        all.0.push(Signal {
-            kind: if kind == Kind::Eeg && microvolts.is_none() { Kind::Other } else { kind },
+        all.0.push(SignalHeader {
+            kind: if kind == SignalKind::Eeg && microvolts.is_none() { SignalKind::Other } else { kind },
             unit: microvolts.map_or(&*unit, |(name, _)| name).to_string(),
             microvolts: microvolts.is_some(),
-            ..Signal::new(label, trials.rate_hz, trials.length())
+            ..SignalHeader::new(label, trials.rate_hz, trials.length())
         });
         all.1.push(microvolts.map_or(1.0, |(_, factor)| factor as f32));
     }
@@ -74,14 +74,14 @@ fn texts(value: Option<&Value>) -> Option<Vec<String>> {
 }
 
 /// What the type says; where it says nothing, what the name does.
-fn kind(of: &str, name: &str) -> Kind {
+fn kind(of: &str, name: &str) -> SignalKind {
     match of.to_lowercase().as_str() {
         "" | "unknown" | "other" => kind_of(name, "uV"),
-        "eeg" => Kind::Eeg,
-        "eog" | "heog" | "veog" => Kind::Eog,
-        "emg" => Kind::Emg,
-        "ecg" | "ekg" => Kind::Ecg,
-        text if text.contains("trig") || text.contains("stim") || text == "status" => Kind::Stimulus,
-        _ => Kind::Other,
+        "eeg" => SignalKind::Eeg,
+        "eog" | "heog" | "veog" => SignalKind::Eog,
+        "emg" => SignalKind::Emg,
+        "ecg" | "ekg" => SignalKind::Ecg,
+        text if text.contains("trig") || text.contains("stim") || text == "status" => SignalKind::Stimulus,
+        _ => SignalKind::Other,
     }
 }

@@ -4,7 +4,7 @@ use super::trials::Trials;
 use crate::error::Result;
 use crate::limit::MOST;
 use crate::mat::{MatFile, Value, Want};
-use crate::opened::Mark;
+use crate::recording_file::Annotation;
 
 /// The first column of `trialinfo`, a text for each trial; empty where there is none.
 pub(super) fn codes(record: &Value, count: usize, notes: &mut Vec<String>) -> Vec<String> {
@@ -43,7 +43,7 @@ pub(super) fn read(
     record: &Value,
     trials: &Trials,
     notes: &mut Vec<String>,
-) -> Result<Vec<Mark>> {
+) -> Result<Vec<Annotation>> {
     let names = file.names();
     let Some(name) = ["event", "events"].into_iter().find(|name| names.iter().any(|known| known == name))
     else {
@@ -61,7 +61,7 @@ pub(super) fn read(
     // Which sample of the original recording is the first one here.
     let begin = record.field("sampleinfo").and_then(Value::vector).and_then(|info| info.first().copied());
     let begin = begin.filter(|begin| begin.is_finite()).unwrap_or(1.0);
-    let (mut marks, mut without) = (vec![], 0);
+    let (mut annotations, mut without) = (vec![], 0);
     for i in 0..list.count() {
         let label = |name: &str| list.element(i, name).and_then(Value::label).filter(|text| !text.is_empty());
         let sample = list.element(i, "sample").and_then(Value::number).filter(|sample| sample.is_finite());
@@ -71,7 +71,7 @@ pub(super) fn read(
         };
         let at = (sample - begin).round();
         let duration = list.element(i, "duration").and_then(Value::number);
-        marks.push(Mark {
+        annotations.push(Annotation {
             onset_s: at / trials.rate_hz,
             duration_s: duration.filter(|d| (0.0..1e15).contains(d)).unwrap_or(0.0) / trials.rate_hz,
             sample: (0.0..trials.samples as f64).contains(&at).then_some(at as usize),
@@ -84,5 +84,5 @@ pub(super) fn read(
             list.count()
         ));
     }
-    Ok(marks)
+    Ok(annotations)
 }

@@ -16,15 +16,15 @@ use self::trials::Trials;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::MatFile;
-use crate::opened::{Epochs, Header, Mark, Opened, Stretch};
+use crate::recording_file::{Annotation, Epochs, Header, RecordingFile, Segment};
 
 /// Opens a recording.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// The same from bytes; `place` is for messages.
-pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     read(bytes, place)?.ok_or_else(|| {
         Error::format(place, "holds no recording of FieldTrip: no struct with `label`, `trial` and `time`")
             .with_hint("a manifest says which variable of a MATLAB file holds what: `ptsm data add DIR`")
@@ -32,11 +32,11 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
 }
 
 /// Opens a recording where a MATLAB file holds one of FieldTrip; none where it holds other things.
-pub fn find(path: &Path) -> Result<Option<Opened>> {
+pub fn find(path: &Path) -> Result<Option<RecordingFile>> {
     read(Bytes::open_filled(path)?, &path.into())
 }
 
-fn read(bytes: Bytes, place: &Place) -> Result<Option<Opened>> {
+fn read(bytes: Bytes, place: &Place) -> Result<Option<RecordingFile>> {
     let file = MatFile::parse(bytes, place)?;
     let Some(fields) = Fields::read(&file, place)? else { return Ok(None) };
     let mut notes = vec![];
@@ -46,32 +46,32 @@ fn read(bytes: Bytes, place: &Place) -> Result<Option<Opened>> {
     let (signals, factors) = channels::read(&record, &trials, &place, &mut notes)?;
     let epochs =
         trials.is_epoched().then_some(Epochs { samples: trials.samples, start_s: trials.start_s, codes });
-    let (stretches, marks) = match &epochs {
+    let (segments, annotations) = match &epochs {
         Some(epochs) => layout(epochs, trials.rate_hz),
         None => (vec![], events::read(&file, &record, &trials, &mut notes)?),
     };
     let format = if epochs.is_some() { "FieldTrip epochs" } else { "FieldTrip" }.into();
-    let header = Header { format, signals, stretches, marks, epochs, notes };
+    let header = Header { format, signals, segments, annotations, epochs, notes };
     let whole = Place { member: None, ..place };
-    Opened::new(&whole, header, Box::new(trials.scaled(factors))).map(Some)
+    RecordingFile::new(&whole, header, Box::new(trials.scaled(factors))).map(Some)
 }
 
-/// Where each trial lies, with a mark at its cue where that is inside.
-fn layout(epochs: &Epochs, rate_hz: f64) -> (Vec<Stretch>, Vec<Mark>) {
+/// Where each trial lies, with an annotation at its cue where that is inside.
+fn layout(epochs: &Epochs, rate_hz: f64) -> (Vec<Segment>, Vec<Annotation>) {
     let cue = (-epochs.start_s * rate_hz).round();
     let cue = (0.0..epochs.samples as f64).contains(&cue).then_some(cue as usize);
     let place = |(trial, code): (usize, &String)| {
         let first = trial * epochs.samples;
         let start_s = first as f64 / rate_hz;
-        let mark = Mark {
+        let annotation = Annotation {
             onset_s: start_s - epochs.start_s,
             duration_s: 0.0,
             sample: cue.map(|cue| first + cue),
             text: code.clone(),
         };
-        (Stretch { start_s, first, samples: epochs.samples }, mark)
+        (Segment { start_s, first, samples: epochs.samples }, annotation)
     };
-    let (stretches, mut marks): (Vec<_>, Vec<_>) = epochs.codes.iter().enumerate().map(place).unzip();
-    marks.retain(|mark: &Mark| !mark.text.is_empty());
-    (stretches, marks)
+    let (segments, mut annotations): (Vec<_>, Vec<_>) = epochs.codes.iter().enumerate().map(place).unzip();
+    annotations.retain(|annotation: &Annotation| !annotation.text.is_empty());
+    (segments, annotations)
 }

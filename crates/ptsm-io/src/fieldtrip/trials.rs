@@ -5,7 +5,7 @@ use crate::eeglab::samples;
 use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
 use crate::mat::{MatFile, Outline, Value};
-use crate::opened::Samples;
+use crate::recording_file::Samples;
 
 /// More than any amplifier has.
 const MOST_CHANNELS: usize = 1 << 16;

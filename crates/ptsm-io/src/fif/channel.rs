@@ -6,7 +6,7 @@ use super::tags::Tag;
 use crate::cursor::{Cursor, latin1};
 use crate::error::{Place, Result};
 use crate::kind::stated;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 
 /// The bytes of a description.
 const SIZE: usize = 96;
@@ -57,22 +57,22 @@ impl Channel {
     }
 
     /// The signal, its samples not counted, and what stored numbers are multiplied by to get it.
-    pub(super) fn signal(&self, name: &str, rate_hz: f64) -> (Signal, f64) {
-        let mut signal = Signal::new(name, rate_hz, 0);
+    pub(super) fn signal(&self, name: &str, rate_hz: f64) -> (SignalHeader, f64) {
+        let mut signal = SignalHeader::new(name, rate_hz, 0);
         signal.kind = match self.kind {
-            2 => stated(Kind::Eeg, name),
-            3 => Kind::Stimulus,
-            202 => Kind::Eog,
-            302 => Kind::Emg,
-            402 => Kind::Ecg,
-            _ => Kind::Other,
+            2 => stated(SignalKind::Eeg, name),
+            3 => SignalKind::Stimulus,
+            202 => SignalKind::Eog,
+            302 => SignalKind::Emg,
+            402 => SignalKind::Ecg,
+            _ => SignalKind::Other,
         };
         // Triggers are numbers; that their unit is the volt means nothing.
-        signal.microvolts = self.unit == VOLT && signal.kind != Kind::Stimulus;
-        signal.unit = if signal.kind == Kind::Stimulus { String::new() } else { self.unit() };
-        signal.position = self.position.filter(|_| signal.kind == Kind::Eeg);
+        signal.microvolts = self.unit == VOLT && signal.kind != SignalKind::Stimulus;
+        signal.unit = if signal.kind == SignalKind::Stimulus { String::new() } else { self.unit() };
+        signal.position = self.position.filter(|_| signal.kind == SignalKind::Eeg);
         let gain = match signal.kind {
-            Kind::Stimulus => self.scale,
+            SignalKind::Stimulus => self.scale,
             _ if signal.microvolts => self.scale * 10f64.powi(self.power + 6),
             // The unit that is told has no prefix.
             _ => self.scale * 10f64.powi(self.power),

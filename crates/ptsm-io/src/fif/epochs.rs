@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::cursor::{Cursor, DAMAGED};
 use crate::error::{Error, Result};
 use crate::limit::few_enough;
-use crate::opened::{Epochs, Mark, Samples, Stretch};
+use crate::recording_file::{Annotation, Epochs, Samples, Segment};
 use crate::stored::Encoding;
 
 /// The sizes that follow the values of a matrix of three dimensions: three and how many they are.
@@ -115,8 +115,8 @@ impl Trials {
         Ok(Trials { matrices, gains, samples, trials })
     }
 
-    /// What each trial is of and where it lies, with a mark at its cue where that is inside.
-    pub(super) fn layout(&self, pieces: &[Piece]) -> (Epochs, Vec<Stretch>, Vec<Mark>) {
+    /// What each trial is of and where it lies, with an annotation at its cue where that is inside.
+    pub(super) fn layout(&self, pieces: &[Piece]) -> (Epochs, Vec<Segment>, Vec<Annotation>) {
         let [Piece { contents, .. }, ..] = pieces else { unreachable!("trials are in at least one file") };
         let first = contents.first.unwrap_or(0);
         let cue = usize::try_from(-i64::from(first)).ok().filter(|&cue| cue < self.samples);
@@ -124,20 +124,25 @@ impl Trials {
         let raw_rate_hz =
             contents.raw_rate_hz.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(contents.rate_hz);
         let origin = contents.events.first().copied().unwrap_or(0);
-        let (mut codes, mut stretches, mut marks) = (vec![], vec![], vec![]);
+        let (mut codes, mut segments, mut annotations) = (vec![], vec![], vec![]);
         for Piece { contents, .. } in pieces {
             let names = names(&contents.values);
             for [sample, _, value] in contents.events.as_chunks::<3>().0 {
                 let text = names.get(value).map_or_else(|| value.to_string(), |name| name.to_string());
                 let begins_s = (f64::from(*sample) - f64::from(origin)) / raw_rate_hz;
                 let first = codes.len() * self.samples;
-                stretches.push(Stretch { start_s: begins_s, first, samples: self.samples });
+                segments.push(Segment { start_s: begins_s, first, samples: self.samples });
                 let sample = cue.map(|cue| first + cue);
-                marks.push(Mark { onset_s: begins_s - start_s, duration_s: 0.0, sample, text: text.clone() });
+                annotations.push(Annotation {
+                    onset_s: begins_s - start_s,
+                    duration_s: 0.0,
+                    sample,
+                    text: text.clone(),
+                });
                 codes.push(text);
             }
         }
-        (Epochs { samples: self.samples, start_s, codes }, stretches, marks)
+        (Epochs { samples: self.samples, start_s, codes }, segments, annotations)
     }
 }
 

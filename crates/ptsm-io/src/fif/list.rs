@@ -10,7 +10,7 @@ use crate::error::{Error, Place, Result};
 use crate::gzip;
 use crate::text::read_filled_text;
 
-/// An event of a list. Samples are counted from when the device was started, as [`crate::Opened::first_sample`] is.
+/// An event of a list. Samples are counted from when the device was started, as [`crate::RecordingFile::first_sample`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedEvent {
     /// Where it is.

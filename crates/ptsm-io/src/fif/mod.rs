@@ -5,11 +5,11 @@
 //! a file packed by gzip is held in memory. Complex numbers are refused. Tags that describe people are not looked at; the dates of a recording and of its annotations are
 //! compared with one another and forgotten.
 
+mod annotations;
 mod channel;
 mod contents;
 mod epochs;
 mod list;
-mod marks;
 mod raw;
 mod split;
 mod tags;
@@ -25,13 +25,13 @@ use self::raw::Raw;
 use self::split::Piece;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::opened::{Header, Kind, Opened, Signal};
+use crate::recording_file::{Header, RecordingFile, SignalHeader, SignalKind};
 use crate::triggers::{self, Trust};
 
 pub use self::write::write_epochs;
 
 /// Opens a recording or trials. Where they are split into several files, `path` is the first of them and all are opened.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     let mut notes = vec![];
     let (bytes, pieces) = split::read(path, &mut notes)?;
     let others: Vec<_> = pieces[1..].iter().map(|piece| piece.place.path.clone()).collect();
@@ -40,7 +40,7 @@ pub fn open(path: &Path) -> Result<Opened> {
 
 /// Opens a recording or trials whose bytes are at hand. `place` is what errors name. One part of a split recording is refused: it
 /// would be a recording cut short.
-pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     let (bytes, piece) = Piece::read(bytes, place)?;
     piece.refuse_previous()?;
     if let Some(next) = &piece.contents.next {
@@ -51,7 +51,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
 }
 
 /// A recording or trials of files that go on from one another, at least one, with the bytes of each.
-fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Result<Opened> {
+fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Result<RecordingFile> {
     let [Piece { place, contents }, others @ ..] = pieces else { unreachable!("there is at least one file") };
     if !(contents.rate_hz.is_finite() && contents.rate_hz > 0.0) {
         return Err(Error::format(place, format!("has the impossible rate {} Hz", contents.rate_hz)));
@@ -65,12 +65,12 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
     }
     if contents.epochs.is_some() {
         let trials = Trials::new(bytes, pieces, gains)?;
-        let (epochs, stretches, marks) = trials.layout(pieces);
+        let (epochs, segments, annotations) = trials.layout(pieces);
         signals.iter_mut().for_each(|signal| signal.samples = trials.samples * trials.trials);
         let (format, epochs) = ("FIF epochs".into(), Some(epochs));
-        return Opened::new(
+        return RecordingFile::new(
             place,
-            Header { format, signals, stretches, marks, epochs, notes },
+            Header { format, signals, segments, annotations, epochs, notes },
             Box::new(trials),
         );
     }
@@ -87,24 +87,27 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
         notes.push("the magnetic signals hold active shielding".into());
     }
     // The first file has the annotations of all.
-    let mut marks = marks::annotated(contents, &raw, &mut notes);
-    let stretches = marks::parted(&raw.stretches, &marks, contents.rate_hz);
-    if !marks.iter().any(marks::is_event) {
-        marks.extend(triggers::read(&signals, &raw, &raw.stretches, Trust::Stated, &mut notes)?);
-    } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == Kind::Stimulus) {
+    let mut annotations = annotations::annotated(contents, &raw, &mut notes);
+    let segments = annotations::parted(&raw.segments, &annotations, contents.rate_hz);
+    if !annotations.iter().any(annotations::is_event) {
+        annotations.extend(triggers::read(&signals, &raw, &raw.segments, Trust::Stated, &mut notes)?);
+    } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == SignalKind::Stimulus) {
         notes.push(format!(
             "events come from the annotations; trigger channels, such as `{}`, are not read",
             trigger.name
         ));
     }
     let (format, epochs, first) = ("FIF".into(), None, raw.start);
-    let opened =
-        Opened::new(place, Header { format, signals, stretches, marks, epochs, notes }, Box::new(raw));
+    let opened = RecordingFile::new(
+        place,
+        Header { format, signals, segments, annotations, epochs, notes },
+        Box::new(raw),
+    );
     Ok(opened?.with_first_sample(first))
 }
 
 /// All signals, their samples not counted, and what stored numbers are multiplied by.
-fn signals(contents: &Contents, notes: &mut Vec<String>) -> (Vec<Signal>, Vec<f64>) {
+fn signals(contents: &Contents, notes: &mut Vec<String>) -> (Vec<SignalHeader>, Vec<f64>) {
     let mut names = contents.names.as_slice();
     if !names.is_empty() && names.len() != contents.channels.len() {
         notes.push(format!(

@@ -6,7 +6,7 @@ use super::tags::{F32, F64, I16, I32};
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
-use crate::opened::{Samples, Stretch};
+use crate::recording_file::{Samples, Segment};
 use crate::stored::{Encoding, Number};
 
 /// Numbers of 16 bits, as the acquisition packs them.
@@ -57,7 +57,7 @@ pub(super) struct Raw {
     gains: Vec<f64>,
     /// Samples of each signal.
     pub(super) length: usize,
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) segments: Vec<Segment>,
     /// The number of the first sample since the device was started.
     pub(super) start: i64,
     /// The same in seconds.
@@ -72,7 +72,7 @@ impl Raw {
         let [first, ..] = pieces else { unreachable!("a recording is at least one file") };
         let rate_hz = first.contents.rate_hz;
         let mut buffers: Vec<Buffer> = vec![];
-        let mut stretches: Vec<Stretch> = vec![];
+        let mut segments: Vec<Segment> = vec![];
         let (mut length, mut clock, mut start) = (0usize, 0u64, i64::from(first.contents.first.unwrap_or(0)));
         let (mut parts, mut gap) = (0u64, 0u64);
         let all = pieces.iter().enumerate().flat_map(|(file, piece)| {
@@ -110,15 +110,15 @@ impl Raw {
                 continue;
             }
             gap = gap.saturating_add(parts.saturating_mul(samples as u64));
-            if stretches.is_empty() {
+            if segments.is_empty() {
                 // What was skipped before the first sample belongs to no recording.
                 start = start.saturating_add_unsigned(gap);
             } else {
                 clock = clock.saturating_add(gap);
             }
-            match stretches.last_mut() {
+            match segments.last_mut() {
                 Some(last) if gap == 0 => last.samples += samples,
-                _ => stretches.push(Stretch { start_s: clock as f64 / rate_hz, first: length, samples }),
+                _ => segments.push(Segment { start_s: clock as f64 / rate_hz, first: length, samples }),
             }
             buffers.push(Buffer { first: length, samples, file, at: data.at, encoding });
             length += samples;
@@ -129,7 +129,7 @@ impl Raw {
             return Err(Error::format(&first.place, "holds no samples").with_hint(DAMAGED));
         }
         let start_s = start as f64 / rate_hz;
-        Ok(Raw { bytes, buffers, gains, length, stretches, start, start_s })
+        Ok(Raw { bytes, buffers, gains, length, segments, start, start_s })
     }
 
     /// The smallest and largest value of each signal, where all parts are whole numbers of one type.

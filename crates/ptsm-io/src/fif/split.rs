@@ -6,7 +6,7 @@ use super::contents::{Contents, Reference};
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::gzip;
-use crate::opened::Signal;
+use crate::recording_file::SignalHeader;
 
 /// What to do about files that do not go on from one another.
 pub(super) const OTHER: &str =
@@ -39,7 +39,12 @@ impl Piece {
     }
 
     /// Checks that this file goes on with the signals of the first one.
-    pub(super) fn check(&self, signals: &[Signal], gains: &[f64], notes: &mut Vec<String>) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        signals: &[SignalHeader],
+        gains: &[f64],
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
         let Piece { place, contents } = self;
         let refuse = |message: String| Err(Error::format(place, message).with_hint(OTHER));
         let rate_hz = signals.first().map_or(0.0, |signal| signal.rate_hz);
@@ -50,7 +55,7 @@ impl Piece {
         if own.len() != signals.len() {
             return refuse(format!("goes on with {} channels after {}", own.len(), signals.len()));
         }
-        let differs = |(a, b): &(&Signal, &Signal)| (&a.name, a.kind) != (&b.name, b.kind);
+        let differs = |(a, b): &(&SignalHeader, &SignalHeader)| (&a.name, a.kind) != (&b.name, b.kind);
         if let Some((one, other)) = signals.iter().zip(&own).find(differs) {
             return refuse(format!("goes on with channel `{}` in the place of `{}`", other.name, one.name));
         }

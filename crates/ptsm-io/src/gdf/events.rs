@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::cursor::Cursor;
 use crate::error::{Place, Result};
 use crate::limit::few_enough;
-use crate::opened::Mark;
+use crate::recording_file::Annotation;
 
 /// The start of a segment after a break.
 pub(super) const BREAK: &str = "32766";
@@ -24,7 +24,7 @@ const END: u16 = 0x8000;
 /// All events of a file.
 #[derive(Default)]
 pub(super) struct Table {
-    pub(super) marks: Vec<Mark>,
+    pub(super) annotations: Vec<Annotation>,
     pub(super) notes: Vec<String>,
 }
 
@@ -80,8 +80,8 @@ impl Table {
             if ends.is_end(&row) {
                 match open.remove(&(row.code & !END, row.channel)) {
                     // What says itself how long it is needs no end.
-                    Some(begun) if table.marks[begun].duration_s == 0.0 => {
-                        table.marks[begun].duration_s = onset_s - table.marks[begun].onset_s;
+                    Some(begun) if table.annotations[begun].duration_s == 0.0 => {
+                        table.annotations[begun].duration_s = onset_s - table.annotations[begun].onset_s;
                     }
                     Some(_) => {}
                     None => orphans += 1,
@@ -92,8 +92,8 @@ impl Table {
                 others += 1;
                 continue;
             }
-            open.insert((row.code, row.channel), table.marks.len());
-            table.marks.push(Mark {
+            open.insert((row.code, row.channel), table.annotations.len());
+            table.annotations.push(Annotation {
                 onset_s,
                 duration_s: f64::from(row.samples) / rate_hz,
                 sample: Some((onset_s * data_hz).round() as usize),

@@ -9,11 +9,11 @@
 //!
 //! # Missing samples
 //! GDF says that a sample outside of the digital range is an overflow or missing. Whole numbers beyond it come as NaN; numbers at its
-//! ends come as they are, equal to an end of [`Signal::range`](crate::Signal::range), for a clipped sample and one that was never
+//! ends come as they are, equal to an end of [`SignalHeader::range`](crate::Signal::range), for a clipped sample and one that was never
 //! taken look alike. Whoever knows how a data set marks missing samples can tell them. Fractions do not overflow and come as they are.
 //!
 //! # Breaks
-//! Event 32766 begins a new stretch: GDF calls it the start of a segment after a break.
+//! Event 32766 begins a new segment: GDF calls it the start of a segment after a break.
 
 mod events;
 mod header;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Opened, Signal, Stretch, main_of};
+use crate::recording_file::{Header, RecordingFile, Segment, SignalHeader, main_of};
 use crate::records::Records;
 use crate::triggers::{self, Trust};
 
@@ -30,15 +30,15 @@ use events::{BREAK, Table};
 use header::Head;
 
 /// Opens a recording.
-pub fn open(path: &Path) -> Result<Opened> {
+pub fn open(path: &Path) -> Result<RecordingFile> {
     parse(Bytes::open_filled(path)?, &path.into())
 }
 
 /// Opens a recording that is in memory.
-pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     let mut head = Head::read(&bytes, place)?;
     let mut notes = std::mem::take(&mut head.notes);
-    let signals: Vec<Signal> =
+    let signals: Vec<SignalHeader> =
         head.fields.iter().map(|field| field.signal(head.records, head.record_s)).collect();
     let (rate_hz, length) =
         main_of(&signals).first().map_or((1.0, 0), |&i| (signals[i].rate_hz, signals[i].samples));
@@ -47,11 +47,19 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         None => Table::default(),
     };
     notes.extend(table.notes);
-    let breaks = table.marks.iter().filter(|mark| mark.text == BREAK).filter_map(|mark| mark.sample);
-    let stretches = Stretch::between(breaks.collect(), rate_hz, length);
-    let outside = table.marks.iter().filter(|mark| mark.sample.is_none_or(|sample| sample >= length)).count();
+    let breaks = table
+        .annotations
+        .iter()
+        .filter(|annotation| annotation.text == BREAK)
+        .filter_map(|annotation| annotation.sample);
+    let segments = Segment::between(breaks.collect(), rate_hz, length);
+    let outside = table
+        .annotations
+        .iter()
+        .filter(|annotation| annotation.sample.is_none_or(|sample| sample >= length))
+        .count();
     if outside > 0 {
-        notes.push(format!("{outside} of {} events lie behind the last sample", table.marks.len()));
+        notes.push(format!("{outside} of {} events lie behind the last sample", table.annotations.len()));
     }
     let records = Records {
         start: head.start,
@@ -60,11 +68,11 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
         lanes: head.fields.iter().map(|field| field.lane(true)).collect(),
         bytes,
     };
-    let mut marks = table.marks;
-    if marks.is_empty() {
-        marks = triggers::read(&signals, &records, &stretches, Trust::Named, &mut notes)?;
+    let mut annotations = table.annotations;
+    if annotations.is_empty() {
+        annotations = triggers::read(&signals, &records, &segments, Trust::Named, &mut notes)?;
     }
     let format = format!("GDF {}.{:02}", head.version / 100, head.version % 100);
-    let header = Header { format, signals, stretches, marks, epochs: None, notes };
-    Opened::new(place, header, Box::new(records))
+    let header = Header { format, signals, segments, annotations, epochs: None, notes };
+    RecordingFile::new(place, header, Box::new(records))
 }

@@ -41,11 +41,11 @@ const MOST_PER_BYTE: u64 = 1032;
 pub struct MatFile {
     place: Place,
     bytes: Arc<Bytes>,
-    kind: Kind,
+    kind: SignalKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum SignalKind {
     Level5 { order: Order, variables: Vec<Variable> },
     Hdf5(Hdf5),
 }
@@ -80,9 +80,9 @@ impl MatFile {
                 variables.reverse();
                 variables.retain(|variable| seen.insert(variable.name.clone()));
                 variables.reverse();
-                Kind::Level5 { order, variables }
+                SignalKind::Level5 { order, variables }
             }
-            Family::Hdf5 => Kind::Hdf5(Hdf5::open(&bytes, place)?),
+            Family::Hdf5 => SignalKind::Hdf5(Hdf5::open(&bytes, place)?),
         };
         Ok(MatFile { place: place.clone(), bytes, kind })
     }
@@ -90,8 +90,8 @@ impl MatFile {
     /// Names of the variables, in the file's order.
     pub fn names(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Level5 { variables, .. } => variables.iter().map(|v| v.name.clone()).collect(),
-            Kind::Hdf5(file) => file.names.clone(),
+            SignalKind::Level5 { variables, .. } => variables.iter().map(|v| v.name.clone()).collect(),
+            SignalKind::Hdf5(file) => file.names.clone(),
         }
     }
 
@@ -117,12 +117,14 @@ impl MatFile {
     /// for with an empty path.
     pub(crate) fn survey(&self, name: &str, want: &dyn Fn(&[&str]) -> Want) -> Result<(Value, Vec<Outline>)> {
         match &self.kind {
-            Kind::Level5 { order, variables } => {
+            SignalKind::Level5 { order, variables } => {
                 let variable = variables.iter().find(|v| v.name == name).ok_or_else(|| self.missing(name))?;
                 variable.read(&self.bytes, *order, &self.place, want)
             }
-            Kind::Hdf5(file) if !file.names.iter().any(|known| known == name) => Err(self.missing(name)),
-            Kind::Hdf5(file) => file.read(name, &self.place, want),
+            SignalKind::Hdf5(file) if !file.names.iter().any(|known| known == name) => {
+                Err(self.missing(name))
+            }
+            SignalKind::Hdf5(file) => file.read(name, &self.place, want),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Lane, Ranges, Scale, Value};
 use crate::kind::kind_of;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 use crate::unit::voltage;
 
 /// One signal of a file of records.
@@ -30,20 +30,20 @@ impl Field {
     /// voltage, whatever the file says.
     fn factor(&self) -> (f64, bool) {
         match voltage(&self.unit) {
-            Some((_, factor)) if kind_of(&self.label, &self.unit) != Kind::Stimulus => (factor, true),
+            Some((_, factor)) if kind_of(&self.label, &self.unit) != SignalKind::Stimulus => (factor, true),
             _ => (1.0, false),
         }
     }
 
     /// The signal, of so many records of a length.
-    pub(crate) fn signal(&self, records: usize, record_s: f64) -> Signal {
+    pub(crate) fn signal(&self, records: usize, record_s: f64) -> SignalHeader {
         let (factor, microvolts) = self.factor();
-        Signal {
+        SignalHeader {
             kind: kind_of(&self.label, &self.unit),
             unit: voltage(&self.unit).map_or(&*self.unit, |(name, _)| name).to_string(),
             microvolts,
             range: self.ranges.values(factor),
-            ..Signal::new(&*self.label, rate_hz(self.samples, record_s), records * self.samples)
+            ..SignalHeader::new(&*self.label, rate_hz(self.samples, record_s), records * self.samples)
         }
     }
 

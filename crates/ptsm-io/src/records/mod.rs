@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::opened::Samples;
+use crate::recording_file::Samples;
 
 pub(crate) use field::{Field, rate_hz, sort_out};
 pub(crate) use scale::{Ranges, Scale};

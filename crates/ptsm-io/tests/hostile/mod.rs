@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use ptsm_io::{Error, Opened};
+use ptsm_io::{Error, RecordingFile};
 
 /// A file of the shared fixtures; none where they are not there.
 pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/datasets/fixtures").join(name);
     if !path.is_file() {
-        eprintln!("skipped: {} is not there", path.display());
+        eprintln!("skipped: needs ../shared/datasets/fixtures/{name}");
         return None;
     }
     Some(path)
@@ -69,7 +69,7 @@ impl Random {
 }
 
 /// Whatever opens can be read to its end; whatever does not has words for it.
-pub(crate) fn examine(result: Result<Opened, Error>) {
+pub(crate) fn examine(result: Result<RecordingFile, Error>) {
     match result {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(opened) => {
@@ -79,15 +79,15 @@ pub(crate) fn examine(result: Result<Opened, Error>) {
                 opened.read(&[i], samples - window.len(), &mut window).ok();
             }
             opened.recording(None).ok();
-            for mark in opened.marks() {
-                assert!(mark.sample.is_none_or(|sample| sample < opened.length()));
+            for annotation in opened.annotations() {
+                assert!(annotation.sample.is_none_or(|sample| sample < opened.length()));
             }
         }
     }
 }
 
 /// Windows equal the same part of the whole, whichever signals are asked for.
-pub(crate) fn windows_equal_the_whole(opened: &Opened) {
+pub(crate) fn windows_equal_the_whole(opened: &RecordingFile) {
     let all: Vec<usize> = (0..opened.signals().len()).collect();
     let n = opened.length();
     let mut whole = vec![0.0; all.len() * n];

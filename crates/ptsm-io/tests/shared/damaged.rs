@@ -1,12 +1,12 @@
 //! What every reader of records owes damaged and lying files.
 
 use super::{Numbers, expected, nowhere, read_all};
-use ptsm_io::{Bytes, Opened, Place, Result};
+use ptsm_io::{Bytes, Place, RecordingFile, Result};
 
 /// A reader of one format, and the folder of its fixtures.
 pub struct Reader {
     pub folder: &'static str,
-    pub parse: fn(Bytes, &Place) -> Result<Opened>,
+    pub parse: fn(Bytes, &Place) -> Result<RecordingFile>,
 }
 
 impl Reader {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ptsm_io::{Bytes, Error, Opened, fif};
+use ptsm_io::{Bytes, Error, RecordingFile, fif};
 
 /// A file of tags, made by hand.
 pub struct File(pub Vec<u8>);
@@ -60,11 +60,11 @@ impl File {
         self.0
     }
 
-    pub fn parse(self) -> Result<Opened, Error> {
+    pub fn parse(self) -> Result<RecordingFile, Error> {
         parse(&self.end())
     }
 }
 
-pub fn parse(bytes: &[u8]) -> Result<Opened, Error> {
+pub fn parse(bytes: &[u8]) -> Result<RecordingFile, Error> {
     fif::parse(Bytes::from(bytes.to_vec()), &Path::new("a.fif").into())
 }

@@ -6,13 +6,13 @@ pub mod damaged;
 
 use std::path::{Path, PathBuf};
 
-use ptsm_io::{Opened, Place, Result};
+use ptsm_io::{Place, RecordingFile, Result};
 
 /// A folder next to the repository; none where it is not on this machine.
 pub fn beside(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
     if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
+        eprintln!("skipped: needs ../shared/{folder}");
         return None;
     }
     Some(path)
@@ -35,19 +35,19 @@ pub fn nowhere() -> Place {
 }
 
 /// One signal.
-pub fn signal(opened: &Opened, signal: usize) -> Vec<f32> {
+pub fn signal(opened: &RecordingFile, signal: usize) -> Vec<f32> {
     let mut samples = vec![0.0; opened.signals()[signal].samples];
     opened.read(&[signal], 0, &mut samples).unwrap();
     samples
 }
 
-/// Onset, duration, sample and text of all marks.
-pub fn marks(opened: &Opened) -> Vec<(f64, f64, Option<usize>, &str)> {
-    opened.marks().iter().map(|m| (m.onset_s, m.duration_s, m.sample, &*m.text)).collect()
+/// Onset, duration, sample and text of all annotations.
+pub fn annotations(opened: &RecordingFile) -> Vec<(f64, f64, Option<usize>, &str)> {
+    opened.annotations().iter().map(|m| (m.onset_s, m.duration_s, m.sample, &*m.text)).collect()
 }
 
 /// Reads all there is: values or words, never a panic.
-pub fn read_all(opened: Result<Opened>) -> bool {
+pub fn read_all(opened: Result<RecordingFile>) -> bool {
     match opened {
         Ok(opened) => {
             for (i, signal) in opened.signals().iter().enumerate() {

@@ -7,14 +7,15 @@
 mod reflect;
 mod several;
 mod turn;
+mod versions;
 
 use nalgebra::{DMatrix, DVector};
 
-pub(crate) use reflect::{reduce, unfold};
-pub(crate) use several::{Beside, sweep};
-pub(crate) use turn::rotate;
+use reflect::{reduce, unfold};
+use several::{Beside, sweep};
+use turn::rotate;
 
-use crate::filter::lanes::{self, Isa, LANES};
+use crate::lanes::{Isa, LANES};
 
 /// QL steps that one eigenvalue may take, as LAPACK has it. Two are usual.
 const STEPS: usize = 30;
@@ -35,7 +36,7 @@ pub fn symmetric(matrix: &DMatrix<f64>) -> Option<Eigen> {
     work.reduce();
     let mut vectors = work.unfold();
     let (isa, stride) = (work.isa, work.stride);
-    work.diagonalise(|last, turns| lanes::rotate(isa, &mut vectors, stride, last, turns))?;
+    work.diagonalise(|last, turns| versions::rotate(isa, &mut vectors, stride, last, turns))?;
     Some(work.sorted(&vectors))
 }
 
@@ -108,14 +109,14 @@ impl Work {
     fn reduce(&mut self) {
         let Work { isa, size, stride, columns, diagonal, beside, factors, .. } = self;
         if *size > 0 {
-            lanes::reduce(*isa, columns, *size, *stride, diagonal, beside, factors);
+            versions::reduce(*isa, columns, *size, *stride, diagonal, beside, factors);
         }
     }
 
     fn unfold(&self) -> Vec<f64> {
         let mut vectors = vec![0.0; self.size * self.stride];
         if self.size > 0 {
-            lanes::unfold(self.isa, &self.columns, self.size, self.stride, &self.factors, &mut vectors);
+            versions::unfold(self.isa, &self.columns, self.size, self.stride, &self.factors, &mut vectors);
         }
         vectors
     }
@@ -277,7 +278,7 @@ mod tests {
                 work.reduce();
                 let mut vectors = work.unfold();
                 let stride = work.stride;
-                work.diagonalise(|last, turns| lanes::rotate(isa, &mut vectors, stride, last, turns))
+                work.diagonalise(|last, turns| versions::rotate(isa, &mut vectors, stride, last, turns))
                     .unwrap();
                 vectors
             })

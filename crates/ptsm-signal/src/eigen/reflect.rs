@@ -1,6 +1,6 @@
 //! Householder reflections: a symmetric matrix to a tridiagonal one, and the turn that does it.
 
-use crate::filter::lanes::LANES;
+use crate::lanes::LANES;
 
 type Piece = [f64; LANES];
 

@@ -5,8 +5,9 @@ use std::array::from_fn;
 
 use nalgebra::DMatrix;
 
+use super::versions;
 use super::{Eigen, STEPS, Work};
-use crate::filter::lanes::{self, Isa, LANES, Lanes};
+use crate::lanes::{Isa, LANES, Lanes};
 
 /// Tridiagonal matrices beside each other, with the rows that the present step of each is about: from `first` to `last`, or none.
 pub(crate) struct Beside {
@@ -41,7 +42,7 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
     let mut steps = [0; LANES];
     let mut told = vec![Told::default(); works.len()];
     while all.next(&mut steps, size)? {
-        lanes::sweep(isa, &mut all);
+        versions::sweep(isa, &mut all);
         if all.apart {
             return None;
         }
@@ -54,7 +55,7 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
         let mut rest = &told.turns[..];
         for (last, count) in told.steps {
             let (own, after) = rest.split_at(count);
-            lanes::rotate(isa, &mut vectors, work.stride, last, own);
+            versions::rotate(isa, &mut vectors, work.stride, last, own);
             rest = after;
         }
         work.sorted(&vectors)

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use nalgebra::Complex;
 
-use super::{Pass, Section, Sections};
+use super::{Pass, SecondOrderSection, Sections};
 use crate::error::{Error, Result};
 
 /// Largest order of the low-pass prototype: beyond it sections say less than rounding.
@@ -94,7 +94,7 @@ fn pair(mut zeros: Vec<f64>, poles: Vec<Complex<f64>>, gain: f64) -> Sections {
             take(&mut zeros, at)
         };
         let (one, two) = (nearest(), nearest());
-        sections.push(Section { b: [1.0, -(one + two), one * two], a });
+        sections.push(SecondOrderSection { b: [1.0, -(one + two), one * two], a });
     }
     sections.reverse();
     if let Some(first) = sections.first_mut() {

@@ -1,9 +1,10 @@
 //! Filtering as samples come, with a state that is carried on, as `scipy.signal.sosfilt` does.
 
 use super::Sections;
-use super::lanes::{self, Isa};
 use super::sections::{Direction, State};
+use super::versions;
 use crate::error::{Error, Result};
+use crate::lanes::Isa;
 
 /// What a causal filter assumes before the first sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Causal {
 pub(crate) fn forwards<const L: usize>(isa: Isa, sections: &Sections, signal: &mut [[f64; L]]) {
     let Some(first) = signal.first() else { return };
     let mut state = sections.settled(first);
-    lanes::run(isa, sections, signal, &mut state, Direction::Forwards);
+    versions::run(isa, sections, signal, &mut state, Direction::Forwards);
 }
 
 #[cfg(test)]

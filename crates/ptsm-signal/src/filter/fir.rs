@@ -1,20 +1,21 @@
-//! Windowed sincs, as `scipy.signal.firwin` makes them, and their use without delay.
+//! Windowed sincs, as `scipy.signal.firwin` makes them, and their use with zero phase.
 
 use std::f64::consts::PI;
 
-use super::lanes::{Isa, centred};
-use super::{Pass, Window, extend, extended};
+use super::versions::centred;
+use super::{Pass, WindowFunction, extend, extended};
 use crate::error::{Error, Result};
+use crate::lanes::Isa;
 
 /// Most coefficients of a designed filter.
 pub(crate) const MOST_TAPS: usize = 1_000_001;
 
 /// A linear-phase filter with gain 1 in the middle of its pass band (at 0 for a low-pass, at half the rate for a high-pass).
-pub fn firwin(taps: usize, pass: Pass, window: Window, rate_hz: f64) -> Result<Vec<f64>> {
+pub fn firwin(taps: usize, pass: Pass, window: WindowFunction, rate_hz: f64) -> Result<Vec<f64>> {
     if !(1..=MOST_TAPS).contains(&taps) {
         return Err(Error::pipeline(format!("{taps} coefficients are not possible, 1 to {MOST_TAPS} are")));
     }
-    if let Window::Kaiser(beta) = window
+    if let WindowFunction::Kaiser(beta) = window
         && !(0.0..=50.0).contains(&beta)
     {
         return Err(Error::pipeline(format!("a Kaiser window of beta {beta} is not possible, 0 to 50 are")));
@@ -60,7 +61,7 @@ pub fn fir(filter: &[f64], signal: &[f64]) -> Result<Vec<f64>> {
 
 /// The same for channels that have room at each end for half the filter's length; what is left there has no meaning. Results go
 /// through `spare`, which is as long as the signal without that room.
-pub(crate) fn without_delay<const L: usize>(
+pub(crate) fn zero_phase_fir<const L: usize>(
     isa: Isa,
     filter: &[f64],
     signal: &mut [[f64; L]],
@@ -98,12 +99,12 @@ mod tests {
     #[test]
     fn impossible_designs_are_refused() {
         let low = Pass::Low(10.0);
-        assert!(firwin(0, low, Window::Hamming, 100.0).is_err());
-        assert!(firwin(usize::MAX, low, Window::Hamming, 100.0).is_err());
-        assert!(firwin(10, Pass::High(10.0), Window::Hamming, 100.0).is_err());
-        assert!(firwin(11, Pass::High(60.0), Window::Hamming, 100.0).is_err());
+        assert!(firwin(0, low, WindowFunction::Hamming, 100.0).is_err());
+        assert!(firwin(usize::MAX, low, WindowFunction::Hamming, 100.0).is_err());
+        assert!(firwin(10, Pass::High(10.0), WindowFunction::Hamming, 100.0).is_err());
+        assert!(firwin(11, Pass::High(60.0), WindowFunction::Hamming, 100.0).is_err());
         for beta in [-1.0, 1e9, f64::NAN] {
-            assert!(firwin(11, low, Window::Kaiser(beta), 100.0).is_err());
+            assert!(firwin(11, low, WindowFunction::Kaiser(beta), 100.0).is_err());
         }
         assert!(fir(&[0.5, 0.5], &[1.0; 10]).is_err() && fir(&[], &[1.0]).is_err());
         let error = fir(&[0.2; 21], &[1.0; 10]).unwrap_err();
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_constant_and_a_line_pass_a_low_pass_to_the_ends() {
-        let filter = firwin(65, Pass::Low(10.0), Window::Hamming, 100.0).unwrap();
+        let filter = firwin(65, Pass::Low(10.0), WindowFunction::Hamming, 100.0).unwrap();
         let line: Vec<f64> = (0..3000).map(|t| 5.0 + 0.1 * f64::from(t)).collect();
         for (out, x) in fir(&filter, &line).unwrap().iter().zip(&line) {
             assert!((out - x).abs() < 1e-9);

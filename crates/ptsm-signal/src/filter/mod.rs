@@ -1,19 +1,19 @@
 //! Filters and resampling, equal to SciPy's to rounding.
 //!
 //! Recursive filters are cascades of second-order [`Sections`], designed by [`butterworth`] and [`notch`], and run either
-//! over a whole signal without delay ([`zero_phase`]) or sample by sample with a state that is carried on ([`Causal`]).
-//! [`firwin`] designs windowed sincs, [`fir`] applies them without delay. [`Resampler`] changes the rate by a ratio of small
+//! over a whole signal with zero phase ([`zero_phase`]) or sample by sample with a state that is carried on ([`Causal`]).
+//! [`firwin`] designs windowed sincs, [`fir`] applies them with zero phase. [`Resampler`] changes the rate by a ratio of small
 //! whole numbers. One signal is a slice of `f64`; a filter is designed once and used for every channel. A pipeline filters eight
 //! channels at once (`lanes`), by the same code and to the same bytes.
 
 mod butterworth;
 mod causal;
 mod fir;
-pub(crate) mod lanes;
 mod notch;
 mod resample;
 mod rows;
 mod sections;
+mod versions;
 mod window;
 mod zero_phase;
 
@@ -21,14 +21,14 @@ pub(crate) use butterworth::LARGEST_ORDER;
 pub use butterworth::butterworth;
 pub(crate) use causal::forwards;
 pub use causal::{Causal, Start};
-pub(crate) use fir::{MOST_TAPS, without_delay};
+pub(crate) use fir::{MOST_TAPS, zero_phase_fir};
 pub use fir::{fir, firwin};
-pub(crate) use lanes::{Isa, LANES, Lanes, divide, interleave, resample};
 pub use notch::notch;
 pub use resample::Resampler;
 pub(crate) use rows::Rows;
-pub use sections::{Section, Sections};
-pub use window::Window;
+pub use sections::{SecondOrderSection, Sections};
+pub(crate) use versions::resample;
+pub use window::WindowFunction;
 pub(crate) use zero_phase::both_ways;
 pub use zero_phase::{zero_phase, zero_phase_channels};
 

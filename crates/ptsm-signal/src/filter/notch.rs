@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::{Section, Sections};
+use super::{SecondOrderSection, Sections};
 use crate::error::{Error, Result};
 
 /// A second-order notch. Its width at -3 dB is `frequency_hz / quality`.
@@ -21,7 +21,7 @@ pub fn notch(frequency_hz: f64, quality: f64, rate_hz: f64) -> Result<Sections> 
     let gain = 1.0 / (1.0 + (frequency / quality * PI / 2.0).tan());
     let cosine = (frequency * PI).cos();
     let b = [1.0, -2.0 * cosine, 1.0].map(|b| gain * b);
-    Ok(Sections(vec![Section { b, a: [-2.0 * gain * cosine, 2.0 * gain - 1.0] }]))
+    Ok(Sections(vec![SecondOrderSection { b, a: [-2.0 * gain * cosine, 2.0 * gain - 1.0] }]))
 }
 
 #[cfg(test)]

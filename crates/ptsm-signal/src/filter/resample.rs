@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use super::{Pass, Rows, Window, firwin};
+use super::{Pass, Rows, WindowFunction, firwin};
 use crate::error::{Error, Result};
 
 /// Largest whole number of a ratio: the filter has 20 times as many coefficients.
@@ -56,7 +56,7 @@ impl Resampler {
             return Ok(Resampler { up, down, phases: vec![1.0], width: 1 });
         }
         let taps = 20 * largest + 1;
-        let filter = firwin(taps, Pass::Low(1.0 / largest as f64), Window::Kaiser(5.0), 2.0)?;
+        let filter = firwin(taps, Pass::Low(1.0 / largest as f64), WindowFunction::Kaiser(5.0), 2.0)?;
         let width = taps.div_ceil(up);
         let mut phases = vec![0.0; up * width];
         for (k, h) in filter.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::array::from_fn;
 
 /// One second-order section, `(b0 + b1 z^-1 + b2 z^-2) / (1 + a1 z^-1 + a2 z^-2)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Section {
+pub struct SecondOrderSection {
     /// `b0, b1, b2`.
     pub b: [f64; 3],
     /// `a1, a2`.
@@ -23,7 +23,7 @@ pub(crate) enum Direction {
     Backwards,
 }
 
-impl Section {
+impl SecondOrderSection {
     /// The state in which a constant input of 1 gives a constant output (SciPy's `lfilter_zi`).
     fn steady_state(&self) -> [f64; 2] {
         let ([b0, b1, b2], [a1, a2]) = (self.b, self.a);
@@ -41,11 +41,11 @@ impl Section {
 
 /// Sections that a signal passes one after the other, in SciPy's order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sections(pub(super) Vec<Section>);
+pub struct Sections(pub(super) Vec<SecondOrderSection>);
 
 impl Sections {
     /// The sections in order.
-    pub fn as_slice(&self) -> &[Section] {
+    pub fn as_slice(&self) -> &[SecondOrderSection] {
         &self.0
     }
 
@@ -89,7 +89,7 @@ impl Sections {
 /// Runs sections that are N.
 #[inline(always)]
 fn some<const N: usize, const L: usize>(
-    sections: &[Section],
+    sections: &[SecondOrderSection],
     state: &mut [State<L>],
     signal: &mut [[f64; L]],
     direction: Direction,
@@ -101,7 +101,7 @@ fn some<const N: usize, const L: usize>(
 
 #[inline(always)]
 fn cascade<const N: usize, const L: usize>(
-    sections: &[Section; N],
+    sections: &[SecondOrderSection; N],
     state: &mut [State<L>; N],
     signal: &mut [[f64; L]],
     direction: Direction,
@@ -114,14 +114,14 @@ fn cascade<const N: usize, const L: usize>(
 
 #[inline(always)]
 fn steps<'a, const N: usize, const L: usize>(
-    sections: &[Section; N],
+    sections: &[SecondOrderSection; N],
     state: &mut [State<L>; N],
     signal: impl Iterator<Item = &'a mut [f64; L]>,
 ) {
     let mut memory = *state;
     for sample in signal {
         let mut x = *sample;
-        for (Section { b, a }, [z0, z1]) in sections.iter().zip(&mut memory) {
+        for (SecondOrderSection { b, a }, [z0, z1]) in sections.iter().zip(&mut memory) {
             let y: [f64; L] = from_fn(|l| b[0] * x[l] + z0[l]);
             *z0 = from_fn(|l| b[1] * x[l] - a[0] * y[l] + z1[l]);
             *z1 = from_fn(|l| b[2] * x[l] - a[1] * y[l]);

@@ -2,22 +2,24 @@
 
 /// The window a sinc is multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Window {
+pub enum WindowFunction {
     /// Hamming.
     Hamming,
     /// Kaiser with its shape parameter beta, at most 50.
     Kaiser(f64),
 }
 
-impl Window {
+impl WindowFunction {
     /// Symmetric weights.
     pub(super) fn weights(self, length: usize) -> Vec<f64> {
         let half = (length.max(2) - 1) as f64 / 2.0;
         let weight = |i: usize| {
             let x = if length == 1 { 0.0 } else { i as f64 / half - 1.0 };
             match self {
-                Window::Hamming => 0.54 + 0.46 * (std::f64::consts::PI * x).cos(),
-                Window::Kaiser(beta) => bessel_i0(beta * (1.0 - x * x).max(0.0).sqrt()) / bessel_i0(beta),
+                WindowFunction::Hamming => 0.54 + 0.46 * (std::f64::consts::PI * x).cos(),
+                WindowFunction::Kaiser(beta) => {
+                    bessel_i0(beta * (1.0 - x * x).max(0.0).sqrt()) / bessel_i0(beta)
+                }
             }
         };
         (0..length).map(weight).collect()

@@ -2,11 +2,12 @@
 
 use std::array::from_fn;
 
-use super::lanes::{self, Isa, LANES, interleave};
 use super::rows::Rows;
 use super::sections::Direction;
+use super::versions;
 use super::{Sections, extend, extended, long_enough};
 use crate::error::Result;
+use crate::lanes::{Isa, LANES, interleave};
 
 /// Filters forwards and backwards, so that nothing is delayed and the gain is squared. The ends are extended as SciPy does by
 /// default; a signal shorter than the extension is refused.
@@ -55,7 +56,7 @@ pub(crate) fn both_ways<const L: usize>(isa: Isa, sections: &Sections, signal: &
         };
         let Some(first) = first else { return };
         let mut state = sections.settled(first);
-        lanes::run(isa, sections, signal, &mut state, direction);
+        versions::run(isa, sections, signal, &mut state, direction);
     }
 }
 

@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::{FilterKind, Pipeline};
 use crate::error::Result;
 use crate::filter::{
-    Isa, LANES, Lanes, Pass, Resampler, Rows, Sections, Window, both_ways, butterworth, firwin, forwards,
-    interleave, long_enough, notch, resample, without_delay,
+    Pass, Resampler, Rows, Sections, WindowFunction, both_ways, butterworth, firwin, forwards, long_enough,
+    notch, resample, zero_phase_fir,
 };
+use crate::lanes::{Isa, LANES, Lanes, interleave};
 
 /// The notch's frequency divided by its width.
 const NOTCH_QUALITY: f64 = 30.0;
@@ -42,7 +43,9 @@ impl Chain {
                     FilterKind::ZeroPhase { order } | FilterKind::Causal { order } => {
                         forwards(butterworth(order, pass, rate_hz)?)
                     }
-                    FilterKind::Fir { taps } => Step::Fir(firwin(taps, pass, Window::Hamming, rate_hz)?),
+                    FilterKind::Fir { taps } => {
+                        Step::Fir(firwin(taps, pass, WindowFunction::Hamming, rate_hz)?)
+                    }
                 });
             }
         }
@@ -80,7 +83,7 @@ impl Chain {
                 Step::Causal(sections) => forwards(isa, sections, signal),
                 Step::Fir(filter) => {
                     spare.resize(signal.len() - 2 * step.edge());
-                    without_delay(isa, filter, signal, spare.as_mut_slice());
+                    zero_phase_fir(isa, filter, signal, spare.as_mut_slice());
                 }
             }
         }

@@ -3,7 +3,7 @@
 mod chain;
 mod check;
 mod cues;
-mod cut;
+mod epoch;
 mod finish;
 mod grid;
 mod keys;
@@ -17,7 +17,7 @@ use crate::alignment::Alignment;
 use crate::error::Result;
 use crate::trials::Trials;
 
-pub use cut::{Cut, Who};
+pub use epoch::{EpochedRecording, RecordingId};
 pub use keys::{PIPELINE_KEYS, PipelineKey};
 
 /// Which channels to keep.
@@ -100,7 +100,7 @@ pub struct Pipeline {
     pub pick: Pick,
     /// Against what.
     pub reference: Reference,
-    /// A frequency to take out (mains), by a second-order notch of quality 30: causal where the band is, else without delay.
+    /// A frequency to take out (mains), by a second-order notch of quality 30: causal where the band is, else with zero phase.
     pub notch_hz: Option<f64>,
     /// The band to keep.
     pub band: Option<Band>,

@@ -3,7 +3,7 @@
 use std::array::from_fn;
 
 use super::Scaling;
-use crate::filter::{Isa, divide};
+use crate::lanes::{Isa, divide};
 
 impl Scaling {
     /// Scales trials of so many values each in place.

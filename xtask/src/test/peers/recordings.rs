@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use ptsm_io::{Opened, open};
+use ptsm_io::{RecordingFile, open};
 use serde::Deserialize;
 
 use super::Held;
@@ -89,7 +89,7 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
         ensure!(signal.is(expected), "{signal:?} should be {expected:?}");
     }
     samples(&opened, values, if expected.exact { 0.0 } else { PRECISION })?;
-    let stretches: Vec<_> = opened.stretches().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
+    let stretches: Vec<_> = opened.segments().iter().map(|s| (s.start_s, s.first, s.samples)).collect();
     let close = |a: &[(f64, usize, usize)], b: &[(f64, usize, usize)]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| near(a.0, b.0) && (a.1, a.2) == (b.1, b.2))
     };
@@ -106,8 +106,8 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
 }
 
 impl Signal {
-    fn of(signal: &ptsm_io::Signal) -> Signal {
-        let &ptsm_io::Signal { rate_hz, samples, microvolts, .. } = signal;
+    fn of(signal: &ptsm_io::SignalHeader) -> Signal {
+        let &ptsm_io::SignalHeader { rate_hz, samples, microvolts, .. } = signal;
         Signal { name: signal.name.clone(), rate_hz, samples, microvolts }
     }
 
@@ -123,7 +123,7 @@ fn near(a_s: f64, b_s: f64) -> bool {
 }
 
 /// Compares all samples of all signals; of each also a window from its middle.
-fn samples(opened: &Opened, mut values: &[f64], precision: f64) -> Result<()> {
+fn samples(opened: &RecordingFile, mut values: &[f64], precision: f64) -> Result<()> {
     for (place, signal) in opened.signals().iter().enumerate() {
         let expected = values.split_off(..signal.samples).context("too few values were told")?;
         let mut read = vec![0.0; signal.samples];
@@ -148,8 +148,8 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-fn marks(opened: &Opened, expected: &[Mark]) -> Result<()> {
-    let mut marks: Vec<_> = opened.marks().iter().collect();
+fn marks(opened: &RecordingFile, expected: &[Mark]) -> Result<()> {
+    let mut marks: Vec<_> = opened.annotations().iter().collect();
     marks.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s).then_with(|| a.text.cmp(&b.text)));
     for (mark, expected) in marks.iter().zip(expected) {
         let times = near(mark.onset_s, expected.onset_s) && near(mark.duration_s, expected.duration_s);
@@ -161,17 +161,17 @@ fn marks(opened: &Opened, expected: &[Mark]) -> Result<()> {
 }
 
 /// The recording in memory is what was read piece by piece.
-fn whole(opened: &Opened) -> Result<()> {
+fn whole(opened: &RecordingFile) -> Result<()> {
     let main = opened.main();
     let recording = opened.recording(Some(main))?;
     let mut samples = vec![0.0; main.len() * opened.length()];
     opened.read(main, 0, &mut samples)?;
     ensure!(bits(&recording.samples) == bits(&samples), "the recording has other samples than its file");
     let events = recording.events.iter().map(|event| (event.sample, &event.code));
-    let marks = opened.marks().iter().filter_map(|mark| Some((mark.sample?, &mark.text)));
+    let marks = opened.annotations().iter().filter_map(|mark| Some((mark.sample?, &mark.text)));
     ensure!(events.eq(marks), "the recording has other events than its file");
     ensure!(
-        recording.stretches().len() == opened.stretches().len(),
+        recording.segments().len() == opened.segments().len(),
         "the recording has other gaps than its file"
     );
     Ok(())

@@ -1,6 +1,6 @@
 //! `ptsm data add`
 
-use ptsm::data::{AddOptions, Added, LoadOptions, add_folder_with};
+use ptsm::data::{AddOptions, AddReport, LoadOptions, add_folder_with};
 
 use crate::args::AddArgs;
 use crate::commands::Session;
@@ -55,7 +55,7 @@ fn labels(given: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     given.iter().map(label).collect()
 }
 
-fn text(added: &Added) -> String {
+fn text(added: &AddReport) -> String {
     let classes = added.events.iter().filter(|event| event.class).count();
     let manifest = added.manifest.display();
     let labels: Vec<String> = added

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ptsm::data::arrays::Wanted;
-use ptsm::data::check::{Problem, Report, check};
+use ptsm::data::arrays::LabelHandling;
+use ptsm::data::check::{CheckReport, Problem, check};
 use ptsm::data::{LoadOptions, Recordings, Source};
 use ptsm::eval::{Column, Table};
 use serde_json::json;
@@ -52,7 +52,7 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
 
 /// Epochs that are cut already: what is wrong is told while they are loaded.
 fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    let loaded = load(source, None, args.subjects.as_ref(), Wanted::Own, &session.env)?;
+    let loaded = load(source, None, args.subjects.as_ref(), LabelHandling::Own, &session.env)?;
     let subjects = loaded.trials.subjects().len();
     let verdict = match loaded.findings.is_empty() && loaded.duplicates.is_empty() {
         true => "they load, nothing is wrong, and epochs have no recording to check",
@@ -82,7 +82,7 @@ fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Resul
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &CheckReport) -> String {
     let mut text = format!("{}{}", table(report), events(report));
     for (subject, why) in &report.excluded {
         let _ = writeln!(text, "left out: {subject}, {why}");
@@ -96,7 +96,7 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn table(report: &Report) -> Table {
+fn table(report: &CheckReport) -> Table {
     let labels = report.people.iter().any(|person| person.label.is_some());
     let mut columns = vec![Column::text("subject")];
     if labels {
@@ -136,7 +136,7 @@ fn table(report: &Report) -> Table {
 }
 
 /// Events that begin no trial.
-fn events(report: &Report) -> String {
+fn events(report: &CheckReport) -> String {
     if report.other_events.is_empty() {
         return String::new();
     }

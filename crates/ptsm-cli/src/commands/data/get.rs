@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar};
 use ptsm::data::catalogue::About;
-use ptsm::data::download::{Download, Outcome, Progress, Report, Settings, Status, Watch};
+use ptsm::data::download::{
+    Download, DownloadObserver, DownloadProgress, DownloadReport, DownloadedFile, FileStatus, Settings,
+};
 use ptsm::data::{Recordings, Source};
 use serde_json::{Value, json};
 
@@ -109,7 +111,12 @@ fn list(about: &About, download: &Download, session: &Session) -> anyhow::Result
 }
 
 /// What came of it.
-fn tell(about: &About, download: &Download, report: &Report, session: &Session) -> anyhow::Result<()> {
+fn tell(
+    about: &About,
+    download: &Download,
+    report: &DownloadReport,
+    session: &Session,
+) -> anyhow::Result<()> {
     let folder = download.folder();
     let with = |word: &'static str| report.files.iter().filter(move |file| status(file) == word);
     let bytes = with("downloaded").map(|file| file.bytes).sum();
@@ -127,14 +134,14 @@ fn tell(about: &About, download: &Download, report: &Report, session: &Session) 
     if with("failed").count() > 0 {
         text += &format!(", {} failed", with("failed").count());
     }
-    let file = |file: &Outcome| {
+    let file = |file: &DownloadedFile| {
         let mut value = json!({
             "path": below(folder, &file.path),
             "url": file.url,
             "bytes": file.bytes,
             "status": status(file),
         });
-        if let Status::Failed(error) = &file.status {
+        if let FileStatus::Failed(error) = &file.status {
             value["error"] = error.to_string().into();
             value["hint"] = error.hint().into();
         }
@@ -152,12 +159,12 @@ fn tell(about: &About, download: &Download, report: &Report, session: &Session) 
     )
 }
 
-fn status(file: &Outcome) -> &'static str {
+fn status(file: &DownloadedFile) -> &'static str {
     match file.status {
-        Status::Present => "present",
-        Status::Downloaded => "downloaded",
-        Status::Failed(_) => "failed",
-        Status::Unfinished => "unfinished",
+        FileStatus::Present => "present",
+        FileStatus::Downloaded => "downloaded",
+        FileStatus::Failed(_) => "failed",
+        FileStatus::Unfinished => "unfinished",
     }
 }
 
@@ -195,8 +202,8 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Watch for Live<'_> {
-    fn progress(&mut self, progress: &Progress) {
+impl DownloadObserver for Live<'_> {
+    fn progress(&mut self, progress: &DownloadProgress) {
         let speed = self.speed(progress.received);
         self.bar.set_length(progress.size.unwrap_or(0).max(1));
         self.bar.set_position(progress.bytes);
@@ -209,7 +216,7 @@ impl Watch for Live<'_> {
 }
 
 /// The most wanted first: a narrow terminal cuts the line.
-fn line(progress: &Progress, speed: f64) -> String {
+fn line(progress: &DownloadProgress, speed: f64) -> String {
     let mut parts = vec![match progress.size {
         Some(size) => format!("{} of about {}", DecimalBytes(progress.bytes), DecimalBytes(size)),
         None => DecimalBytes(progress.bytes).to_string(),
@@ -235,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_line_says_what_is_known() {
-        let mut progress = Progress { files: 10, done: 2, ..Progress::default() };
+        let mut progress = DownloadProgress { files: 10, done: 2, ..DownloadProgress::default() };
         assert_eq!(line(&progress, 0.0), "0 B  2 of 10 files");
         progress.waiting = 4;
         assert_eq!(line(&progress, 0.0), "0 B  2 of 10 files  4 to try again");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ptsm::data::arrays::Wanted;
+use ptsm::data::arrays::LabelHandling;
 use ptsm::data::catalogue::{DATA_SETS, DataSet, Options};
-use ptsm::data::{Loaded, Source};
+use ptsm::data::{LoadedData, Source};
 use ptsm::eval::{Column, Table};
 use ptsm::signal::Symmetry;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Sess
         return session.output.result(format!("{text}\n`--root DIR` shows the people in a folder.\n"), &json);
     }
     let source = Source::parse_with(id, root, &with)?;
-    let loaded = load(&source, None, None, Wanted::Own, &session.env)?;
+    let loaded = load(&source, None, None, LabelHandling::Own, &session.env)?;
     let (mut text, mut json) = (String::new(), json!({}));
     if let Source::Recordings(recordings) = &source {
         (text, json) = described(recordings.set(), recordings.options())?;
@@ -79,7 +79,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
         say(if i == 0 { "beware" } else { "" }, caution);
     }
     if !set.choices().is_empty() {
-        let row = |c: &ptsm::data::catalogue::Choice| {
+        let row = |c: &ptsm::data::catalogue::DataSetChoice| {
             let now = Some(options.get(c.name)).filter(|value| !value.is_empty()).unwrap_or("-");
             [c.name, now, c.values, c.about].map(String::from).to_vec()
         };
@@ -100,7 +100,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
 }
 
 /// A line per person, and what their trials are like.
-fn people(loaded: &Loaded) -> (String, Vec<Value>) {
+fn people(loaded: &LoadedData) -> (String, Vec<Value>) {
     let layout = loaded.trials.layout();
     let subjects = loaded.trials.subjects();
     let mut columns = vec![Column::text("subject"), Column::number("sessions"), Column::number("trials")];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptsm_signal::{Channel, Event, Pipeline, Who};
+use ptsm_signal::{Channel, Event, Pipeline, RecordingId};
 
 use super::graz::{EYES, Graz, Half};
 use super::{RATE_HZ, drops};
@@ -11,13 +11,18 @@ use crate::catalogue::disk::file_name;
 use crate::catalogue::matlab::{Record, kind, records, variable};
 use crate::catalogue::refusal::{listed, refuse};
 use crate::catalogue::signal::{join, present};
-use crate::catalogue::{Item, Options, Part, Signal};
+use crate::catalogue::{Options, RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 const FIELDS: [&str; 6] = ["X", "trial", "y", "fs", "classes", "artifacts"];
 
 /// Reads the runs or sessions of a file that have trials.
-pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+pub(super) fn read(
+    set: &Graz,
+    item: &RecordingItem,
+    options: &Options,
+    pipeline: &Pipeline,
+) -> Result<Vec<RecordingPart>> {
     let path = item.file();
     let (name, value) = variable(path, &["data"], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
     let half = if set.sessions[0].contains(&item.session) { Half::Training } else { Half::Evaluation };
@@ -37,7 +42,7 @@ pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeli
         if !chosen.contains(&session) {
             continue;
         }
-        let who = Who { subject: item.subject, session, run };
+        let who = RecordingId { subject: item.subject, session, run };
         parts.push(part(set, path, &record, &starts, who, drops(options), pipeline)?);
     }
     if at == 0 {
@@ -55,10 +60,10 @@ fn part(
     path: &Path,
     record: &Record<'_>,
     starts: &[u32],
-    who: Who,
+    who: RecordingId,
     drop: bool,
     pipeline: &Pipeline,
-) -> Result<Part> {
+) -> Result<RecordingPart> {
     let x = record.signal("X")?;
     let electrodes = set.channels.len();
     if x.columns != electrodes + EYES {
@@ -113,7 +118,7 @@ fn part(
     if recording.events.len() < inside {
         note_gaps(&mut notes, path, inside - recording.events.len());
     }
-    Ok(Part { who, signal: Signal::Recording(recording), notes })
+    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
 }
 
 fn note_gaps(notes: &mut Vec<String>, path: &Path, cues: usize) {

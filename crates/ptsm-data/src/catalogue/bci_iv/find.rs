@@ -8,7 +8,7 @@ use ptsm_signal::SubjectId;
 use super::PEOPLE;
 use super::graz::{Graz, Half};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
-use crate::catalogue::{Found, Item, Options, matlab};
+use crate::catalogue::{DataSetFiles, Options, RecordingItem, matlab};
 use crate::error::Result;
 
 /// The variable of a file of labels.
@@ -27,10 +27,10 @@ struct Present {
 }
 
 /// Looks for what was chosen.
-pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<Found> {
+pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSetFiles> {
     let present = Present::new(set, root)?;
     let classes = set.classes.iter().map(|(_, class)| class.to_string()).collect();
-    let mut found = Found { classes, doubled: present.doubled.clone(), ..Found::default() };
+    let mut found = DataSetFiles { classes, doubled: present.doubled.clone(), ..DataSetFiles::default() };
     let (mut both, mut anybody) = (false, false);
     for subject in 1..=PEOPLE {
         let Some(sibling) = present.of(subject) else { continue };
@@ -147,8 +147,8 @@ impl Name {
     }
 }
 
-fn item(subject: u32, session: u32, files: Vec<PathBuf>, factor: u64) -> Item {
+fn item(subject: u32, session: u32, files: Vec<PathBuf>, factor: u64) -> RecordingItem {
     // MATLAB's numbers of eight bytes are packed, GDF's of two are not.
     let memory = factor * files.first().map_or(0, |path| size(path));
-    Item { subject: SubjectId(subject), session, run: 1, files, part: String::new(), memory }
+    RecordingItem { subject: SubjectId(subject), session, run: 1, files, part: String::new(), memory }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_io::Opened;
-use ptsm_signal::{Channel, Pipeline, Who, normalise, position};
+use ptsm_io::RecordingFile;
+use ptsm_signal::{Channel, Pipeline, RecordingId, normalise, position};
 
 use super::cues::cues;
 use super::graz::{EYES, Graz};
@@ -12,14 +12,19 @@ use crate::catalogue::channels::used;
 use crate::catalogue::disk::file_name;
 use crate::catalogue::refusal::{refuse, shortened};
 use crate::catalogue::signal::{join, present};
-use crate::catalogue::{Item, Options, Part, Signal};
+use crate::catalogue::{Options, RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 /// The start of a run.
 const RUN: &str = "32766";
 
 /// Reads the runs of a session that have trials.
-pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+pub(super) fn read(
+    set: &Graz,
+    item: &RecordingItem,
+    options: &Options,
+    pipeline: &Pipeline,
+) -> Result<Vec<RecordingPart>> {
     let path = item.file();
     let opened = ptsm_io::open(path)?;
     check_signals(set, path, &opened)?;
@@ -63,8 +68,12 @@ pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeli
         let signal = join(rate_hz, &channels, &recording.samples, here, &pieces, &used)
             .map_err(|error| Error::Signal { place: path.display().to_string(), error })?;
         inside += signal.events.len();
-        let who = Who { subject: item.subject, session: item.session, run: parts.len() as u32 + 1 };
-        parts.push(Part { who, signal: Signal::Recording(signal), notes: std::mem::take(&mut notes) });
+        let who = RecordingId { subject: item.subject, session: item.session, run: parts.len() as u32 + 1 };
+        parts.push(RecordingPart {
+            who,
+            signal: SignalData::Recording(signal),
+            notes: std::mem::take(&mut notes),
+        });
     }
     if inside < events.len() {
         let note =
@@ -75,7 +84,7 @@ pub(super) fn read(set: &Graz, item: &Item, options: &Options, pipeline: &Pipeli
 }
 
 /// Signals are known by their places; names that say something must not contradict.
-fn check_signals(set: &Graz, path: &Path, opened: &Opened) -> Result<()> {
+fn check_signals(set: &Graz, path: &Path, opened: &RecordingFile) -> Result<()> {
     let (signals, electrodes) = (opened.signals(), set.channels.len());
     if signals.len() != electrodes + EYES {
         let found = signals.len();

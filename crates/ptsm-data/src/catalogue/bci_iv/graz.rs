@@ -1,6 +1,6 @@
 //! What differs between the two sets.
 
-use crate::catalogue::{Choice, Options};
+use crate::catalogue::{DataSetChoice, Options};
 
 /// One of the two sets, recorded in Graz.
 pub(in crate::catalogue) struct Graz {
@@ -22,7 +22,7 @@ pub(in crate::catalogue) struct Graz {
     pub(super) sessions: [&'static [u32]; 2],
     /// Where BNCI Horizon 2020 keeps them.
     pub(super) folder: &'static str,
-    pub(super) choices: &'static [Choice],
+    pub(super) choices: &'static [DataSetChoice],
     pub(super) cautions: &'static [&'static str],
 }
 
@@ -81,13 +81,13 @@ impl Graz {
     }
 }
 
-const ARTIFACTS: Choice = Choice {
+const ARTIFACTS: DataSetChoice = DataSetChoice {
     name: "artifacts",
     default: "keep",
     values: "keep|drop",
     about: "trials that an expert marked as disturbed; most papers keep them",
 };
-const PIPELINE: Choice = Choice {
+const PIPELINE: DataSetChoice = DataSetChoice {
     name: "pipeline",
     default: "motor",
     values: "motor|broadband",
@@ -115,7 +115,7 @@ pub(in crate::catalogue) const A: Graz = Graz {
     sessions: [&[1], &[2]],
     folder: "001-2014",
     choices: &[
-        Choice {
+        DataSetChoice {
             name: "session",
             default: "both",
             values: "both|T|E",
@@ -143,7 +143,7 @@ pub(in crate::catalogue) const B: Graz = Graz {
     sessions: [&[1, 2, 3], &[4, 5]],
     folder: "004-2014",
     choices: &[
-        Choice {
+        DataSetChoice {
             name: "session",
             default: "all",
             values: "all|T|E|1|2|3|4|5",

@@ -16,7 +16,8 @@ use ptsm_signal::{Paradigm, Pipeline, TaskDeclaration};
 
 use super::disk::file_name;
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use graz::Graz;
 pub(super) use graz::{A, B};
@@ -50,7 +51,7 @@ impl DataSet for Graz {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         self.choices
     }
 
@@ -66,18 +67,23 @@ impl DataSet for Graz {
         TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand")
     }
 
-    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles> {
         find::find(self, root, options)
     }
 
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>> {
         if file_name(item.file()).to_lowercase().ends_with(".gdf") {
             return gdf::read(self, item, options, pipeline);
         }
         bnci::read(self, item, options, pipeline)
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(remote::remote(self, options))
     }
 }

@@ -6,15 +6,16 @@ use ptsm_signal::SubjectId;
 
 use super::PEOPLE;
 use super::graz::{Graz, Half};
-use crate::catalogue::{Checksum, Options, Remote};
+use crate::catalogue::Options;
+use crate::download::{Checksum, RemoteFile};
 
 /// Every file that was chosen.
-pub(super) fn remote(set: &Graz, options: &Options) -> Vec<Remote> {
+pub(super) fn remote(set: &Graz, options: &Options) -> Vec<RemoteFile> {
     let halves = Half::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
     let halves: Vec<Half> = halves.collect();
     let file = |(subject, half)| {
         let name = set.mat(subject, half);
-        Remote {
+        RemoteFile {
             subject: Some(SubjectId(subject)),
             url: format!("https://lampx.tugraz.at/~bci/database/{}/{name}", set.folder),
             path: PathBuf::from(name),

@@ -6,11 +6,12 @@ use ptsm_signal::SubjectId;
 
 use super::{CLASSES, ID, PEOPLE};
 use crate::catalogue::disk::{file_name, files, numbers, once, size};
-use crate::catalogue::{Checksum, Found, Item, Remote, UNPUBLISHED};
+use crate::catalogue::{DataSetFiles, RecordingItem, UNPUBLISHED};
+use crate::download::{Checksum, RemoteFile};
 use crate::error::Result;
 
 /// Looks for everybody.
-pub(super) fn find(root: &Path) -> Result<Found> {
+pub(super) fn find(root: &Path) -> Result<DataSetFiles> {
     let mut all = files(ID, root, &[".mat"])?;
     // The authors' script writes files of the same names to a folder beside.
     all.sort_by_key(|path| path.components().any(|part| part.as_os_str() == UNPUBLISHED));
@@ -20,14 +21,14 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     });
     let (present, twice) = once(named);
     let classes = CLASSES.map(String::from).to_vec();
-    let mut found = Found { classes, ..Found::default() };
+    let mut found = DataSetFiles { classes, ..DataSetFiles::default() };
     found.doubled = twice.into_iter().map(|(subject, path)| (SubjectId(subject), path)).collect();
     if present.is_empty() {
         found.missing = (1..=PEOPLE).map(|subject| (SubjectId(subject), place(subject))).collect();
     }
     found.items = present
         .into_iter()
-        .map(|(subject, path)| Item {
+        .map(|(subject, path)| RecordingItem {
             subject: SubjectId(subject),
             session: 1,
             run: 1,
@@ -41,8 +42,8 @@ pub(super) fn find(root: &Path) -> Result<Found> {
 }
 
 /// Everybody's file. Only the record's own listing has their MD5 sums.
-pub(super) fn remote() -> Vec<Remote> {
-    let file = |subject| Remote {
+pub(super) fn remote() -> Vec<RemoteFile> {
+    let file = |subject| RemoteFile {
         subject: Some(SubjectId(subject)),
         url: format!("https://zenodo.org/records/4004271/files/S{subject}.mat?download=1"),
         path: place(subject),

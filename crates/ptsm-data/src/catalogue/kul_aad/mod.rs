@@ -13,7 +13,8 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
 
 use super::channels::{BIOSEMI, pick};
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::Result;
 
 /// What is typed.
@@ -27,26 +28,26 @@ const CLASSES: [&str; 2] = ["left", "right"];
 #[derive(Debug)]
 pub(super) struct KulAad;
 
-const CHOICES: &[Choice] = &[
-    Choice {
+const CHOICES: &[DataSetChoice] = &[
+    DataSetChoice {
         name: "window",
         default: "1",
         values: "1|2|5",
         about: "seconds of a window; windows follow one another without overlap",
     },
-    Choice {
+    DataSetChoice {
         name: "experiments",
         default: "12",
         values: "12|all",
         about: "12: eight trials of about six minutes; all: twelve repeated ones of about two minutes besides",
     },
-    Choice {
+    DataSetChoice {
         name: "channels",
         default: "all",
         values: "all|no-frontal",
         about: "no-frontal leaves out Fp, AF, F and FT, where eye movements are strongest",
     },
-    Choice {
+    DataSetChoice {
         name: "pipeline",
         default: "direction",
         values: "direction|preprocessed",
@@ -89,7 +90,7 @@ impl DataSet for KulAad {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         CHOICES
     }
 
@@ -118,15 +119,20 @@ impl DataSet for KulAad {
         TaskDeclaration::of(Paradigm::AuditoryAttention).swapping(CLASSES[0], CLASSES[1])
     }
 
-    fn find(&self, root: &Path, _: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, _: &Options) -> Result<DataSetFiles> {
         find::find(root)
     }
 
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>> {
         read::read(item, options, pipeline)
     }
 
-    fn remote(&self, _: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _: &Options) -> Result<Vec<RemoteFile>> {
         Ok(find::remote())
     }
 }

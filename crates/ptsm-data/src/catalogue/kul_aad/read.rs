@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ptsm_signal::{Event, Pipeline, Recording, Who};
+use ptsm_signal::{Event, Pipeline, Recording, RecordingId};
 
 use super::trial::{Trial, keep};
 use super::window_s;
@@ -11,14 +11,18 @@ use crate::catalogue::channels::used;
 use crate::catalogue::disk::file_name;
 use crate::catalogue::matlab::{Record, records, variable};
 use crate::catalogue::refusal::listed;
-use crate::catalogue::{Item, Options, Part, Signal};
+use crate::catalogue::{Options, RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 /// Variables of the published files and of those the authors' script writes.
 const VARIABLES: [&str; 2] = ["trials", "preproc_trials"];
 
 /// Reads a person's trials, each a recording with an event at the start of every window.
-pub(super) fn read(item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+pub(super) fn read(
+    item: &RecordingItem,
+    options: &Options,
+    pipeline: &Pipeline,
+) -> Result<Vec<RecordingPart>> {
     let path = item.file();
     let (variable, value) = variable(path, &VARIABLES, &keep)?;
     let records = records(path, variable, &value)?;
@@ -57,8 +61,12 @@ pub(super) fn read(item: &Item, options: &Options, pipeline: &Pipeline) -> Resul
         } else if recording.events.is_empty() {
             notes.push(format!("{name}, trial {run}: too short for a window"));
         }
-        let who = Who { subject: item.subject, session: item.session, run };
-        parts.push(Part { who, signal: Signal::Recording(recording), notes: std::mem::take(&mut notes) });
+        let who = RecordingId { subject: item.subject, session: item.session, run };
+        parts.push(RecordingPart {
+            who,
+            signal: SignalData::Recording(recording),
+            notes: std::mem::take(&mut notes),
+        });
     }
     Ok(parts)
 }
@@ -92,7 +100,7 @@ fn other_window(options: &Options, pipeline: &Pipeline) -> Option<String> {
 }
 
 /// Whom a file says it is of, where that is somebody else.
-fn other_person(records: &[Record<'_>], item: &Item) -> Option<String> {
+fn other_person(records: &[Record<'_>], item: &RecordingItem) -> Option<String> {
     let said = records.iter().find_map(|record| record.find("subject")?.text())?;
     let number = said.trim().trim_start_matches(['S', 's']).parse::<u32>().ok();
     (number != Some(item.subject.0)).then(|| listed(&[said]))

@@ -3,7 +3,7 @@
 use ptsm_signal::{Paradigm, Pipeline};
 
 use super::Phase;
-use crate::catalogue::Choice;
+use crate::catalogue::DataSetChoice;
 use crate::catalogue::channels::{MOTOR, OPENBMI, pick};
 use crate::catalogue::signal::zero_phase;
 
@@ -26,7 +26,7 @@ pub(in crate::catalogue) struct Experiment {
     /// About how many bytes of memory reading a phase takes for each byte of its file.
     pub(super) memory: u64,
     pub(super) events: &'static [(&'static str, &'static str)],
-    pub(super) choices: &'static [Choice],
+    pub(super) choices: &'static [DataSetChoice],
     pub(super) pipeline: fn(&str) -> Pipeline,
     pub(super) pipeline_about: &'static str,
     pub(super) cautions: &'static [&'static str],
@@ -50,14 +50,14 @@ impl Experiment {
     }
 }
 
-const PHASE: Choice = Choice {
+const PHASE: DataSetChoice = DataSetChoice {
     name: "phase",
     default: "both",
     values: "both|offline|online",
     about: "offline: training without feedback; online: test with feedback",
 };
-const SESSION: Choice =
-    Choice { name: "session", default: "both", values: "both|1|2", about: "the two days" };
+const SESSION: DataSetChoice =
+    DataSetChoice { name: "session", default: "both", values: "both|1|2", about: "the two days" };
 
 const ONLINE: &str = "in the online phase a cross moves with the decoder's output: feedback may move the eyes (`phase=offline` is without)";
 
@@ -76,7 +76,7 @@ pub(in crate::catalogue) const IMAGERY: Experiment = Experiment {
     choices: &[
         PHASE,
         SESSION,
-        Choice {
+        DataSetChoice {
             name: "pipeline",
             default: "motor",
             values: "motor|broadband",
@@ -113,7 +113,7 @@ pub(in crate::catalogue) const ERP: Experiment = Experiment {
     choices: &[
         PHASE,
         SESSION,
-        Choice {
+        DataSetChoice {
             name: "pipeline",
             default: "authors",
             values: "authors|moabb",
@@ -158,7 +158,7 @@ pub(in crate::catalogue) const SSVEP: Experiment = Experiment {
     choices: &[
         PHASE,
         SESSION,
-        Choice {
+        DataSetChoice {
             name: "pipeline",
             default: "occipital",
             values: "occipital|broadband",

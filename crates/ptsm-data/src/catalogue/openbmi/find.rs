@@ -8,7 +8,8 @@ use ptsm_signal::SubjectId;
 use super::experiment::Experiment;
 use super::{PEOPLE, Phase};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
-use crate::catalogue::{Checksum, Found, Item, Options, Remote};
+use crate::catalogue::{DataSetFiles, Options, RecordingItem};
+use crate::download::{Checksum, RemoteFile};
 use crate::error::Result;
 
 /// Where GigaDB keeps the files.
@@ -16,7 +17,7 @@ const HOME: &str =
     "https://s3.ap-northeast-1.wasabisys.com/gigadb-datasets/live/pub/10.5524/100001_101000/100542";
 
 /// Looks for what was chosen.
-pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<Found> {
+pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<DataSetFiles> {
     let pattern = format!("sess##_subj##_EEG_{}.mat", set.tag);
     let named = files(set.id, root, &[".mat"])?.into_iter().filter_map(|path| {
         let [session, subject] = numbers(&pattern, &file_name(&path))?[..] else { return None };
@@ -24,7 +25,7 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<F
     });
     let (present, twice) = once(named);
     let classes = set.classes.iter().map(|class| class.to_string()).collect();
-    let mut found = Found { classes, ..Found::default() };
+    let mut found = DataSetFiles { classes, ..DataSetFiles::default() };
     found.doubled = twice.into_iter().map(|((subject, _), path)| (SubjectId(subject), path)).collect();
     let people: BTreeMap<u32, &PathBuf> =
         present.iter().rev().map(|((subject, _), path)| (*subject, path)).collect();
@@ -47,8 +48,8 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<F
 }
 
 /// Every file that was chosen.
-pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<Remote> {
-    let file = |(subject, session)| Remote {
+pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<RemoteFile> {
+    let file = |(subject, session)| RemoteFile {
         subject: Some(SubjectId(subject)),
         url: format!("{HOME}/session{session}/s{subject}/{}", set.file(session, subject)),
         path: place(set, session, subject),
@@ -57,10 +58,10 @@ pub(super) fn remote(set: &Experiment, options: &Options) -> Vec<Remote> {
     wanted(options).map(file).collect()
 }
 
-fn items(set: &Experiment, subject: u32, session: u32, path: &Path, options: &Options) -> Vec<Item> {
+fn items(set: &Experiment, subject: u32, session: u32, path: &Path, options: &Options) -> Vec<RecordingItem> {
     let phase = options.get("phase");
     let chosen = Phase::ALL.into_iter().filter(|one| phase == "both" || phase == one.name());
-    let item = |phase: Phase| Item {
+    let item = |phase: Phase| RecordingItem {
         subject: SubjectId(subject),
         session,
         run: phase.run(),

@@ -13,7 +13,8 @@ use std::path::Path;
 
 use ptsm_signal::{Pipeline, TaskDeclaration};
 
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use experiment::Experiment;
 pub(super) use experiment::{ERP, IMAGERY, SSVEP};
@@ -73,7 +74,7 @@ impl DataSet for Experiment {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         self.choices
     }
 
@@ -86,15 +87,15 @@ impl DataSet for Experiment {
         self.swaps.iter().fold(declared, |declared, (one, other)| declared.swapping(one, other))
     }
 
-    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles> {
         find::find(self, root, options)
     }
 
-    fn read(&self, item: &Item, _: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+    fn read(&self, item: &RecordingItem, _: &Options, pipeline: &Pipeline) -> Result<Vec<RecordingPart>> {
         Ok(vec![read::read(self, item, pipeline)?])
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(find::remote(self, options))
     }
 

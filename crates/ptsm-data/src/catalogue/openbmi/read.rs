@@ -1,6 +1,6 @@
 //! One phase of one session.
 
-use ptsm_signal::{Channel, Event, Pipeline, Recording, Who};
+use ptsm_signal::{Channel, Event, Pipeline, Recording, RecordingId};
 
 use super::experiment::Experiment;
 use super::labels::labels;
@@ -8,7 +8,7 @@ use super::onsets::{USUAL, onsets};
 use crate::catalogue::channels::{OPENBMI, difference, used};
 use crate::catalogue::disk::file_name;
 use crate::catalogue::matlab::{Record, variable};
-use crate::catalogue::{Item, Part, Signal};
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 /// Fields that are read.
@@ -16,7 +16,7 @@ const FIELDS: [&str; 9] = ["x", "t", "fs", "y_dec", "y_class", "y_logic", "class
 const RATE_HZ: f64 = 1000.0;
 
 /// Reads a phase: events are called like their classes.
-pub(super) fn read(set: &Experiment, item: &Item, pipeline: &Pipeline) -> Result<Part> {
+pub(super) fn read(set: &Experiment, item: &RecordingItem, pipeline: &Pipeline) -> Result<RecordingPart> {
     let path = item.file();
     let (_, value) = variable(path, &[&item.part], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
     let record = Record::new(path, &*item.part, &value)?;
@@ -66,8 +66,8 @@ pub(super) fn read(set: &Experiment, item: &Item, pipeline: &Pipeline) -> Result
     let channels = used.into_iter().map(|c| channels[c].clone()).collect();
     let recording = Recording::new(rate_hz, channels, samples, events)
         .map_err(|error| Error::Signal { place: item.place(), error })?;
-    let who = Who { subject: item.subject, session: item.session, run: item.run };
-    Ok(Part { who, signal: Signal::Recording(recording), notes })
+    let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
+    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
 }
 
 /// Numbers with strokes between them.

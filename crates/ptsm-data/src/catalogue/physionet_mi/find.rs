@@ -8,17 +8,17 @@ use ptsm_signal::SubjectId;
 use super::chosen::Chosen;
 use super::{ID, PEOPLE};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
-use crate::catalogue::{Found, Item};
+use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::Result;
 
 /// Looks for what was chosen.
-pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<Found> {
+pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<DataSetFiles> {
     let named = files(ID, root, &[".edf"])?.into_iter().filter_map(|path| {
         let [subject, run] = numbers("S###R##.edf", &file_name(&path))?[..] else { return None };
         ((1..=PEOPLE).contains(&subject) && (1..=14).contains(&run)).then_some(((subject, run), path))
     });
     let (present, twice) = once(named);
-    let mut found = Found { classes: chosen.classes.clone(), ..Found::default() };
+    let mut found = DataSetFiles { classes: chosen.classes.clone(), ..DataSetFiles::default() };
     found.doubled = twice.into_iter().map(|((subject, _), path)| (SubjectId(subject), path)).collect();
     let mut folders: BTreeMap<u32, &Path> = BTreeMap::new();
     for ((subject, _), path) in &present {
@@ -57,8 +57,8 @@ pub(super) fn place(subject: u32, run: u32) -> PathBuf {
     PathBuf::from(format!("S{subject:03}/S{subject:03}R{run:02}.edf"))
 }
 
-fn item(subject: u32, run: u32, path: &Path) -> Item {
-    Item {
+fn item(subject: u32, run: u32, path: &Path) -> RecordingItem {
+    RecordingItem {
         subject: SubjectId(subject),
         session: 1,
         run,

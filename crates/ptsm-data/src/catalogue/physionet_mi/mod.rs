@@ -13,7 +13,8 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, SubjectId, TaskDeclaration};
 
 use super::channels::{MOTOR, pick};
 use super::signal::zero_phase;
-use super::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::Result;
 use chosen::Chosen;
 
@@ -26,20 +27,20 @@ const PEOPLE: u32 = 109;
 #[derive(Debug)]
 pub(super) struct PhysionetMi;
 
-const CHOICES: &[Choice] = &[
-    Choice {
+const CHOICES: &[DataSetChoice] = &[
+    DataSetChoice {
         name: "classes",
         default: "2",
         values: "2|4",
         about: "2: left and right fist; 4: both fists and both feet besides",
     },
-    Choice {
+    DataSetChoice {
         name: "task",
         default: "imagery",
         values: "imagery|execution",
         about: "movements that are imagined or made",
     },
-    Choice {
+    DataSetChoice {
         name: "exclude",
         default: "default",
         // Written without bars: a list of people is taken too.
@@ -47,7 +48,7 @@ const CHOICES: &[Choice] = &[
         about: "people to leave out: `default` and `105` leave 105 (not 88, 92, 100, 104), `103` leaves 103 (not 38 and 89 \
                 either), LIST names them (S105 for the person of that number)",
     },
-    Choice {
+    DataSetChoice {
         name: "pipeline",
         default: "broadband",
         values: "broadband|motor",
@@ -88,7 +89,7 @@ impl DataSet for PhysionetMi {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         CHOICES
     }
 
@@ -113,11 +114,11 @@ impl DataSet for PhysionetMi {
         TaskDeclaration::of(paradigm).swapping("left_hand", "right_hand")
     }
 
-    fn find(&self, root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles> {
         find::find(root, &Chosen::new(options)?)
     }
 
-    fn read(&self, item: &Item, _: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
+    fn read(&self, item: &RecordingItem, _: &Options, pipeline: &Pipeline) -> Result<Vec<RecordingPart>> {
         Ok(vec![read::read(item, pipeline)?])
     }
 
@@ -128,7 +129,7 @@ impl DataSet for PhysionetMi {
         Ok(known.collect())
     }
 
-    fn remote(&self, options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(remote::remote(&Chosen::new(options)?))
     }
 }

@@ -1,14 +1,14 @@
 //! One run.
 
-use ptsm_io::Opened;
-use ptsm_signal::{Pipeline, Recording, Who};
+use ptsm_io::RecordingFile;
+use ptsm_signal::{Pipeline, Recording, RecordingId};
 
 use super::ID;
 use crate::catalogue::channels::{EEGMMIDB, used};
 use crate::catalogue::disk::file_name;
 use crate::catalogue::refusal::{listed, refuse};
 use crate::catalogue::signal::flat;
-use crate::catalogue::{Item, Part, Signal};
+use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::error::{Error, Result};
 
 /// The rate of all but 36 files.
@@ -19,7 +19,7 @@ const TRIALS: usize = 15;
 const FLAT_S: f64 = 0.5;
 
 /// Reads a run: events are called like their classes.
-pub(super) fn read(item: &Item, pipeline: &Pipeline) -> Result<Part> {
+pub(super) fn read(item: &RecordingItem, pipeline: &Pipeline) -> Result<RecordingPart> {
     let path = item.file();
     let opened = ptsm_io::open(path)?;
     let places = places(&opened).map_err(|message| refuse(path, message))?;
@@ -40,10 +40,11 @@ pub(super) fn read(item: &Item, pipeline: &Pipeline) -> Result<Part> {
 
     let name = file_name(path);
     let mut notes: Vec<String> = opened.notes().iter().map(|note| format!("{name}: {note}")).collect();
-    let count = |code: &str| opened.marks().iter().filter(|mark| mark.text == code).count();
+    let count = |code: &str| opened.annotations().iter().filter(|annotation| annotation.text == code).count();
     let (first, second) = (count("T1"), count("T2"));
     if first + second == 0 {
-        let mut codes: Vec<&str> = opened.marks().iter().map(|mark| mark.text.as_str()).collect();
+        let mut codes: Vec<&str> =
+            opened.annotations().iter().map(|annotation| annotation.text.as_str()).collect();
         codes.sort_unstable();
         codes.dedup();
         let message = format!("has no event `T1` or `T2`; it has {}", listed(&codes));
@@ -67,8 +68,8 @@ pub(super) fn read(item: &Item, pipeline: &Pipeline) -> Result<Part> {
         notes.push(format!("{name}: {outside} trials begin after the last sample"));
     }
     notes.extend(unchanging(&recording, pipeline).map(|note| format!("{name}: {note}")));
-    let who = Who { subject: item.subject, session: item.session, run: item.run };
-    Ok(Part { who, signal: Signal::Recording(recording), notes })
+    let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
+    Ok(RecordingPart { who, signal: SignalData::Recording(recording), notes })
 }
 
 /// What an event of a run means.
@@ -84,7 +85,7 @@ fn class(run: u32, code: &str) -> Option<&'static str> {
 }
 
 /// Where each of the 64 channels is in a file.
-fn places(opened: &Opened) -> Result<Vec<usize>, String> {
+fn places(opened: &RecordingFile) -> Result<Vec<usize>, String> {
     let names: Vec<String> = opened.signals().iter().map(|s| ptsm_signal::normalise(&s.name)).collect();
     let place = |wanted: &&str| names.iter().position(|name| name == wanted);
     let missing: Vec<&str> = EEGMMIDB.iter().filter(|name| place(name).is_none()).copied().collect();

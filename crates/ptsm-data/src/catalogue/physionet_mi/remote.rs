@@ -7,7 +7,7 @@ use ptsm_signal::SubjectId;
 
 use super::chosen::Chosen;
 use super::find::{place, wanted};
-use crate::catalogue::{Checksum, Remote};
+use crate::download::{Checksum, RemoteFile};
 
 /// What PhysioNet publishes of every file: its hash and path.
 const SUMS: &str = include_str!("../../../data/physionet-mi-sha256.txt");
@@ -17,11 +17,11 @@ static SHA256: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| 
 });
 
 /// Every file that was chosen.
-pub(super) fn remote(chosen: &Chosen) -> Vec<Remote> {
+pub(super) fn remote(chosen: &Chosen) -> Vec<RemoteFile> {
     let file = |(subject, run)| {
         let path = place(subject, run);
         let name = format!("S{subject:03}/S{subject:03}R{run:02}.edf");
-        Remote {
+        RemoteFile {
             subject: Some(SubjectId(subject)),
             url: format!("https://physionet.org/files/eegmmidb/1.0.0/{name}"),
             path,

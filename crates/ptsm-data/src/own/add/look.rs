@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_io::Opened;
+use ptsm_io::RecordingFile;
 use ptsm_io::fif::is_event_list;
 use ptsm_signal::Event;
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::Variables;
-use super::super::sheet::Sheet;
+use super::super::raw_header::RawHeader;
 use super::matlab;
 use crate::error::{Error, Result};
 
@@ -105,37 +105,38 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<Look>
 }
 
 /// A recording in a format that says what it holds.
-fn in_format(opened: Opened, table: Option<&Path>) -> Result<Look> {
-    let mut sheet = Sheet::of(opened);
-    if let Some(table) = table.filter(|_| sheet.epochs.is_none()) {
-        events::replace(&mut sheet, table, &Columns::default())?;
-        sheet.files.pop();
+fn in_format(opened: RecordingFile, table: Option<&Path>) -> Result<Look> {
+    let mut header = RawHeader::of(opened);
+    if let Some(table) = table.filter(|_| header.epochs.is_none()) {
+        events::replace(&mut header, table, &Columns::default())?;
+        header.files.pop();
     }
-    Ok(Look::of(&sheet))
+    Ok(Look::of(&header))
 }
 
 impl Look {
     /// What a header says.
-    pub(super) fn of(sheet: &Sheet) -> Look {
+    pub(super) fn of(header: &RawHeader) -> Look {
         let epoch = |(at, code): (usize, &String)| {
-            let each = sheet.epochs.as_ref().map_or(0, |epochs| epochs.samples);
+            let each = header.epochs.as_ref().map_or(0, |epochs| epochs.samples);
             Event { sample: at * each, code: code.clone(), samples: 0 }
         };
-        let epochs = sheet.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
+        let epochs =
+            header.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
         let window = |epochs: &ptsm_io::Epochs| {
-            [epochs.start_s, epochs.start_s + epochs.samples as f64 / sheet.rate_hz]
+            [epochs.start_s, epochs.start_s + epochs.samples as f64 / header.rate_hz]
         };
         Look {
-            rate_hz: Some(sheet.rate_hz),
-            channels: sheet.names(),
-            length: sheet.length,
-            epochs: sheet.epochs.is_some(),
-            window_s: sheet.epochs.as_ref().map(window),
-            events: epochs.unwrap_or_else(|| sheet.events.clone()),
+            rate_hz: Some(header.rate_hz),
+            channels: header.names(),
+            length: header.length,
+            epochs: header.epochs.is_some(),
+            window_s: header.epochs.as_ref().map(window),
+            events: epochs.unwrap_or_else(|| header.events.clone()),
             mat: None,
             doubts: vec![],
-            no_eeg: sheet.electrodes().is_empty().then(|| sheet.kinds()),
-            others: sheet.files.iter().skip(1).cloned().collect(),
+            no_eeg: header.electrodes().is_empty().then(|| header.kinds()),
+            others: header.files.iter().skip(1).cloned().collect(),
         }
     }
 }

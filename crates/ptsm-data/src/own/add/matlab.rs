@@ -9,11 +9,11 @@ use super::super::files::events::{self, Columns};
 use super::super::matrix::{
     Axis, Rows, ValuePlace, Variables, label_list, likely, listed, rivals, sizes, texts, triggers, written,
 };
-use super::super::sheet::Sheet;
+use super::super::raw_header::RawHeader;
 use super::super::words::Words;
 use super::look::{Doubt, Look};
 use super::write::quoted;
-use crate::catalogue::Signal;
+use crate::catalogue::SignalData;
 use crate::error::{Error, Result};
 use crate::findings::scale::{Scale, scale, spread};
 
@@ -431,18 +431,18 @@ impl Search<'_> {
         let rate_hz = match &said.rate {
             None => None,
             // As a manifest does.
-            Some(_) => Some(said.sheet(self.path, None)?.rate_hz),
+            Some(_) => Some(said.header(self.path, None)?.rate_hz),
         };
-        let mut sheet = said.sheet(self.path, Some(rate_hz.unwrap_or(1.0)))?;
-        if let Some(table) = table.filter(|_| sheet.epochs.is_none() && rate_hz.is_some()) {
-            events::replace(&mut sheet, table, &Columns::default())?;
-            sheet.files.pop();
+        let mut header = said.header(self.path, Some(rate_hz.unwrap_or(1.0)))?;
+        if let Some(table) = table.filter(|_| header.epochs.is_none() && rate_hz.is_some()) {
+            events::replace(&mut header, table, &Columns::default())?;
+            header.files.pop();
         }
-        let length = sheet.length;
-        let epochs = sheet.epochs.clone();
-        let look = Look { rate_hz, ..Look::of(&sheet) };
-        let all: Vec<usize> = (0..sheet.columns.len()).collect();
-        said.unit = unit(sheet, &all, length, rate_hz)?;
+        let length = header.length;
+        let epochs = header.epochs.clone();
+        let look = Look { rate_hz, ..Look::of(&header) };
+        let all: Vec<usize> = (0..header.columns.len()).collect();
+        said.unit = unit(header, &all, length, rate_hz)?;
         let window_s = epochs.zip(rate_hz).map(|(epochs, rate)| [0.0, epochs.samples as f64 / rate]);
         Ok(Look { mat: Some(said), window_s, ..look })
     }
@@ -467,10 +467,10 @@ fn few(numbers: &[f64]) -> bool {
 }
 
 /// The unit that makes samples as large as an EEG is; none where nothing does.
-fn unit(sheet: Sheet, all: &[usize], length: usize, rate_hz: Option<f64>) -> Result<Option<String>> {
-    let (samples, each) = match sheet.signal(all, "")? {
-        Signal::Recording(recording) => (recording.samples, length),
-        Signal::Epochs { x, samples, .. } => (x, samples),
+fn unit(header: RawHeader, all: &[usize], length: usize, rate_hz: Option<f64>) -> Result<Option<String>> {
+    let (samples, each) = match header.signal(all, "")? {
+        SignalData::Recording(recording) => (recording.samples, length),
+        SignalData::Epochs { x, samples, .. } => (x, samples),
     };
     let spreads =
         samples.chunks_exact(each.max(1)).filter_map(|channel| spread(channel, rate_hz.unwrap_or(250.0)));

@@ -27,7 +27,7 @@ const DEEPEST: usize = 16;
 
 /// What was found in a folder and written to a manifest.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Added {
+pub struct AddReport {
     /// The manifest.
     pub manifest: PathBuf,
     /// How many recordings it lists.
@@ -39,14 +39,14 @@ pub struct Added {
     /// Labels of whole recordings, each with how many there are.
     pub labels: Vec<(String, usize)>,
     /// Files that look like recordings and cannot be read.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableFile>,
     /// What the user should know.
     pub notes: Vec<String>,
 }
 
 /// A file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Unreadable {
+pub struct UnreadableFile {
     /// From the manifest's folder on.
     pub file: String,
     /// Why.
@@ -67,7 +67,12 @@ pub struct AddOptions {
 
 /// Writes a manifest for the recordings in a folder, without another place to `NAME.toml` inside of it. An existing manifest is
 /// written over only by force. Progress counts files that were looked at.
-pub fn add_folder(folder: &Path, to: Option<&Path>, force: bool, options: &LoadOptions<'_>) -> Result<Added> {
+pub fn add_folder(
+    folder: &Path,
+    to: Option<&Path>,
+    force: bool,
+    options: &LoadOptions<'_>,
+) -> Result<AddReport> {
     add_folder_with(folder, to, force, &AddOptions::default(), options)
 }
 
@@ -78,7 +83,7 @@ pub fn add_folder_with(
     force: bool,
     known: &AddOptions,
     options: &LoadOptions<'_>,
-) -> Result<Added> {
+) -> Result<AddReport> {
     options.work(|| add_here(folder, to, force, known, options))
 }
 
@@ -88,7 +93,7 @@ fn add_here(
     force: bool,
     known: &AddOptions,
     options: &LoadOptions<'_>,
-) -> Result<Added> {
+) -> Result<AddReport> {
     let refuse = |path: &Path, message: String, hint: &str| Error::Content {
         path: path.to_path_buf(),
         message,
@@ -261,12 +266,12 @@ fn add_here(
         ));
     }
     let subjects: BTreeSet<u32> = whose.iter().map(|whose| whose.subject).collect();
-    Ok(Added {
+    Ok(AddReport {
         recordings: read.len(),
         subjects: subjects.len(),
         events,
         labels,
-        unreadable: unreadable.into_iter().map(|(file, error)| Unreadable { file, error }).collect(),
+        unreadable: unreadable.into_iter().map(|(file, error)| UnreadableFile { file, error }).collect(),
         notes,
         manifest,
     })

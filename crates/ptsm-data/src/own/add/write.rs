@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::matrix::{Rows, Variables, written};
-use super::super::survey::suited;
+use super::super::scan::suited;
 use super::super::words::Words;
 use super::codes::EventCode;
 use super::guess::{How, Whose};

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_io::Kind;
+use ptsm_io::SignalKind;
 use ptsm_signal::normalise;
 
-use super::super::sheet::{Column, microvolts};
+use super::super::raw_header::{ChannelHeader, microvolts};
 use super::table::{Row, Table};
 
 /// Corrects what a file says of its signals. Rows are found by name, whatever their order. Where names differ the file's are
 /// kept, unless `rename` says that rows are in the file's order. Gives what the user should know.
-pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<String> {
+pub(super) fn apply(columns: &mut [ChannelHeader], table: &Table, rename: bool) -> Vec<String> {
     if !table.has("name") {
         return vec!["its `channels.tsv` has no column `name` and is not used".into()];
     }
@@ -47,7 +47,7 @@ pub(super) fn apply(columns: &mut [Column], table: &Table, rename: bool) -> Vec<
     }
 }
 
-fn correct(column: &mut Column, row: Row<'_>) {
+fn correct(column: &mut ChannelHeader, row: Row<'_>) {
     if let Some(kind) = row.get("type") {
         column.is_of(kind_of(kind));
     }
@@ -63,13 +63,15 @@ fn correct(column: &mut Column, row: Row<'_>) {
     }
 }
 
-fn kind_of(text: &str) -> Kind {
+fn kind_of(text: &str) -> SignalKind {
     match &*text.to_uppercase() {
-        "EEG" => Kind::Eeg,
-        "EOG" | "VEOG" | "HEOG" => Kind::Eog,
-        "ECG" | "EKG" => Kind::Ecg,
-        "EMG" => Kind::Emg,
-        text => Kind::of_name(text).filter(|kind| *kind == Kind::Stimulus).unwrap_or(Kind::Other),
+        "EEG" => SignalKind::Eeg,
+        "EOG" | "VEOG" | "HEOG" => SignalKind::Eog,
+        "ECG" | "EKG" => SignalKind::Ecg,
+        "EMG" => SignalKind::Emg,
+        text => SignalKind::of_name(text)
+            .filter(|kind| *kind == SignalKind::Stimulus)
+            .unwrap_or(SignalKind::Other),
     }
 }
 
@@ -77,10 +79,10 @@ fn kind_of(text: &str) -> Kind {
 mod tests {
     use super::*;
 
-    fn columns(names: &[&str]) -> Vec<Column> {
+    fn columns(names: &[&str]) -> Vec<ChannelHeader> {
         names
             .iter()
-            .map(|name| Column { unit: "uV".into(), microvolts: true, ..Column::new(*name) })
+            .map(|name| ChannelHeader { unit: "uV".into(), microvolts: true, ..ChannelHeader::new(*name) })
             .collect()
     }
 
@@ -93,7 +95,7 @@ mod tests {
         assert!(apply(&mut signals, &table, true).is_empty());
         assert_eq!(
             signals.iter().map(|s| (s.kind, s.bad)).collect::<Vec<_>>(),
-            [(Kind::Eeg, false), (Kind::Eog, false), (Kind::Eeg, true)]
+            [(SignalKind::Eeg, false), (SignalKind::Eog, false), (SignalKind::Eeg, true)]
         );
         // The file names a unit, so the table's is not needed.
         assert_eq!(signals[0].factor, 1.0);
@@ -104,34 +106,34 @@ mod tests {
         let table = Table::parse("name\ttype\nC3\tEEG\nC4\tMISC\n");
         let mut signals = columns(&["A1x", "A2x"]);
         assert!(apply(&mut signals, &table, false)[0].contains("mismatch=rename"));
-        assert_eq!((&*signals[0].name, signals[1].kind), ("A1x", Kind::Eeg));
+        assert_eq!((&*signals[0].name, signals[1].kind), ("A1x", SignalKind::Eeg));
         assert!(apply(&mut signals, &table, true)[0].contains("renamed"));
-        assert_eq!((&*signals[0].name, signals[1].kind), ("C3", Kind::Other));
+        assert_eq!((&*signals[0].name, signals[1].kind), ("C3", SignalKind::Other));
         let mut signals = columns(&["C4", "Cz", "C3"]);
         assert!(apply(&mut signals, &table, true)[0].contains("lists 2 channels, the recording has 3"));
-        assert_eq!((&*signals[0].name, signals[0].kind), ("C4", Kind::Other));
+        assert_eq!((&*signals[0].name, signals[0].kind), ("C4", SignalKind::Other));
         assert!(apply(&mut signals, &Table::parse("channel\nC3\n"), true)[0].contains("no column `name`"));
     }
 
     #[test]
     fn the_type_of_the_table_makes_a_channel_eeg() {
         let mut signals = vec![
-            Column { unit: "mV".into(), ..Column::new("Label") },
-            Column { kind: Kind::Other, ..Column::new("x") },
-            Column::new("C3"),
+            ChannelHeader { unit: "mV".into(), ..ChannelHeader::new("Label") },
+            ChannelHeader { kind: SignalKind::Other, ..ChannelHeader::new("x") },
+            ChannelHeader::new("C3"),
         ];
-        assert_eq!(signals[0].kind, Kind::Stimulus);
+        assert_eq!(signals[0].kind, SignalKind::Stimulus);
         apply(&mut signals, &Table::parse("name\ttype\nLabel\tEEG\nx\teeg\nC3\tTRIG\n"), false);
         assert_eq!(
             signals.iter().map(|s| s.kind).collect::<Vec<_>>(),
-            [Kind::Eeg, Kind::Eeg, Kind::Stimulus]
+            [SignalKind::Eeg, SignalKind::Eeg, SignalKind::Stimulus]
         );
         assert_eq!((signals[0].factor, signals[0].microvolts), (1e3, true));
     }
 
     #[test]
     fn units_the_file_does_not_name_come_from_the_table() {
-        let mut signals = vec![Column::new("C3"), Column::new("Cz")];
+        let mut signals = vec![ChannelHeader::new("C3"), ChannelHeader::new("Cz")];
         apply(&mut signals, &Table::parse("name\tunits\nC3\tmV\nCz\tn/a\n"), false);
         assert_eq!((signals[0].factor, signals[0].microvolts, signals[1].microvolts), (1e3, true, false));
     }

@@ -4,37 +4,42 @@ use std::collections::BTreeSet;
 
 use super::super::classes::{Classes, usable};
 use super::super::numbers::{natural, number};
-use super::super::survey::Survey;
-use crate::catalogue::{Choice, Options};
+use super::super::scan::DataSetScan;
+use crate::catalogue::{DataSetChoice, Options};
 use crate::error::{Error, Result};
 
 /// More classes than this are no classes but labels of single events.
 const MOST_CLASSES: usize = 20;
 
 /// What can be chosen.
-pub(super) const CHOICES: &[Choice] = &[
-    Choice { name: "task", default: "", values: "LIST", about: "only these tasks; all without it" },
-    Choice {
+pub(super) const CHOICES: &[DataSetChoice] = &[
+    DataSetChoice { name: "task", default: "", values: "LIST", about: "only these tasks; all without it" },
+    DataSetChoice {
         name: "classes",
         default: "",
         values: "CLASS:EVENT,..",
         about: "classes and the events that begin their trials, `left:T1,right:T2+T3`; `*` in an event stands for any text; every event is a class \
             without it",
     },
-    Choice {
+    DataSetChoice {
         name: "sessions",
         default: "",
         values: "LIST",
         about: "only these sessions, `1-2` or `pre,post`; all without it",
     },
-    Choice { name: "runs", default: "", values: "LIST", about: "only these runs, `1-3`; all without it" },
-    Choice {
+    DataSetChoice {
+        name: "runs",
+        default: "",
+        values: "LIST",
+        about: "only these runs, `1-3`; all without it",
+    },
+    DataSetChoice {
         name: "bad",
         default: "keep",
         values: "keep|refuse",
         about: "channels marked as bad are kept, since everybody needs the same ones, or are an error",
     },
-    Choice {
+    DataSetChoice {
         name: "mismatch",
         default: "keep",
         values: "keep|rename",
@@ -101,12 +106,12 @@ pub(super) fn given(id: &str, options: &Options) -> Result<Option<Classes>> {
 }
 
 /// Names of the classes that events stand for.
-pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Result<Vec<String>> {
+pub(super) fn names(id: &str, given: Option<&Classes>, scan: &DataSetScan) -> Result<Vec<String>> {
     let refuse =
         |message: String, hint: String| Err(Error::Source { id: id.to_string(), message, hint: Some(hint) });
-    let mut usable = usable(survey.codes.keys().map(String::as_str));
+    let mut usable = usable(scan.codes.keys().map(String::as_str));
     usable.sort_by(|a, b| natural(a, b));
-    if survey.opened == 0 {
+    if scan.opened == 0 {
         // Reading says why.
         return Ok(given.map(|classes| classes.names().to_vec()).unwrap_or_default());
     }
@@ -118,18 +123,14 @@ pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Resul
     }
     match given {
         None if usable.len() > MOST_CLASSES => refuse(
-            format!(
-                "there are {} kinds of events, too many to be classes: {}",
-                usable.len(),
-                survey.listed()
-            ),
+            format!("there are {} kinds of events, too many to be classes: {}", usable.len(), scan.listed()),
             "say which begin trials: `--with classes=left:T1,right:T2`".into(),
         ),
         None => Ok(usable.into_iter().map(String::from).collect()),
-        Some(classes) => match classes.absent(survey.codes.keys().map(String::as_str)).first() {
+        Some(classes) => match classes.absent(scan.codes.keys().map(String::as_str)).first() {
             Some(class) => refuse(
                 format!("no event stands for class `{class}`"),
-                format!("{}; `--with classes=CLASS:EVENT,..`", survey.events()),
+                format!("{}; `--with classes=CLASS:EVENT,..`", scan.events()),
             ),
             None => Ok(classes.names().to_vec()),
         },
@@ -139,15 +140,15 @@ pub(super) fn names(id: &str, given: Option<&Classes>, survey: &Survey) -> Resul
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::super::survey::Tally;
+    use super::super::super::scan::Tally;
     use super::*;
 
-    fn survey(codes: &[&str]) -> Survey {
+    fn scan(codes: &[&str]) -> DataSetScan {
         let tally = Tally { events: 3, recordings: 1 };
         let codes = codes.iter().map(|code| (code.to_string(), tally)).collect();
-        let mut survey = Survey::default();
-        (survey.codes, survey.opened) = (codes, 1);
-        survey
+        let mut scan = DataSetScan::default();
+        (scan.codes, scan.opened) = (codes, 1);
+        scan
     }
 
     #[test]
@@ -167,10 +168,10 @@ mod tests {
 
     #[test]
     fn every_event_is_a_class_unless_there_are_too_many() {
-        let few = survey(&["right", "left", "boundary", "BAD_x"]);
+        let few = scan(&["right", "left", "boundary", "BAD_x"]);
         assert_eq!(names("x", None, &few).unwrap(), ["left", "right"]);
         let many: Vec<String> = (0..90).map(|i| format!("e{i}")).collect();
-        let many = survey(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        let many = scan(&many.iter().map(String::as_str).collect::<Vec<_>>());
         let error = names("x", None, &many).unwrap_err();
         assert!(
             error.to_string().contains("90 kinds of events") && error.to_string().contains("e9 (3), e10"),
@@ -178,7 +179,7 @@ mod tests {
         );
         assert!(error.to_string().contains("and 30 more") && error.hint().unwrap().contains("classes="));
         assert!(
-            names("x", None, &survey(&["boundary"]))
+            names("x", None, &scan(&["boundary"]))
                 .unwrap_err()
                 .to_string()
                 .contains("no recording has an event")
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn classes_without_events_are_refused_with_the_events_there_are() {
-        let codes = survey(&["T0", "T1", "T2"]);
+        let codes = scan(&["T0", "T1", "T2"]);
         let wanted = |text| Classes::parse(text).unwrap();
         assert_eq!(names("x", Some(&wanted("r:T2,l:T1")), &codes).unwrap(), ["r", "l"]);
         let error = names("x", Some(&wanted("l:T1,r:T3")), &codes).unwrap_err();

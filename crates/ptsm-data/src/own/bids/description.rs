@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ptsm_io::Stretch;
+use ptsm_io::Segment;
 use serde_json::{Map, Value};
 
-use super::super::sheet::Sheet;
+use super::super::raw_header::RawHeader;
 
 /// Descriptions from the root down, as one: deeper values win. What cannot be read says nothing.
 pub(super) fn merged<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Map<String, Value> {
@@ -21,27 +21,27 @@ pub(super) fn merged<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Map<Strin
 }
 
 /// Holds a recording against its description. Gives what the user should know.
-pub(super) fn apply(sheet: &mut Sheet, about: &Map<String, Value>) -> Vec<String> {
+pub(super) fn apply(header: &mut RawHeader, about: &Map<String, Value>) -> Vec<String> {
     let number = |key: &str| about.get(key).and_then(Value::as_f64);
     let mut notes = vec![];
     if let Some(rate) = number("SamplingFrequency")
-        && (rate - sheet.rate_hz).abs() > 1e-3 * sheet.rate_hz
+        && (rate - header.rate_hz).abs() > 1e-3 * header.rate_hz
     {
         notes.push(format!(
             "its `eeg.json` says {rate} Hz, the recording {} Hz, which is taken",
-            sheet.rate_hz
+            header.rate_hz
         ));
     }
     let kind = about.get("RecordingType").and_then(Value::as_str).unwrap_or_default();
-    let whole = sheet.stretches.len() == 1 && sheet.epochs.is_none();
+    let whole = header.segments.len() == 1 && header.epochs.is_none();
     match kind {
         "epoched" if whole => {
-            let each = number("EpochLength").map_or(0.0, |length| (length * sheet.rate_hz).round());
+            let each = number("EpochLength").map_or(0.0, |length| (length * header.rate_hz).round());
             let each = if each >= 1.0 { each as usize } else { 0 };
-            if each > 0 && sheet.length.is_multiple_of(each) {
-                let first = (0..sheet.length).step_by(each);
-                sheet.stretches = first
-                    .map(|first| Stretch { start_s: first as f64 / sheet.rate_hz, first, samples: each })
+            if each > 0 && header.length.is_multiple_of(each) {
+                let first = (0..header.length).step_by(each);
+                header.segments = first
+                    .map(|first| Segment { start_s: first as f64 / header.rate_hz, first, samples: each })
                     .collect();
             } else {
                 notes.push("its `eeg.json` says that it is made of pieces, but not where they end".into());
@@ -60,37 +60,38 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use serde_json::json;
 
-    use super::super::super::sheet::Column;
+    use super::super::super::raw_header::ChannelHeader;
     use super::*;
 
-    fn sheet() -> Sheet {
-        Sheet::in_memory(100.0, vec![Column::new("C3")], vec![0.0; 400], vec![])
+    fn header() -> RawHeader {
+        RawHeader::in_memory(100.0, vec![ChannelHeader::new("C3")], vec![0.0; 400], vec![])
     }
 
-    fn notes(sheet: &mut Sheet, about: Value) -> Vec<String> {
-        apply(sheet, about.as_object().unwrap())
+    fn notes(header: &mut RawHeader, about: Value) -> Vec<String> {
+        apply(header, about.as_object().unwrap())
     }
 
     #[test]
     fn the_recording_wins_and_differences_are_told() {
         assert!(
-            notes(&mut sheet(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"})).is_empty()
+            notes(&mut header(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"}))
+                .is_empty()
         );
-        let said = notes(&mut sheet(), json!({"SamplingFrequency": 500}));
+        let said = notes(&mut header(), json!({"SamplingFrequency": 500}));
         assert_eq!(said, ["its `eeg.json` says 500 Hz, the recording 100 Hz, which is taken"]);
-        assert!(notes(&mut sheet(), json!({"RecordingType": "discontinuous"}))[0].contains("gaps"));
+        assert!(notes(&mut header(), json!({"RecordingType": "discontinuous"}))[0].contains("gaps"));
         assert!(
-            notes(&mut sheet(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0]
+            notes(&mut header(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0]
                 .contains("pieces")
         );
     }
 
     #[test]
     fn pieces_of_a_known_length_have_breaks_between_them() {
-        let mut sheet = sheet();
-        assert!(notes(&mut sheet, json!({"RecordingType": "epoched", "EpochLength": 1})).is_empty());
-        assert_eq!(sheet.stretches.len(), 4);
-        assert_eq!(sheet.stretches[3], Stretch { start_s: 3.0, first: 300, samples: 100 });
+        let mut header = header();
+        assert!(notes(&mut header, json!({"RecordingType": "epoched", "EpochLength": 1})).is_empty());
+        assert_eq!(header.segments.len(), 4);
+        assert_eq!(header.segments[3], Segment { start_s: 3.0, first: 300, samples: 100 });
     }
 
     #[test]

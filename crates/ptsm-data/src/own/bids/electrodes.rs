@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use nalgebra::{Matrix4, Vector4};
 use ptsm_signal::{Position, normalise, position};
 
-use super::super::sheet::Column;
+use super::super::raw_header::ChannelHeader;
 use super::table::Table;
 
 /// Known electrodes may lie so far from where the 10-05 system puts them, in radii, on average.
 const FAR: f64 = 0.5;
 
 /// Places on the unit sphere for signals the 10-05 system does not know. Gives what the user should know.
-pub(super) fn apply(columns: &mut [Column], table: &Table, system: &str) -> Vec<String> {
+pub(super) fn apply(columns: &mut [ChannelHeader], table: &Table, system: &str) -> Vec<String> {
     let rows: Vec<(&str, [f64; 3])> = table
         .rows()
         .filter_map(|row| Some((row.get("name")?, [row.number("x")?, row.number("y")?, row.number("z")?])))
         .collect();
-    let unknown = |column: &Column| position(&column.name).is_none();
+    let unknown = |column: &ChannelHeader| position(&column.name).is_none();
     if rows.is_empty() || !columns.iter().any(unknown) {
         return vec![];
     }
@@ -113,7 +113,12 @@ mod tests {
     fn either_orientation_is_found_by_the_electrodes_that_are_known() {
         for turned in [false, true] {
             let (table, mine) = table(turned);
-            let mut columns = vec![Column::new("C3"), Column::new("E1"), Column::new("E2"), Column::new("X")];
+            let mut columns = vec![
+                ChannelHeader::new("C3"),
+                ChannelHeader::new("E1"),
+                ChannelHeader::new("E2"),
+                ChannelHeader::new("X"),
+            ];
             assert!(apply(&mut columns, &table, "Other").is_empty());
             let found = columns[1].position.unwrap();
             assert!(found.distance(mine) < 0.02, "{turned}: {found:?} {mine:?}");
@@ -125,7 +130,7 @@ mod tests {
     fn without_known_electrodes_the_system_tells() {
         let table = Table::parse("name\tx\ty\tz\nE1\t0.1\t0\t0\nE2\t0\t0\t0\n");
         for (system, expected) in [("CTF", [0.0, 1.0]), ("CapTrak", [1.0, 0.0]), ("", [1.0, 0.0])] {
-            let mut columns = vec![Column::new("E1"), Column::new("E2")];
+            let mut columns = vec![ChannelHeader::new("E1"), ChannelHeader::new("E2")];
             apply(&mut columns, &table, system);
             let p = columns[0].position.unwrap();
             assert_eq!(([p.x.abs(), p.y], columns[1].position), (expected, None), "{system}");
@@ -140,7 +145,7 @@ mod tests {
             format!("{name}\t{}\t{}\t{}\n", -p.x, p.z, p.y)
         });
         let wrong = Table::parse(&format!("name\tx\ty\tz\nE1\t1\t0\t0\n{}", text.collect::<String>()));
-        let mut columns = vec![Column::new("E1")];
+        let mut columns = vec![ChannelHeader::new("E1")];
         assert!(apply(&mut columns, &wrong, "")[0].contains("is not used"));
         assert_eq!(columns[0].position, None);
         assert!(apply(&mut [], &table, "").is_empty());

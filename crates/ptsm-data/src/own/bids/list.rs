@@ -9,12 +9,12 @@ use super::super::numbers::{natural, numbers};
 use super::super::walk::name;
 use super::choose::Wanted;
 use super::tree::{FETCH, Named, Tree};
-use crate::catalogue::{Item, Options};
+use crate::catalogue::{Options, RecordingItem};
 use crate::error::{Error, Result};
 
 /// What can be read, and what cannot.
 pub(super) struct Listed {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<RecordingItem>,
     pub(super) missing: Vec<(SubjectId, PathBuf)>,
     pub(super) notes: Vec<String>,
 }
@@ -84,7 +84,11 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
 }
 
 /// Items in their order. Recordings of one session that share a run (another task, another part) are numbered on.
-fn items(tree: &Tree, chosen: &[(u32, u32, u32, &str, &Named)], notes: &mut Vec<String>) -> Vec<Item> {
+fn items(
+    tree: &Tree,
+    chosen: &[(u32, u32, u32, &str, &Named)],
+    notes: &mut Vec<String>,
+) -> Vec<RecordingItem> {
     let mut counts: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
     chosen
         .iter()
@@ -118,7 +122,7 @@ fn items(tree: &Tree, chosen: &[(u32, u32, u32, &str, &Named)], notes: &mut Vec<
                 .flat_map(|suffix| tree.descriptions(named, suffix))
                 .map(PathBuf::from),
         );
-        Item {
+        RecordingItem {
             subject: SubjectId(person),
             session,
             run: if shared.contains(&(person, session)) { *counted } else { run },

@@ -19,10 +19,11 @@ use std::sync::Arc;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 use serde_json::{Map, Value};
 
-use super::sheet::Sheet;
-use super::survey::{Kept, PIPELINE, Survey};
+use super::raw_header::RawHeader;
+use super::scan::{DataSetScan, Kept, PIPELINE};
 use super::walk::name;
-use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use entities::Entities;
 use table::Table;
@@ -57,13 +58,13 @@ impl Bids {
         })
     }
 
-    fn survey(&self, options: &Options) -> Result<Arc<Survey>> {
+    fn scan(&self, options: &Options) -> Result<Arc<DataSetScan>> {
         match self.kept.get(options) {
-            Some(survey) => Ok(survey),
+            Some(scan) => Ok(scan),
             None => {
                 let listed = list::list(&self.root, &self.id, options)?;
-                let survey = Survey::new(&listed.items, |item| sheet(item, options));
-                Ok(self.kept.put(options, survey))
+                let scan = DataSetScan::new(&listed.items, |item| header(item, options));
+                Ok(self.kept.put(options, scan))
             }
         }
     }
@@ -90,12 +91,12 @@ impl DataSet for Bids {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         choose::CHOICES
     }
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
-        Ok(self.survey(options)?.pipeline())
+        Ok(self.scan(options)?.pipeline())
     }
 
     fn task(&self, _options: &Options) -> TaskDeclaration {
@@ -103,31 +104,36 @@ impl DataSet for Bids {
         TaskDeclaration::default()
     }
 
-    fn find(&self, _root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, _root: &Path, options: &Options) -> Result<DataSetFiles> {
         let listed = list::list(&self.root, &self.id, options)?;
         let given = choose::given(&self.id, options)?;
-        let survey = self.survey(options)?;
+        let scan = self.scan(options)?;
         let mut items = listed.items;
-        survey.complete(&mut items);
+        scan.complete(&mut items);
         let mut notes = listed.notes;
-        notes.extend(survey.notes.iter().cloned());
-        Ok(Found {
+        notes.extend(scan.notes.iter().cloned());
+        Ok(DataSetFiles {
             items,
-            classes: choose::names(&self.id, given.as_ref(), &survey)?,
+            classes: choose::names(&self.id, given.as_ref(), &scan)?,
             missing: listed.missing,
-            remarks: survey.remarks.clone(),
+            remarks: scan.remarks.clone(),
             notes,
-            ..Found::default()
+            ..DataSetFiles::default()
         })
     }
 
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-        let survey = self.survey(options)?;
-        let sheet = sheet(item, options)?;
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>> {
+        let scan = self.scan(options)?;
+        let header = header(item, options)?;
         if options.get("bad") == "refuse" {
-            let bad = |&at: &usize| Some(&sheet.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
+            let bad = |&at: &usize| Some(&header.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
             // What cannot be chosen is told when it is read.
-            let chosen = sheet.chosen(pipeline, &survey.common).unwrap_or_default();
+            let chosen = header.chosen(pipeline, &scan.common).unwrap_or_default();
             let bad: Vec<String> = chosen.iter().filter_map(bad).collect();
             if !bad.is_empty() {
                 return Err(Error::Content {
@@ -138,10 +144,10 @@ impl DataSet for Bids {
             }
         }
         let classes = choose::given(&self.id, options)?;
-        survey.part(sheet, item, pipeline, classes.as_ref()).map(|part| vec![part])
+        scan.part(header, item, pipeline, classes.as_ref()).map(|part| vec![part])
     }
 
-    fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 
@@ -172,7 +178,7 @@ fn present(files: &[PathBuf]) -> Result<()> {
 }
 
 /// A recording with what its tables say over it.
-fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
+fn header(item: &RecordingItem, options: &Options) -> Result<RawHeader> {
     let (first, others) = item.files.split_first().expect("a recording is a file");
     let beside = |suffix: &str, extension: &str| -> Vec<&Path> {
         let fits = |path: &&PathBuf| {
@@ -183,20 +189,20 @@ fn sheet(item: &Item, options: &Options) -> Result<Sheet> {
     };
     let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
     present(others)?;
-    let mut sheet = Sheet::of(ptsm_io::open(first)?);
-    present(&sheet.files)?;
-    let mut notes = description::apply(&mut sheet, &description::merged(beside("eeg", "json")));
+    let mut header = RawHeader::of(ptsm_io::open(first)?);
+    present(&header.files)?;
+    let mut notes = description::apply(&mut header, &description::merged(beside("eeg", "json")));
     if let Some(table) = table("channels")? {
-        notes.extend(channels::apply(&mut sheet.columns, &table, options.get("mismatch") == "rename"));
+        notes.extend(channels::apply(&mut header.columns, &table, options.get("mismatch") == "rename"));
     }
     if let Some(table) = table("electrodes")? {
         let system = description::merged(beside("coordsystem", "json"));
         let system = system.get("EEGCoordinateSystem").and_then(Value::as_str).unwrap_or_default();
-        notes.extend(electrodes::apply(&mut sheet.columns, &table, system));
+        notes.extend(electrodes::apply(&mut header.columns, &table, system));
     }
     if let Some(table) = table("events")? {
-        notes.extend(events::replace(&mut sheet, &table));
+        notes.extend(events::replace(&mut header, &table));
     }
-    sheet.notes.extend(notes);
-    Ok(sheet)
+    header.notes.extend(notes);
+    Ok(header)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::super::bids::table::{Row, Table};
 use super::super::classes::technical;
-use super::super::sheet::Sheet;
+use super::super::raw_header::RawHeader;
 use crate::error::{Error, Result};
 
 /// Names of columns, where they are not the usual ones.
@@ -116,28 +116,28 @@ pub(in super::super) fn is_event_table(path: &Path, surely: bool) -> bool {
     Columns::default().of(&table).is_ok() && (!surely || sure())
 }
 
-/// Puts the events of a table in the place of the file's own. Marks of breaks and bad stretches stay. Gives what the user should know.
-pub(in super::super) fn replace(sheet: &mut Sheet, path: &Path, columns: &Columns) -> Result<()> {
+/// Puts the events of a table in the place of the file's own. Annotations of breaks and bad segments stay. Gives what the user should know.
+pub(in super::super) fn replace(header: &mut RawHeader, path: &Path, columns: &Columns) -> Result<()> {
     let refuse = |(message, hint): (String, String)| Error::Content {
         path: path.to_path_buf(),
         message,
         hint: Some(hint),
     };
-    if sheet.epochs.is_some() {
+    if header.epochs.is_some() {
         return Err(refuse((
             "is a table of events for a file of epochs, which have labels of their own".into(),
             "leave `events` out of this `[[recording]]`".into(),
         )));
     }
     let mut events: Vec<Event> =
-        sheet.events.iter().filter(|event| technical(&event.code)).cloned().collect();
+        header.events.iter().filter(|event| technical(&event.code)).cloned().collect();
     let kept = events.len();
     let told = match is_event_list(path) {
-        true => listed(sheet, path, &mut events)?,
+        true => listed(header, path, &mut events)?,
         false => {
             let table = Table::read_any(path)?;
             let meaning = columns.of(&table).map_err(refuse)?;
-            tabled(sheet, &table, &meaning, &mut events).map_err(refuse)?
+            tabled(header, &table, &meaning, &mut events).map_err(refuse)?
         }
     };
     let outside = told - (events.len() - kept);
@@ -145,22 +145,22 @@ pub(in super::super) fn replace(sheet: &mut Sheet, path: &Path, columns: &Column
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // Names of files may name people: only what they end in is told.
         let ending = name.rsplit('.').next().unwrap_or_default();
-        sheet.notes.push(format!(
+        header.notes.push(format!(
             "{outside} of {told} events of its .{ending} table lie outside of the recording and are not used"
         ));
     }
     events.sort_by_key(|event| event.sample);
-    sheet.events = events;
-    sheet.files.push(path.to_path_buf());
+    header.events = events;
+    header.files.push(path.to_path_buf());
     Ok(())
 }
 
 /// Events of a list of MNE; gives how many it has.
-fn listed(sheet: &Sheet, path: &Path, events: &mut Vec<Event>) -> Result<usize> {
+fn listed(header: &RawHeader, path: &Path, events: &mut Vec<Event>) -> Result<usize> {
     let list = read_event_list(path)?;
     for event in &list {
-        let onset_s = event.sample.saturating_sub(sheet.first_sample) as f64 / sheet.rate_hz;
-        if let Some(sample) = sheet.sample(onset_s) {
+        let onset_s = event.sample.saturating_sub(header.first_sample) as f64 / header.rate_hz;
+        if let Some(sample) = header.sample(onset_s) {
             events.push(Event { sample, code: event.value.to_string(), samples: 0 });
         }
     }
@@ -169,7 +169,7 @@ fn listed(sheet: &Sheet, path: &Path, events: &mut Vec<Event>) -> Result<usize> 
 
 /// Events of a table; gives how many it has.
 fn tabled(
-    sheet: &Sheet,
+    header: &RawHeader,
     table: &Table,
     meaning: &Meaning,
     events: &mut Vec<Event>,
@@ -183,11 +183,11 @@ fn tabled(
         };
         let onset_s = match meaning.moment {
             Moment::Seconds(column) => number(column)?,
-            Moment::Samples(column, first) => number(column)?.map(|sample| (sample - first) / sheet.rate_hz),
+            Moment::Samples(column, first) => number(column)?.map(|sample| (sample - first) / header.rate_hz),
         };
-        let Some(sample) = onset_s.and_then(|onset_s| sheet.sample(onset_s)) else { continue };
+        let Some(sample) = onset_s.and_then(|onset_s| header.sample(onset_s)) else { continue };
         let duration_s = meaning.duration.map(number).transpose()?.flatten().unwrap_or(0.0).max(0.0);
-        let samples = sheet.lasting(sample, duration_s);
+        let samples = header.lasting(sample, duration_s);
         events.push(Event { sample, code: code(row, meaning.label), samples });
     }
     Ok(table.rows().count())
@@ -211,7 +211,7 @@ fn code(row: Row<'_>, column: usize) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::super::sheet::Column;
+    use super::super::super::raw_header::ChannelHeader;
     use super::*;
 
     fn events(name: &str, text: &str, columns: &str) -> Result<Vec<(usize, String, usize)>> {
@@ -222,10 +222,10 @@ mod tests {
             Event { sample: 3, code: "T9".into(), samples: 0 },
             Event { sample: 4, code: "BAD_x".into(), samples: 0 },
         ];
-        let mut sheet = Sheet::in_memory(10.0, vec![Column::new("C3")], vec![0.0; 100], own);
-        replace(&mut sheet, &path, &toml::from_str(columns).unwrap())?;
-        assert_eq!(sheet.files, [path]);
-        Ok(sheet
+        let mut header = RawHeader::in_memory(10.0, vec![ChannelHeader::new("C3")], vec![0.0; 100], own);
+        replace(&mut header, &path, &toml::from_str(columns).unwrap())?;
+        assert_eq!(header.files, [path]);
+        Ok(header
             .events
             .into_iter()
             .map(|e| (e.sample, e.code, e.samples))

@@ -70,15 +70,16 @@ mod windows;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptsm_io::Opened;
+use ptsm_io::RecordingFile;
 use ptsm_io::mat::MatFile;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::matrix::Variables;
-use super::sheet::Sheet;
-use super::survey::{Kept, PIPELINE, Survey};
+use super::raw_header::RawHeader;
+use super::scan::{DataSetScan, Kept, PIPELINE};
 use super::walk::name;
-use crate::catalogue::{About, Choice, DataSet, Found, Item, Options, Part, Remote};
+use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use text::{Entry, Manifest};
 
@@ -95,13 +96,13 @@ impl Files {
     pub(crate) fn open(path: &Path) -> Result<Files> {
         let manifest = text::read(path)?;
         // A mistake in the pipeline shows before any recording is opened.
-        pipeline::changed(&Survey::default().pipeline(), &manifest.pipeline, path)?;
+        pipeline::changed(&DataSetScan::default().pipeline(), &manifest.pipeline, path)?;
         Ok(Files { path: path.to_path_buf(), manifest, kept: Kept::default() })
     }
 
     /// Entries whose files are there, as items.
-    fn items(&self) -> Vec<Item> {
-        let item = |entry: &Entry| Item {
+    fn items(&self) -> Vec<RecordingItem> {
+        let item = |entry: &Entry| RecordingItem {
             subject: SubjectId(entry.subject),
             session: entry.session,
             run: entry.run,
@@ -112,15 +113,15 @@ impl Files {
         self.manifest.recordings.iter().filter(|entry| entry.path.is_file()).map(item).collect()
     }
 
-    fn survey(&self, options: &Options) -> Arc<Survey> {
+    fn scan(&self, options: &Options) -> Arc<DataSetScan> {
         match self.kept.get(options) {
-            Some(survey) => survey,
-            None => self.kept.put(options, Survey::new(&self.items(), |item| self.sheet(item))),
+            Some(scan) => scan,
+            None => self.kept.put(options, DataSetScan::new(&self.items(), |item| self.header(item))),
         }
     }
 
     /// What the manifest says of a recording.
-    fn entry(&self, item: &Item) -> Result<&Entry> {
+    fn entry(&self, item: &RecordingItem) -> Result<&Entry> {
         let who = |entry: &Entry| (SubjectId(entry.subject), entry.session, entry.run);
         let own = |entry: &&Entry| who(entry) == (item.subject, item.session, item.run);
         self.manifest
@@ -131,47 +132,47 @@ impl Files {
     }
 
     /// A recording with what the manifest says over it.
-    fn sheet(&self, item: &Item) -> Result<Sheet> {
+    fn header(&self, item: &RecordingItem) -> Result<RawHeader> {
         let entry = self.entry(item)?;
-        let mut sheet = match &entry.mat {
+        let mut header = match &entry.mat {
             Some(variables) => match fieldtrip(&entry.path, variables)? {
-                Some(opened) => Sheet::of(opened),
-                None => variables.sheet(&entry.path, entry.rate_hz)?,
+                Some(opened) => RawHeader::of(opened),
+                None => variables.header(&entry.path, entry.rate_hz)?,
             },
-            None => Sheet::of(ptsm_io::open(&entry.path)?),
+            None => RawHeader::of(ptsm_io::open(&entry.path)?),
         };
-        entry.rate_hz.iter().for_each(|rate_hz| sheet.at_rate(*rate_hz));
+        entry.rate_hz.iter().for_each(|rate_hz| header.at_rate(*rate_hz));
         if let Some(unit) = &entry.unit {
-            sheet.columns.iter_mut().for_each(|column| column.in_unit(unit));
+            header.columns.iter_mut().for_each(|column| column.in_unit(unit));
         }
         for (from, to) in &self.manifest.rename {
-            if !entry.rename.contains_key(from) && !renamed(&mut sheet, from, to) {
-                sheet.notes.push(format!("there is no channel `{from}` to rename"));
+            if !entry.rename.contains_key(from) && !renamed(&mut header, from, to) {
+                header.notes.push(format!("there is no channel `{from}` to rename"));
             }
         }
         for (from, to) in &entry.rename {
-            if !renamed(&mut sheet, from, to) {
-                let names: Vec<&str> = sheet.columns.iter().map(|column| &*column.name).collect();
+            if !renamed(&mut header, from, to) {
+                let names: Vec<&str> = header.columns.iter().map(|column| &*column.name).collect();
                 let hint = format!("its channels are {}", names.join(", "));
                 return Err(refuse(&entry.path, format!("has no channel `{from}` to rename"), &hint));
             }
         }
         if let Some(table) = &entry.events {
-            events::replace(&mut sheet, table, &self.manifest.columns)?;
+            events::replace(&mut header, table, &self.manifest.columns)?;
         }
         match (&self.manifest.windows, &entry.label) {
-            (Some(windows), Some(label)) => windows.label(&mut sheet, label),
+            (Some(windows), Some(label)) => windows.label(&mut header, label),
             (Some(windows), None) if self.manifest.in_segments => {
-                windows.segments(&mut sheet, &self.manifest.classes);
+                windows.segments(&mut header, &self.manifest.classes);
             }
             _ => {}
         }
-        Ok(sheet)
+        Ok(header)
     }
 }
 
 /// A recording of FieldTrip, which says itself what its variables are; none where the manifest names a variable that is there.
-fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<Opened>> {
+fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<RecordingFile>> {
     if let Some(source) = variables.source() {
         let variable = source.split(['.', '{', '(']).next().unwrap_or_default();
         if MatFile::open(path)?.names().iter().any(|known| known == variable) {
@@ -182,10 +183,10 @@ fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<Opened>> {
 }
 
 /// Gives a channel another name; tells whether it is there.
-fn renamed(sheet: &mut Sheet, from: &str, to: &str) -> bool {
-    let exact = sheet.columns.iter().position(|column| column.name == from);
-    let found = exact.or_else(|| sheet.columns.iter().position(|column| column.is(from)));
-    found.map(|at| sheet.columns[at].rename(to)).is_some()
+fn renamed(header: &mut RawHeader, from: &str, to: &str) -> bool {
+    let exact = header.columns.iter().position(|column| column.name == from);
+    let found = exact.or_else(|| header.columns.iter().position(|column| column.is(from)));
+    found.map(|at| header.columns[at].rename(to)).is_some()
 }
 
 fn refuse(path: &Path, message: String, hint: &str) -> Error {
@@ -205,14 +206,14 @@ impl DataSet for Files {
         }
     }
 
-    fn choices(&self) -> &'static [Choice] {
+    fn choices(&self) -> &'static [DataSetChoice] {
         &[]
     }
 
     fn pipeline(&self, options: &Options) -> Result<Pipeline> {
-        let survey = self.survey(options);
-        let mut own = survey.pipeline();
-        if let Some(windows) = self.manifest.windows.filter(|_| !survey.holds_epochs()) {
+        let scan = self.scan(options);
+        let mut own = scan.pipeline();
+        if let Some(windows) = self.manifest.windows.filter(|_| !scan.holds_epochs()) {
             own.window_s = [0.0, windows.length_s];
         }
         pipeline::changed(&own, &self.manifest.pipeline, &self.path)
@@ -222,7 +223,7 @@ impl DataSet for Files {
         self.manifest.task.clone()
     }
 
-    fn find(&self, _root: &Path, options: &Options) -> Result<Found> {
+    fn find(&self, _root: &Path, options: &Options) -> Result<DataSetFiles> {
         let mut items = self.items();
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let absent = self.manifest.recordings.iter().filter(|entry| !entry.path.is_file());
@@ -238,39 +239,44 @@ impl DataSet for Files {
                 "paths start at the manifest's folder; move it there or write it again with `ptsm data add`",
             ));
         }
-        let survey = self.survey(options);
-        survey.complete(&mut items);
+        let scan = self.scan(options);
+        scan.complete(&mut items);
         let classes = &self.manifest.classes;
-        let without = classes.absent(survey.codes.keys().map(String::as_str));
-        if let Some(class) = without.first().filter(|_| survey.opened > 0) {
+        let without = classes.absent(scan.codes.keys().map(String::as_str));
+        if let Some(class) = without.first().filter(|_| scan.opened > 0) {
             return Err(refuse(
                 &self.path,
                 format!("`[events]`: no event of any recording stands for class `{class}`"),
-                &survey.events(),
+                &scan.events(),
             ));
         }
-        Ok(Found {
+        Ok(DataSetFiles {
             items,
             classes: classes.names().to_vec(),
             missing,
-            remarks: survey.remarks.clone(),
-            notes: survey.notes.clone(),
-            ..Found::default()
+            remarks: scan.remarks.clone(),
+            notes: scan.notes.clone(),
+            ..DataSetFiles::default()
         })
     }
 
-    fn read(&self, item: &Item, options: &Options, pipeline: &Pipeline) -> Result<Vec<Part>> {
-        let survey = self.survey(options);
-        let sheet = self.sheet(item)?;
-        let cut = sheet.epochs.is_none();
-        let mut part = survey.part(sheet, item, pipeline, Some(&self.manifest.classes))?;
+    fn read(
+        &self,
+        item: &RecordingItem,
+        options: &Options,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<RecordingPart>> {
+        let scan = self.scan(options);
+        let header = self.header(item)?;
+        let cut = header.epochs.is_none();
+        let mut part = scan.part(header, item, pipeline, Some(&self.manifest.classes))?;
         let windowed = cut && (self.manifest.in_segments || self.entry(item)?.label.is_some());
         let windows = self.manifest.windows.filter(|_| windowed);
         part.notes.extend(windows.and_then(|windows| windows.overlap(pipeline.window_s)));
         Ok(vec![part])
     }
 
-    fn remote(&self, _options: &Options) -> Result<Vec<Remote>> {
+    fn remote(&self, _options: &Options) -> Result<Vec<RemoteFile>> {
         Ok(vec![])
     }
 

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::super::classes::{Classes, matches};
 use super::super::matrix::Variables;
-use super::super::sheet::microvolts;
+use super::super::raw_header::microvolts;
 use super::super::words::Words;
 use super::events::Columns;
 use super::windows::{USUAL, Windows};

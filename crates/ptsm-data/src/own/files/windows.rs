@@ -4,7 +4,7 @@ use ptsm_signal::Event;
 use serde::Deserialize;
 
 use super::super::classes::{Classes, technical};
-use super::super::sheet::Sheet;
+use super::super::raw_header::RawHeader;
 
 /// How windows follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -62,112 +62,117 @@ impl Windows {
     }
 
     /// Makes windows of a whole recording events of one label. Epochs are all of it.
-    pub(super) fn label(&self, sheet: &mut Sheet, label: &str) {
-        if let Some(epochs) = &mut sheet.epochs {
+    pub(super) fn label(&self, header: &mut RawHeader, label: &str) {
+        if let Some(epochs) = &mut header.epochs {
             epochs.codes.iter_mut().for_each(|code| *code = label.to_string());
             return;
         }
         let mut events: Vec<Event> =
-            sheet.events.iter().filter(|event| technical(&event.code)).cloned().collect();
-        for stretch in &sheet.stretches {
-            let starts = self.starts(stretch.first, stretch.samples, sheet.rate_hz);
+            header.events.iter().filter(|event| technical(&event.code)).cloned().collect();
+        for segment in &header.segments {
+            let starts = self.starts(segment.first, segment.samples, header.rate_hz);
             events.extend(starts.map(|sample| Event { sample, code: label.to_string(), samples: 0 }));
         }
         if events.iter().all(|event| event.code != label) {
-            sheet
+            header
                 .notes
                 .push(format!("is shorter than a window of {} s: no epoch of `{label}`", self.length_s));
         }
         events.sort_by_key(|event| event.sample);
-        sheet.events = events;
+        header.events = events;
     }
 
     /// Makes windows of each segment of a class, which lasts as long as its event says.
-    pub(super) fn segments(&self, sheet: &mut Sheet, classes: &Classes) {
-        if sheet.epochs.is_some() {
+    pub(super) fn segments(&self, header: &mut RawHeader, classes: &Classes) {
+        if header.epochs.is_some() {
             return;
         }
-        let all = sheet.events.iter().map(|event| event.code.clone()).collect();
+        let all = header.events.iter().map(|event| event.code.clone()).collect();
         let (mut events, mut without) = (vec![], 0);
-        for event in &sheet.events {
+        for event in &header.events {
             if classes.of_among(&event.code, &all).is_none() {
                 events.push(event.clone());
                 continue;
             }
-            let said = self.segment_s.map(|segment_s| (segment_s * sheet.rate_hz).round() as usize);
+            let said = self.segment_s.map(|segment_s| (segment_s * header.rate_hz).round() as usize);
             let samples = if event.samples > 0 { event.samples } else { said.unwrap_or(0) };
             without += usize::from(samples == 0);
             // A segment ends with the recording, or where a gap begins.
-            let stretch =
-                sheet.stretches.iter().find(|s| (s.first..s.first + s.samples).contains(&event.sample));
-            let left = stretch.map_or(0, |stretch| stretch.first + stretch.samples - event.sample);
-            let starts = self.starts(event.sample, samples.min(left), sheet.rate_hz);
+            let segment =
+                header.segments.iter().find(|s| (s.first..s.first + s.samples).contains(&event.sample));
+            let left = segment.map_or(0, |segment| segment.first + segment.samples - event.sample);
+            let starts = self.starts(event.sample, samples.min(left), header.rate_hz);
             events.extend(starts.map(|sample| Event { sample, code: event.code.clone(), samples: 0 }));
         }
         if without > 0 {
-            sheet.notes.push(format!(
+            header.notes.push(format!(
                 "{without} events of a class state no duration, so they have no windows: `segment_s` in `[windows]` gives one"
             ));
         }
         events.sort_by_key(|event| event.sample);
-        sheet.events = events;
+        header.events = events;
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use ptsm_io::Stretch;
+    use ptsm_io::Segment;
 
-    use super::super::super::sheet::Column;
+    use super::super::super::raw_header::ChannelHeader;
     use super::*;
 
-    fn sheet(events: &[(usize, &str, usize)]) -> Sheet {
+    fn header(events: &[(usize, &str, usize)]) -> RawHeader {
         let event = |(sample, code, samples): &(usize, &str, usize)| Event {
             sample: *sample,
             code: code.to_string(),
             samples: *samples,
         };
-        Sheet::in_memory(10.0, vec![Column::new("C3")], vec![0.0; 100], events.iter().map(event).collect())
+        RawHeader::in_memory(
+            10.0,
+            vec![ChannelHeader::new("C3")],
+            vec![0.0; 100],
+            events.iter().map(event).collect(),
+        )
     }
 
     fn windows(text: &str) -> Windows {
         toml::from_str(text).unwrap()
     }
 
-    fn at(sheet: &Sheet, code: &str) -> Vec<usize> {
-        sheet.events.iter().filter(|event| event.code == code).map(|event| event.sample).collect()
+    fn at(header: &RawHeader, code: &str) -> Vec<usize> {
+        header.events.iter().filter(|event| event.code == code).map(|event| event.sample).collect()
     }
 
     #[test]
     fn issue_19_a_recording_of_one_label_becomes_windows() {
         let two = windows("length_s = 2");
-        let mut one = sheet(&[(3, "T1", 0), (5, "BAD_blink", 4)]);
+        let mut one = header(&[(3, "T1", 0), (5, "BAD_blink", 4)]);
         two.label(&mut one, "rest");
         assert_eq!(
             (at(&one, "rest"), at(&one, "T1").len(), at(&one, "BAD_blink").len()),
             (vec![0, 20, 40, 60, 80], 0, 1)
         );
         // No window reaches over a gap.
-        let mut gap = sheet(&[]);
-        gap.stretches = vec![
-            Stretch { start_s: 0.0, first: 0, samples: 35 },
-            Stretch { start_s: 9.0, first: 35, samples: 65 },
+        let mut gap = header(&[]);
+        gap.segments = vec![
+            Segment { start_s: 0.0, first: 0, samples: 35 },
+            Segment { start_s: 9.0, first: 35, samples: 65 },
         ];
         two.label(&mut gap, "rest");
         assert_eq!(at(&gap, "rest"), [0, 35, 55, 75]);
-        let mut overlapping = sheet(&[]);
+        let mut overlapping = header(&[]);
         let half = windows("length_s = 2\nevery_s = 1");
         half.label(&mut overlapping, "rest");
         assert_eq!(at(&overlapping, "rest").len(), 9);
         let whole = [0.0, 2.0];
         assert!(two.overlap(whole).is_none() && half.overlap(whole).unwrap().contains("overlap"));
         assert!(two.overlap([0.0, 3.0]).is_some() && half.overlap([0.5, 1.5]).is_none());
-        let mut short = sheet(&[]);
+        let mut short = header(&[]);
         windows("length_s = 11").label(&mut short, "rest");
         assert!(short.events.is_empty() && short.notes[0].contains("shorter than a window"));
         // Windows that are no whole number of samples do not drift.
-        let mut third = sheet(&[]);
+        let mut third = header(&[]);
         windows("length_s = 0.333333333").label(&mut third, "rest");
         assert_eq!(at(&third, "rest")[..4], [0, 3, 7, 10]);
     }
@@ -175,16 +180,16 @@ mod tests {
     #[test]
     fn issue_19_segments_become_windows() {
         let classes = Classes::parse("a:A,b:B").unwrap();
-        let mut marked = sheet(&[(0, "A", 25), (30, "B", 5), (40, "B", 20), (70, "C", 30), (90, "A", 50)]);
+        let mut marked = header(&[(0, "A", 25), (30, "B", 5), (40, "B", 20), (70, "C", 30), (90, "A", 50)]);
         windows("length_s = 1").segments(&mut marked, &classes);
         assert_eq!(
             (at(&marked, "A"), at(&marked, "B"), at(&marked, "C")),
             (vec![0, 10, 90], vec![40, 50], vec![70])
         );
-        let mut bare = sheet(&[(0, "A", 0), (50, "B", 0)]);
+        let mut bare = header(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1").segments(&mut bare, &classes);
         assert!(bare.events.is_empty() && bare.notes[0].contains("2 events of a class state no duration"));
-        let mut bare = sheet(&[(0, "A", 0), (50, "B", 0)]);
+        let mut bare = header(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1\nsegment_s = 3").segments(&mut bare, &classes);
         assert_eq!((at(&bare, "A"), at(&bare, "B")), (vec![0, 10, 20], vec![50, 60, 70]));
     }

@@ -10,7 +10,7 @@ use ptsm_io::mat::{MatFile, Value};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
-use super::sheet::{Column, Sheet};
+use super::raw_header::{ChannelHeader, RawHeader};
 use super::words::Words;
 use crate::error::{Error, Result};
 
@@ -89,7 +89,7 @@ impl Variables {
     }
 
     /// Opens a file. `rate_hz` goes over what the file says. Samples are read later.
-    pub(super) fn sheet(&self, path: &Path, rate_hz: Option<f64>) -> Result<Sheet> {
+    pub(super) fn header(&self, path: &Path, rate_hz: Option<f64>) -> Result<RawHeader> {
         let open = Open { said: self, file: MatFile::open(path)?, path };
         let Some(name) = &self.samples else {
             return Err(open.refuse(
@@ -108,7 +108,7 @@ impl Variables {
             let numbers = open.numbers(triggers)?;
             let matrix = open.matrix(samples, None, None);
             let columns = self.columns(names.clone());
-            return Ok(Sheet::in_matrix(rate, columns, numbers.len(), self::triggers(&numbers), matrix));
+            return Ok(RawHeader::in_matrix(rate, columns, numbers.len(), self::triggers(&numbers), matrix));
         }
         let dims = trimmed(samples.dims(&open.file, path)?);
         let without = triggers.as_ref().and_then(|triggers| triggers.row_of(&samples, &dims));
@@ -126,22 +126,22 @@ impl Variables {
             matrix.check_names(layout.channels(), names.len())?;
             let codes = open.codes(&layout, labels, triggers.is_some())?;
             let length = layout.epochs().saturating_mul(layout.samples());
-            let mut sheet = Sheet::in_matrix(rate, self.columns(names), length, vec![], matrix);
+            let mut header = RawHeader::in_matrix(rate, self.columns(names), length, vec![], matrix);
             let start_s = self.start_s.unwrap_or(0.0);
-            sheet.epochs = Some(Epochs { samples: layout.samples(), start_s, codes });
-            return Ok(sheet);
+            header.epochs = Some(Epochs { samples: layout.samples(), start_s, codes });
+            return Ok(header);
         }
         let length = layout.samples();
         let (events, notes) = open.events(triggers.as_ref(), labels, length)?;
         matrix.check_names(layout.channels(), names.len())?;
-        let mut sheet = Sheet::in_matrix(rate, self.columns(names), length, events, matrix);
-        sheet.notes = notes;
-        Ok(sheet)
+        let mut header = RawHeader::in_matrix(rate, self.columns(names), length, events, matrix);
+        header.notes = notes;
+        Ok(header)
     }
 
-    fn columns(&self, names: Vec<String>) -> Vec<Column> {
+    fn columns(&self, names: Vec<String>) -> Vec<ChannelHeader> {
         let column = |name: String| {
-            let mut column = Column::new(name);
+            let mut column = ChannelHeader::new(name);
             self.unit.iter().for_each(|unit| column.in_unit(unit));
             column
         };
@@ -475,7 +475,7 @@ pub(super) fn listed(file: &MatFile) -> String {
     }
 }
 
-/// An event at the first sample of each stretch that is not zero, called like the number there.
+/// An event at the first sample of each segment that is not zero, called like the number there.
 pub(super) fn triggers(numbers: &[f64]) -> Vec<Event> {
     let before = std::iter::once(&0.0).chain(numbers);
     let begins = |(sample, (now, before)): (usize, (&f64, &f64))| {

@@ -22,7 +22,7 @@ enum Step {
     /// `{1,3}`, or `(2)` of structs, counted from 1 as they are written.
     Element(Vec<usize>),
     /// `(9,:)` of numbers.
-    Part(Vec<Indices>),
+    RecordingPart(Vec<Indices>),
 }
 
 /// Which rows, columns and so on, counted from 1.
@@ -84,7 +84,9 @@ impl fmt::Display for ValuePlace {
             match step {
                 Step::Field(name) => write!(f, ".{name}")?,
                 Step::Element(at) => write!(f, "{{{}}}", list(at.iter().map(usize::to_string).collect()))?,
-                Step::Part(part) => write!(f, "({})", list(part.iter().map(Indices::to_string).collect()))?,
+                Step::RecordingPart(part) => {
+                    write!(f, "({})", list(part.iter().map(Indices::to_string).collect()))?
+                }
             }
         }
         Ok(())
@@ -112,7 +114,7 @@ impl ValuePlace {
             };
             // Parentheses in front of a field are an element of structs.
             let element = sign == '{' || more.starts_with(['.', '{']);
-            steps.push(if element { Step::Element(numbers()?) } else { Step::Part(list) });
+            steps.push(if element { Step::Element(numbers()?) } else { Step::RecordingPart(list) });
             rest = more;
         }
         (!variable.trim().is_empty()).then(|| ValuePlace { variable: variable.trim().to_string(), steps })
@@ -132,7 +134,7 @@ impl ValuePlace {
 
     /// Where this is one row or column of another: which dimension, and which of it, counted from 0.
     pub(super) fn row_of(&self, whole: &ValuePlace, dims: &[usize]) -> Option<(usize, usize)> {
-        let (Step::Part(part), before) = self.steps.split_last()? else { return None };
+        let (Step::RecordingPart(part), before) = self.steps.split_last()? else { return None };
         if self.variable != whole.variable || before != whole.steps || part.len() != dims.len() {
             return None;
         }
@@ -203,7 +205,7 @@ fn taken(value: Value, step: &Step) -> Result<Value, (String, String)> {
             }
             None => Err((format!("is {kind}"), "counting begins with 1".into())),
         },
-        (Step::Part(part), value) => {
+        (Step::RecordingPart(part), value) => {
             let dims = value.dims();
             let lists: Option<Vec<Vec<usize>>> = (part.len() == dims.len())
                 .then(|| part.iter().zip(&dims).map(|(part, &count)| part.of(count)).collect())

@@ -21,7 +21,7 @@ use ptsm_io::Bytes;
 use ptsm_signal::{Layout, SubjectId, Trial, Trials};
 use serde::{Deserialize, Serialize};
 
-use super::super::prepare::Prepared;
+use super::super::prepare::EpochedItem;
 use crate::error::Result;
 use crate::findings::{Measured, Sketch};
 
@@ -58,7 +58,7 @@ struct Header {
 type Info = (u32, SubjectId, u32, u32, f64);
 
 /// Writes an entry.
-pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> {
+pub(super) fn write(path: &Path, key: &Hash, prepared: &EpochedItem) -> Result<()> {
     let signals =
         || prepared.trials.iter().flat_map(|trials| (0..trials.len()).map(|row| trials.signal(row)));
     let mut hasher = blake3::Hasher::new();
@@ -102,7 +102,7 @@ pub(super) fn write(path: &Path, key: &Hash, prepared: &Prepared) -> Result<()> 
 
 /// Opens an entry. None where there is none, or one that cannot be trusted. Samples are compared with their checksum where that
 /// is asked for, and where the system was started anew since they were written: a power cut may have taken them.
-pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
+pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<EpochedItem> {
     let bytes = Bytes::open(path).ok()?;
     let (header, at) = header(&bytes, key)?;
     let Header { layout, trials, places, sketches, measured, short, unknown, bad, notes, samples } = header;
@@ -131,7 +131,7 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<Prepared> {
             Some(Trials::lent(layout, Arc::new(samples), trials.into_iter().map(trial).collect()).ok()?)
         }
     };
-    Some(Prepared { trials, places, sketches, measured, short, unknown, bad, notes })
+    Some(EpochedItem { trials, places, sketches, measured, short, unknown, bad, notes })
 }
 
 /// The header and where samples begin, if everything fits.

@@ -19,8 +19,8 @@ use ptsm_signal::{Pipeline, Trials};
 pub(super) use hashes::{Contents, Hashes};
 
 use super::Recordings;
-use super::prepare::{Labels, Prepared};
-use crate::catalogue::Item;
+use super::prepare::{EpochedItem, Labels};
+use crate::catalogue::RecordingItem;
 use crate::error::{Error, Result};
 
 /// To be raised when the same recordings give other trials or findings than before: readers, filters, cutting, measures.
@@ -75,7 +75,7 @@ impl Cache {
     }
 
     /// What became of an item the last time; none where it is not kept, or damaged.
-    pub(super) fn get(&self, key: &Hash, verify: bool) -> Option<Prepared> {
+    pub(super) fn get(&self, key: &Hash, verify: bool) -> Option<EpochedItem> {
         // Samples lie in files as they do in memory.
         if cfg!(target_endian = "big") {
             return None;
@@ -87,7 +87,7 @@ impl Cache {
     }
 
     /// Keeps what became of an item and gives it back as kept, so that it takes no memory of its own.
-    pub(super) fn put(&self, key: &Hash, prepared: Prepared) -> (Prepared, Result<()>) {
+    pub(super) fn put(&self, key: &Hash, prepared: EpochedItem) -> (EpochedItem, Result<()>) {
         if cfg!(target_endian = "big") {
             return (prepared, Ok(()));
         }
@@ -113,11 +113,11 @@ impl Cache {
 
 /// Writes trials to one file, whole or not at all, for [`kept_trials`]. The name says what they are and must be given again.
 pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
-    let prepared = Prepared {
+    let prepared = EpochedItem {
         places: vec![0; trials.len()],
         sketches: vec![[0; 2]; trials.len()],
         trials: Some(trials.clone()),
-        ..Prepared::default()
+        ..EpochedItem::default()
     };
     entry::write(path, &blake3::hash(name.as_bytes()), &prepared)
 }
@@ -152,7 +152,7 @@ impl Key {
     }
 
     /// The key of an item whose files have these contents.
-    pub(super) fn of(&self, item: &Item, contents: &[Contents]) -> Hash {
+    pub(super) fn of(&self, item: &RecordingItem, contents: &[Contents]) -> Hash {
         let mut hasher = self.0.clone();
         let mut part = |bytes: &[u8]| {
             hasher.update(blake3::hash(bytes).as_bytes());

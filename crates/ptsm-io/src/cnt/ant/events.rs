@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::cursor::{Cursor, latin1};
 use crate::error::{Place, Result};
 use crate::limit::{MOST, few_enough};
-use crate::opened::Mark;
+use crate::recording_file::Annotation;
 
 /// The code that says that samples are missing in front of it.
 const GAP: &str = "__";
@@ -29,7 +29,7 @@ pub(in crate::cnt) struct Beside {
 /// What happened, and the samples in front of which others are missing.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    pub(super) marks: Vec<Mark>,
+    pub(super) annotations: Vec<Annotation>,
     pub(super) breaks: Vec<usize>,
 }
 
@@ -41,7 +41,12 @@ impl Events {
             self.breaks.extend(inside);
         } else if !code.is_empty() {
             let onset_s = sample as f64 / head.rate_hz;
-            self.marks.push(Mark { onset_s, duration_s: 0.0, sample: inside, text: code.to_string() });
+            self.annotations.push(Annotation {
+                onset_s,
+                duration_s: 0.0,
+                sample: inside,
+                text: code.to_string(),
+            });
         }
     }
 }
@@ -55,19 +60,19 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<Events> {
     let inside = inside(file, head, place)?;
-    let mut marks = vec![];
+    let mut annotations = vec![];
     if let Some(evt) = &beside.evt {
-        marks = in_evt(evt, file, beside, head, place, notes)?;
+        annotations = in_evt(evt, file, beside, head, place, notes)?;
     }
-    if marks.is_empty()
+    if annotations.is_empty()
         && let Some(trg) = &beside.trg
     {
         let events = in_trg(trg, head, notes);
-        if !events.marks.is_empty() {
+        if !events.annotations.is_empty() {
             return Ok(Events { breaks: [inside.breaks, events.breaks].concat(), ..events });
         }
     }
-    Ok(if marks.is_empty() { inside } else { Events { marks, ..inside } })
+    Ok(if annotations.is_empty() { inside } else { Events { annotations, ..inside } })
 }
 
 /// Triggers inside of the recording: a sample, and a code of eight letters.
@@ -120,7 +125,7 @@ fn in_evt(
     head: &Head,
     place: &Place,
     notes: &mut Vec<String>,
-) -> Result<Vec<Mark>> {
+) -> Result<Vec<Annotation>> {
     let (events, whole) = evt::read(bytes, place);
     if !whole {
         notes.push(format!("the `.evt` file could be read for its first {} events only", events.len()));
@@ -135,7 +140,7 @@ fn in_evt(
         }
         return Ok(vec![]);
     };
-    let mut marks: Vec<Mark> = vec![];
+    let mut annotations: Vec<Annotation> = vec![];
     // The time without an amplifier that is open.
     let mut open: Option<usize> = None;
     for event in &events {
@@ -145,23 +150,24 @@ fn in_evt(
         }
         let onset_s = at / head.rate_hz;
         if event.reconnects() {
-            if let Some(mark) = open.take() {
-                marks[mark].duration_s = onset_s - marks[mark].onset_s;
+            if let Some(annotation) = open.take() {
+                annotations[annotation].duration_s = onset_s - annotations[annotation].onset_s;
             }
             continue;
         }
         let mut text = event.text();
         if event.disconnects() {
             text = "BAD_disconnection".into();
-            open = Some(marks.len());
+            open = Some(annotations.len());
         }
         let duration_s = event.duration_s.max(0.0);
-        marks.push(Mark { onset_s, duration_s, sample: Some(at as usize), text });
+        annotations.push(Annotation { onset_s, duration_s, sample: Some(at as usize), text });
     }
-    if let Some(mark) = open {
-        marks[mark].duration_s = head.samples as f64 / head.rate_hz - marks[mark].onset_s;
+    if let Some(annotation) = open {
+        annotations[annotation].duration_s =
+            head.samples as f64 / head.rate_hz - annotations[annotation].onset_s;
     }
-    Ok(marks)
+    Ok(annotations)
 }
 
 /// When the recording began; nothing else of what is said about it is looked at.

@@ -3,7 +3,7 @@
 use crate::cursor::{DAMAGED, latin1};
 use crate::error::{Error, Place, Result};
 use crate::kind::kind_of;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 use crate::unit::voltage;
 
 /// What the header says.
@@ -22,7 +22,7 @@ pub(super) struct Channel {
     unit: String,
     /// One stored number in that unit; none where the header says nothing that is possible.
     scale: Option<f64>,
-    kind: Kind,
+    kind: SignalKind,
     bad: bool,
 }
 
@@ -72,9 +72,9 @@ impl Channel {
         let scale = inner.parse::<f64>().ok()? * outer.parse::<f64>().ok()?;
         let said = |key: &str| words.clone().find_map(|word| word.strip_prefix(key));
         let kind = match said("TYPE:").unwrap_or_default().to_uppercase().as_str() {
-            "EOG" => Kind::Eog,
-            "EMG" => Kind::Emg,
-            "ECG" | "EKG" => Kind::Ecg,
+            "EOG" => SignalKind::Eog,
+            "EMG" => SignalKind::Emg,
+            "ECG" | "EKG" => SignalKind::Ecg,
             _ => kind_of(name, unit),
         };
         let bad = said("STAT:").is_some_and(|status| status.eq_ignore_ascii_case("BAD"));
@@ -88,20 +88,20 @@ impl Channel {
     /// Whether numbers become microvolts, and what they are multiplied by.
     pub(super) fn gain(&self) -> (bool, f64) {
         match (self.scale, voltage(&self.unit)) {
-            (Some(scale), Some((_, factor))) if self.kind != Kind::Stimulus => (true, scale * factor),
+            (Some(scale), Some((_, factor))) if self.kind != SignalKind::Stimulus => (true, scale * factor),
             (scale, _) => (false, scale.unwrap_or(1.0)),
         }
     }
 
-    pub(super) fn signal(&self, head: &Head) -> Signal {
+    pub(super) fn signal(&self, head: &Head) -> SignalHeader {
         let (microvolts, _) = self.gain();
-        Signal {
+        SignalHeader {
             // Numbers nobody knows the meaning of are no voltage of an electrode.
-            kind: if self.kind == Kind::Eeg && !microvolts { Kind::Other } else { self.kind },
+            kind: if self.kind == SignalKind::Eeg && !microvolts { SignalKind::Other } else { self.kind },
             unit: voltage(&self.unit).map_or(&*self.unit, |(name, _)| name).to_string(),
             microvolts,
             bad: self.bad,
-            ..Signal::new(&*self.name, head.rate_hz, 0)
+            ..SignalHeader::new(&*self.name, head.rate_hz, 0)
         }
     }
 }

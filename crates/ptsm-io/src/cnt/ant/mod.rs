@@ -17,10 +17,10 @@ use self::riff::Chunk;
 use self::samples::Packed;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Opened, Stretch};
+use crate::recording_file::{Header, RecordingFile, Segment};
 
 /// Opens a recording with the files beside it; `place` is for messages.
-pub(super) fn parse(bytes: Bytes, beside: &Beside, place: &Place) -> Result<Opened> {
+pub(super) fn parse(bytes: Bytes, beside: &Beside, place: &Place) -> Result<RecordingFile> {
     let file = Chunk::form(&bytes, place)?;
     let mut notes = vec![];
     let head = Head::read(file.needed(b"eeph")?.data(), place)?;
@@ -33,11 +33,11 @@ pub(super) fn parse(bytes: Bytes, beside: &Beside, place: &Place) -> Result<Open
     let header = Header {
         format: "ANT".into(),
         signals,
-        stretches: Stretch::between(events.breaks, head.rate_hz, packed.length),
-        marks: events.marks,
+        segments: Segment::between(events.breaks, head.rate_hz, packed.length),
+        annotations: events.annotations,
         epochs: None,
         notes,
     };
     let samples = packed.over(bytes);
-    Opened::new(place, header, Box::new(samples))
+    RecordingFile::new(place, header, Box::new(samples))
 }

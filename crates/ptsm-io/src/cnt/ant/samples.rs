@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::cursor::{Cursor, DAMAGED};
 use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
-use crate::opened::Samples;
+use crate::recording_file::Samples;
 
 /// The blocks of a recording.
 pub(super) struct Packed {

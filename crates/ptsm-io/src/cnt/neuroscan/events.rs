@@ -8,7 +8,7 @@ use super::header::Head;
 use crate::cursor::{Cursor, DAMAGED};
 use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
-use crate::opened::Mark;
+use crate::recording_file::Annotation;
 
 /// Bytes of the table before the first event: its type, the bytes of all events, and something nobody uses.
 const TABLE: usize = 9;
@@ -50,7 +50,12 @@ impl<'a> Table<'a> {
 }
 
 /// All events.
-pub(super) fn read(bytes: &[u8], head: &Head, place: &Place, notes: &mut Vec<String>) -> Result<Vec<Mark>> {
+pub(super) fn read(
+    bytes: &[u8],
+    head: &Head,
+    place: &Place,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Annotation>> {
     let Some(at) = head.events.filter(|&at| at != bytes.len()) else { return Ok(vec![]) };
     let table = Table::read(bytes, at, place)?;
     few_enough(table.events.len() / table.each, "events", place)?;
@@ -58,7 +63,7 @@ pub(super) fn read(bytes: &[u8], head: &Head, place: &Place, notes: &mut Vec<Str
     if rest > 0 {
         notes.push(format!("the last {rest} bytes of the table of events are no event"));
     }
-    let mut marks: Vec<Mark> = vec![];
+    let mut annotations: Vec<Annotation> = vec![];
     // The span to be left out that is open.
     let mut open: Option<usize> = None;
     let mut outside = 0;
@@ -74,8 +79,8 @@ pub(super) fn read(bytes: &[u8], head: &Head, place: &Place, notes: &mut Vec<Str
         let sample = sample.saturating_sub(1);
         let onset_s = sample as f64 / head.rate_hz;
         if pad == ACCEPT {
-            if let Some(mark) = open.take() {
-                marks[mark].duration_s = onset_s - marks[mark].onset_s;
+            if let Some(annotation) = open.take() {
+                annotations[annotation].duration_s = onset_s - annotations[annotation].onset_s;
             }
             continue;
         }
@@ -86,18 +91,18 @@ pub(super) fn read(bytes: &[u8], head: &Head, place: &Place, notes: &mut Vec<Str
         };
         if pad == REJECT {
             text = format!("BAD_{text}");
-            open.get_or_insert(marks.len());
+            open.get_or_insert(annotations.len());
         }
         let sample = usize::try_from(sample).ok().filter(|&sample| sample < head.length());
         outside += usize::from(sample.is_none());
-        marks.push(Mark { onset_s, duration_s: 0.0, sample, text });
+        annotations.push(Annotation { onset_s, duration_s: 0.0, sample, text });
     }
-    if let Some(mark) = open {
+    if let Some(annotation) = open {
         let end_s = head.length() as f64 / head.rate_hz;
-        marks[mark].duration_s = (end_s - marks[mark].onset_s).max(0.0);
+        annotations[annotation].duration_s = (end_s - annotations[annotation].onset_s).max(0.0);
     }
     if outside > 0 {
-        notes.push(format!("{outside} of {} events lie outside of the samples", marks.len()));
+        notes.push(format!("{outside} of {} events lie outside of the samples", annotations.len()));
     }
-    Ok(marks)
+    Ok(annotations)
 }

@@ -3,7 +3,7 @@
 use crate::cursor::{Cursor, DAMAGED};
 use crate::error::{Error, Place, Result};
 use crate::kind::kind_of;
-use crate::opened::{Kind, Signal};
+use crate::recording_file::{SignalHeader, SignalKind};
 use crate::records::{Lane, Scale, Value};
 
 /// Bytes of the header of the file, and of that of a channel.
@@ -211,35 +211,35 @@ impl Channel {
         Ok(Channel { name, bad, baseline, gain })
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> SignalKind {
         if EYES.contains(&&*self.name.to_uppercase()) {
-            return Kind::Eog;
+            return SignalKind::Eog;
         }
         match kind_of(&self.name, "uV") {
             // Numbers nobody knows the meaning of are no voltage of an electrode.
-            Kind::Eeg if self.gain.is_none() => Kind::Other,
+            SignalKind::Eeg if self.gain.is_none() => SignalKind::Other,
             kind => kind,
         }
     }
 
     /// Microvolts of one stored number. Triggers are no voltage.
     fn scale(&self) -> Option<f64> {
-        self.gain.filter(|_| self.kind() != Kind::Stimulus)
+        self.gain.filter(|_| self.kind() != SignalKind::Stimulus)
     }
 
-    pub(super) fn signal(&self, head: &Head) -> Signal {
+    pub(super) fn signal(&self, head: &Head) -> SignalHeader {
         let range = self.scale().map(|gain| {
             let limit = 2f64.powi(8 * head.value.width() as i32 - 1);
             let [a, b] = [-limit, limit - 1.0].map(|number| (number - self.baseline) * gain);
             [a.min(b), a.max(b)]
         });
-        Signal {
+        SignalHeader {
             kind: self.kind(),
             bad: self.bad,
             microvolts: self.scale().is_some(),
             unit: if self.scale().is_some() { "uV" } else { "" }.into(),
             range,
-            ..Signal::new(&*self.name, head.rate_hz, head.length())
+            ..SignalHeader::new(&*self.name, head.rate_hz, head.length())
         }
     }
 

@@ -9,14 +9,14 @@ mod header;
 use self::header::Head;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::opened::{Header, Opened};
+use crate::recording_file::{Header, RecordingFile};
 use crate::records::Records;
 
 /// Opens a recording; `place` is for messages.
-pub(super) fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
+pub(super) fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     let mut notes = vec![];
     let head = Head::read(&bytes, place, &mut notes)?;
-    let marks = events::read(&bytes, &head, place, &mut notes)?;
+    let annotations = events::read(&bytes, &head, place, &mut notes)?;
     let (mut signals, mut lanes) = (vec![], vec![]);
     for (at, channel) in head.channels.iter().enumerate() {
         signals.push(channel.signal(&head));
@@ -28,10 +28,10 @@ pub(super) fn parse(bytes: Bytes, place: &Place) -> Result<Opened> {
     let header = Header {
         format: format!("Neuroscan, {} bits", 8 * head.value.width()),
         signals,
-        stretches: vec![],
-        marks,
+        segments: vec![],
+        annotations,
         epochs: None,
         notes,
     };
-    Opened::new(place, header, Box::new(records))
+    RecordingFile::new(place, header, Box::new(records))
 }

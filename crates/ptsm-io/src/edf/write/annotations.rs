@@ -23,22 +23,22 @@ pub(super) struct Schedule {
 impl Schedule {
     /// The smallest blocks into which all events fit: each event in the record in which it begins, or else in the next with room. None
     /// where records would become too large.
-    pub(super) fn of(recording: &Recording, stretches: &[Range<usize>], plan: &Plan) -> Option<Schedule> {
+    pub(super) fn of(recording: &Recording, segments: &[Range<usize>], plan: &Plan) -> Option<Schedule> {
         let rate_hz = recording.rate_hz;
-        let records: usize = stretches.iter().map(|stretch| plan.records(stretch)).sum();
+        let records: usize = segments.iter().map(|segment| plan.records(segment)).sum();
         let mut starts = Vec::with_capacity(records);
         let mut lists = Vec::with_capacity(recording.events.len());
         let mut events: Vec<_> = recording.events.iter().collect();
         events.sort_by_key(|event| event.sample);
         let mut events = events.into_iter().peekable();
         let mut start_s = 0.0;
-        for stretch in stretches {
+        for segment in segments {
             let before = starts.len();
             let time_s = |samples: usize| start_s + samples as f64 / rate_hz;
             let begin = |record: usize| plain(start_s + record as f64 * plan.record_s, PLACES);
-            starts.extend((0..plan.records(stretch)).map(|record| format!("+{}\x14\x14\0", begin(record))));
-            while let Some(event) = events.next_if(|event| event.sample < stretch.end) {
-                let offset = event.sample - stretch.start;
+            starts.extend((0..plan.records(segment)).map(|record| format!("+{}\x14\x14\0", begin(record))));
+            while let Some(event) = events.next_if(|event| event.sample < segment.end) {
+                let offset = event.sample - segment.start;
                 let duration = match event.samples {
                     0 => String::new(),
                     samples => format!("\x15{}", plain(samples as f64 / rate_hz, PLACES)),
@@ -48,7 +48,7 @@ impl Schedule {
                 lists.push((before + offset / plan.samples, list));
             }
             // A gap is longer than a second and than a sample.
-            start_s = (time_s(plan.records(stretch) * plan.samples) + (1.0 / rate_hz).max(1.0)).ceil();
+            start_s = (time_s(plan.records(segment) * plan.samples) + (1.0 / rate_hz).max(1.0)).ceil();
         }
         let longest = |texts: &mut dyn Iterator<Item = &String>| texts.map(String::len).max().unwrap_or(0);
         let start_bytes = longest(&mut starts.iter());

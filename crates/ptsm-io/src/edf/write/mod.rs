@@ -26,10 +26,10 @@ const MOST_CHANNELS: usize = 9998;
 
 /// What a recording became.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
+pub struct WrittenEdf {
     /// How long a record is.
     pub record_s: f64,
-    /// Samples that fill up the last record of a stretch with its last value: samples of the file that are not of the recording.
+    /// Samples that fill up the last record of a segment with its last value: samples of the file that are not of the recording.
     pub padding: Vec<Range<usize>>,
 }
 
@@ -37,7 +37,7 @@ pub struct Written {
 ///
 /// Each channel gets the finest 16 bits that hold its values. How long a gap lasts no recording tells: each is written as the rest of
 /// a second and one more. People and dates are left unknown.
-pub fn write(path: &Path, recording: &Recording) -> Result<Written> {
+pub fn write(path: &Path, recording: &Recording) -> Result<WrittenEdf> {
     check(recording).map_err(|(message, hint)| Error::format(&path.into(), message).with_hint(hint))?;
     let codings = (0..recording.channels.len())
         .map(|channel| Coding::of(recording.channel(channel)))
@@ -45,9 +45,9 @@ pub fn write(path: &Path, recording: &Recording) -> Result<Written> {
     let codings = codings.map_err(|message| {
         Error::format(&path.into(), message).with_hint("EDF holds numbers of at most 8 characters")
     })?;
-    let stretches = recording.stretches();
-    let plans = plan::plans(recording.rate_hz, &stretches, codings.len());
-    let (plan, schedule) = scheduled(recording, &stretches, plans).ok_or_else(|| {
+    let segments = recording.segments();
+    let plans = plan::plans(recording.rate_hz, &segments, codings.len());
+    let (plan, schedule) = scheduled(recording, &segments, plans).ok_or_else(|| {
         let rate_hz = recording.rate_hz;
         let message =
             format!("no record of EDF holds {} channels at {rate_hz} Hz and the events", codings.len());
@@ -55,24 +55,20 @@ pub fn write(path: &Path, recording: &Recording) -> Result<Written> {
     })?;
     write_atomically(path, |to| {
         to.write_all(&header(recording, &codings, &plan, &schedule))?;
-        records(to, recording, &stretches, &codings, &plan, &schedule)
+        records(to, recording, &segments, &codings, &plan, &schedule)
     })?;
-    Ok(Written { record_s: plan.record_s, padding: plan.padding(&stretches) })
+    Ok(WrittenEdf { record_s: plan.record_s, padding: plan.padding(&segments) })
 }
 
 /// The first plan with room for the events. Records have more room for them the shorter they are, so after one that is too small only
 /// those are tried that are at most half as long.
-fn scheduled(
-    recording: &Recording,
-    stretches: &[Range<usize>],
-    plans: Vec<Plan>,
-) -> Option<(Plan, Schedule)> {
+fn scheduled(recording: &Recording, segments: &[Range<usize>], plans: Vec<Plan>) -> Option<(Plan, Schedule)> {
     let mut most = usize::MAX;
     for plan in plans {
         if plan.samples > most {
             continue;
         }
-        match Schedule::of(recording, stretches, &plan) {
+        match Schedule::of(recording, segments, &plan) {
             Some(schedule) => return Some((plan, schedule)),
             None => most = plan.samples / 2,
         }
@@ -168,17 +164,17 @@ fn header(recording: &Recording, codings: &[Coding], plan: &Plan, schedule: &Sch
 fn records(
     to: &mut impl Write,
     recording: &Recording,
-    stretches: &[Range<usize>],
+    segments: &[Range<usize>],
     codings: &[Coding],
     plan: &Plan,
     schedule: &Schedule,
 ) -> io::Result<()> {
     let mut blocks = schedule.blocks();
     let mut record = vec![];
-    for stretch in stretches {
-        for first in stretch.clone().step_by(plan.samples) {
+    for segment in segments {
+        for first in segment.clone().step_by(plan.samples) {
             record.clear();
-            let end = stretch.end.min(first + plan.samples);
+            let end = segment.end.min(first + plan.samples);
             for (channel, coding) in codings.iter().enumerate() {
                 let samples = &recording.channel(channel)[first..end];
                 record.extend(samples.iter().flat_map(|&value| coding.code(value).to_le_bytes()));

@@ -19,17 +19,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Records of a stretch.
-    pub(super) fn records(&self, stretch: &Range<usize>) -> usize {
-        stretch.len().div_ceil(self.samples)
+    /// Records of a segment.
+    pub(super) fn records(&self, segment: &Range<usize>) -> usize {
+        segment.len().div_ceil(self.samples)
     }
 
-    /// Samples of the file that are in no stretch.
-    pub(super) fn padding(&self, stretches: &[Range<usize>]) -> Vec<Range<usize>> {
+    /// Samples of the file that are in no segment.
+    pub(super) fn padding(&self, segments: &[Range<usize>]) -> Vec<Range<usize>> {
         let mut next = 0;
-        let padding = stretches.iter().map(|stretch| {
-            let end = next + stretch.len();
-            next += self.records(stretch) * self.samples;
+        let padding = segments.iter().map(|segment| {
+            let end = next + segment.len();
+            next += self.records(segment) * self.samples;
             end..next
         });
         padding.filter(|padding| !padding.is_empty()).collect()
@@ -45,17 +45,17 @@ const SMALL_BYTES: usize = 4096;
 
 /// Lengths of records at which the rate is exact, best first: those at which the rate reads back to the bit; then those without
 /// padding, with padding at the end only, and so on; then those near a second.
-pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -> Vec<Plan> {
-    let last = stretches.last().map_or(0, |stretch| stretch.len());
-    let before_gaps = &stretches[..stretches.len().saturating_sub(1)];
-    let length = stretches.last().map_or(0, |stretch| stretch.end);
+pub(super) fn plans(rate_hz: f64, segments: &[Range<usize>], channels: usize) -> Vec<Plan> {
+    let last = segments.last().map_or(0, |segment| segment.len());
+    let before_gaps = &segments[..segments.len().saturating_sub(1)];
+    let length = segments.last().map_or(0, |segment| segment.end);
     let most_samples = MOST_RECORD_BYTES / (2 * channels);
     let mut plans = vec![];
     for samples in 1..=most_samples {
         let wanted_s = samples as f64 / rate_hz;
         // Most numbers are too far from any of eight characters; to see that takes no text.
         let off_hz = samples as f64 / rounded(wanted_s) - rate_hz;
-        if off_hz.abs() > 1e-8 * rate_hz || length / samples + stretches.len() > MOST_RECORDS {
+        if off_hz.abs() > 1e-8 * rate_hz || length / samples + segments.len() > MOST_RECORDS {
             continue;
         }
         let Some(duration) = nearest(wanted_s) else { continue };
@@ -65,7 +65,7 @@ pub(super) fn plans(rate_hz: f64, stretches: &[Range<usize>], channels: usize) -
             continue;
         }
         let sample_bytes = 2 * channels * samples;
-        let fits = before_gaps.iter().all(|stretch| stretch.len().is_multiple_of(samples));
+        let fits = before_gaps.iter().all(|segment| segment.len().is_multiple_of(samples));
         let long = record_s >= SHORT_S || sample_bytes >= SMALL_BYTES;
         let tier = match (fits, last.is_multiple_of(samples), long) {
             (true, true, true) => 0,
@@ -88,14 +88,14 @@ mod tests {
 
     fn best(rate_hz: f64, lengths: &[usize], channels: usize) -> Option<(usize, String)> {
         let mut first = 0;
-        let stretches: Vec<_> = lengths
+        let segments: Vec<_> = lengths
             .iter()
             .map(|length| {
                 first += length;
                 first - length..first
             })
             .collect();
-        plans(rate_hz, &stretches, channels).into_iter().next().map(|plan| (plan.samples, plan.duration))
+        plans(rate_hz, &segments, channels).into_iter().next().map(|plan| (plan.samples, plan.duration))
     }
 
     #[test]
