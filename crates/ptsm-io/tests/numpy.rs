@@ -1,4 +1,4 @@
-//! Files that NumPy wrote (`xtask/python/npy_fixtures.py`) are read, and files of ours are what NumPy writes.
+//! Files that NumPy wrote (`lab/python/npy_fixtures.py`) are read, and files of ours are what NumPy writes.
 
 #![allow(clippy::unwrap_used)]
 
