@@ -1,16 +1,13 @@
 //! FieldTrip's files of both kinds of MATLAB files, and damage.
 
-#![allow(clippy::unwrap_used)]
-
-mod by_hand;
-mod hostile;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::mat::{self, Numbers, Value};
 use ptsm_io::{Bytes, Error, Kind, Opened, fieldtrip};
+
+use crate::by_hand;
+use crate::hostile::{Random, examine, windows_equal_the_whole};
 
 fn parse(bytes: &[u8]) -> Result<Opened, Error> {
     fieldtrip::parse(Bytes::from(bytes.to_vec()), &Path::new("a.mat").into())

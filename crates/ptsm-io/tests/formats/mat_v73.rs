@@ -1,7 +1,5 @@
 //! MATLAB files of v7.3, written by h5py as MATLAB does, hold what they should.
 
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 

@@ -1,14 +1,9 @@
 //! GDF: the fixtures, and each rule of the format on bytes made by hand.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/gdf_made.rs"]
-mod gdf_made;
-mod shared;
-
-use gdf_made::{File, Made, counts, fraction, table};
 use ptsm_io::{Bytes, Kind, Opened, gdf};
-use shared::{expected, marks, nowhere, signal};
+
+use crate::gdf_made::{File, Made, counts, fraction, table};
+use crate::shared::{expected, marks, nowhere, signal};
 
 fn opened(file: &File) -> Opened {
     gdf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap()

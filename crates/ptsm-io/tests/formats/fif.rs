@@ -1,18 +1,13 @@
 //! FIF files: those MNE wrote (`data/make_fif.py`), the shared fixture, every rule by hand, and damage.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/fif_made.rs"]
-mod fif_made;
-mod hostile;
-
 use std::fs;
 use std::path::PathBuf;
 
-use fif_made::{File, parse};
-use hostile::{Random, examine, fixture, windows_equal_the_whole};
 use ptsm_io::{Kind, Opened, Stretch};
 use serde_json::Value;
+
+use crate::fif_made::{File, parse};
+use crate::hostile::{Random, examine, fixture, windows_equal_the_whole};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

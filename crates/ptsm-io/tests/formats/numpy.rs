@@ -1,7 +1,5 @@
 //! Files that NumPy wrote (`lab/python/npy_fixtures.py`) are read, and files of ours are what NumPy writes.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Recordings of EEGLAB hold what they should, whatever kind of file they are in.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::{Path, PathBuf};
 
 use ptsm_io::{Opened, eeglab};

@@ -1,13 +1,11 @@
 //! Damaged EEGLAB files are errors: no panic, no memory for samples that are not there.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::Path;
 
 use ptsm_io::{Bytes, Place, eeglab};
 
-mod memory;
+use crate::allocator::{alone, peak_of};
 
 /// Files of this repository and, where they are, of the shared folder, with the samples beside them.
 fn files() -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
@@ -43,7 +41,7 @@ fn read_all(set: &[u8], fdt: Option<&[u8]>) -> bool {
             }
         }
     };
-    let (refused, peak) = memory::peak_of(run);
+    let (refused, peak) = peak_of(run);
     let length = set.len() + fdt.map_or(0, <[u8]>::len);
     assert!(peak < 3 * 1032 * length + (64 << 20), "{peak} bytes of memory for {length} of file");
     refused
@@ -51,6 +49,7 @@ fn read_all(set: &[u8], fdt: Option<&[u8]>) -> bool {
 
 #[test]
 fn cut_short_anywhere() {
+    let _alone = alone();
     for (set, fdt) in files() {
         assert!(!read_all(&set, fdt.as_deref()));
         for length in (0..set.len()).step_by(if set.len() > 10_000 { 7 } else { 1 }) {
@@ -65,6 +64,7 @@ fn cut_short_anywhere() {
 
 #[test]
 fn changed_anywhere() {
+    let _alone = alone();
     let mut state = 1_u64;
     let mut roll = |sides: usize| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -1,12 +1,12 @@
 //! MATLAB files of level 5, written by SciPy or packed by hand, hold what they should.
 
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{MatFile, Numbers, Value};
 use ptsm_io::{Bytes, Place};
+
+use crate::by_hand::{element, file, header, matrix, packed, small};
 
 fn own(name: &str) -> MatFile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
@@ -210,9 +210,6 @@ fn fields_that_are_not_wanted_are_left_out_wherever_they_are() {
         );
     }
 }
-
-mod by_hand;
-use by_hand::{element, file, header, matrix, packed, small};
 
 fn parse(bytes: Vec<u8>) -> ptsm_io::Result<MatFile> {
     MatFile::parse(Bytes::from(bytes), &Place::from(Path::new("x.mat")))

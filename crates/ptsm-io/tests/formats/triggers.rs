@@ -1,16 +1,11 @@
 //! Channels of triggers: no electrodes in any format, and events where a file tells no others.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/edf_made.rs"]
-mod edf_made;
-#[path = "shared/fif_made.rs"]
-mod fif_made;
-
 use std::path::Path;
 
-use edf_made::{File, Made, counts, texts};
 use ptsm_io::{Bytes, Error, Kind, Opened, brainvision, edf};
+
+use crate::edf_made::{File, Made, counts, texts};
+use crate::fif_made;
 
 fn edf(signals: Vec<Made>) -> Opened {
     edf::parse(Bytes::from(File::edf("", signals).bytes()), &Path::new("a.edf").into()).unwrap()

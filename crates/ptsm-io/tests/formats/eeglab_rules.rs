@@ -1,7 +1,5 @@
 //! What EEGLAB files may hold, rule by rule, in files this crate writes.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +7,7 @@ use ptsm_io::mat::{self, Numbers, Value};
 use ptsm_io::{Bytes, Kind, Opened, Place, Result, eeglab};
 use tempfile::TempDir;
 
-mod by_hand;
+use crate::by_hand;
 
 fn text(text: &str) -> Value {
     Value::Text(vec![text.into()])

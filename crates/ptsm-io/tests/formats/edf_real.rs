@@ -1,14 +1,12 @@
 //! Real recordings, where they are on this machine: runs of imagined movements of PhysioNet's EEGMMIDB.
 
-#![allow(clippy::unwrap_used)]
-
-mod shared;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
 use ptsm_io::{Bytes, Kind, Place, edf};
+
+use crate::shared;
 
 fn check(path: &Path) {
     let place = Place::from(path);

@@ -1,16 +1,11 @@
 //! Recordings of Neuroscan: every rule by hand, and damage. `cargo xtask test` holds them against MNE.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/cnt_made.rs"]
-mod cnt_made;
-mod hostile;
-
 use std::path::Path;
 
-use cnt_made::{File, START};
-use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::{Bytes, Error, Kind, Opened, cnt};
+
+use crate::cnt_made::{File, START};
+use crate::hostile::{Random, examine, windows_equal_the_whole};
 
 fn parse(bytes: &[u8]) -> Result<Opened, Error> {
     cnt::parse(Bytes::from(bytes.to_vec()), &Path::new("a.cnt").into())

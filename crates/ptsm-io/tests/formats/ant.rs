@@ -1,17 +1,12 @@
 //! Recordings of ANT: files its own library packed (`data/make_ant.py`), every rule by hand, and damage.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/ant_made.rs"]
-mod ant_made;
-mod hostile;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ant_made::{Events, File, list, number as code, wide};
-use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, cnt};
+
+use crate::ant_made::{Events, File, list, number as code, wide};
+use crate::hostile::{Random, examine, windows_equal_the_whole};
 
 fn parse(bytes: &[u8]) -> Result<Opened, Error> {
     cnt::parse(Bytes::from(bytes.to_vec()), &Path::new("a.cnt").into())

@@ -1,15 +1,10 @@
 //! Damaged and lying EDF and BDF files are errors: no panic, no memory for samples that are not there.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/edf_made.rs"]
-mod edf_made;
-mod shared;
-
-use edf_made::{File, counts, texts};
 use ptsm_io::{Bytes, edf};
-use shared::damaged::Reader;
-use shared::nowhere;
+
+use crate::edf_made::{File, counts, texts};
+use crate::shared::damaged::Reader;
+use crate::shared::nowhere;
 
 const EDF: Reader = Reader { folder: "edf/", parse: edf::parse };
 

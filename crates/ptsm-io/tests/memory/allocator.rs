@@ -1,10 +1,10 @@
 //! How much memory a test takes.
 
-#![allow(dead_code, unreachable_pub, unsafe_code)] // each test uses some; an allocator cannot be written without
+#![allow(unsafe_code)] // an allocator cannot be written without
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -31,10 +31,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs something, alone among tests that do the same, and says how many bytes it had allocated at most.
-pub fn peak_of<T>(run: impl FnOnce() -> T) -> (T, usize) {
+/// Keeps other tests waiting that would be counted with what is measured; every test of this program begins with it.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs something, and says how many bytes it had allocated at most.
+pub(crate) fn peak_of<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
     let result = run();

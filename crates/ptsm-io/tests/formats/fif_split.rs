@@ -1,20 +1,15 @@
 //! FIF files whose tags do not lie one after the other, that are packed, or that are split into several.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/fif_made.rs"]
-mod fif_made;
-mod hostile;
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fif_made::{File, parse};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hostile::{Random, examine, windows_equal_the_whole};
 use ptsm_io::{Opened, Stretch};
+
+use crate::fif_made::{File, parse};
+use crate::hostile::{Random, examine, windows_equal_the_whole};
 
 fn shorts(values: &[i16]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_be_bytes()).collect()

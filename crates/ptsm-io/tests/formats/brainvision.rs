@@ -1,14 +1,11 @@
 //! BrainVision files: the shared fixtures, every rule by hand, and damage.
 
-#![allow(clippy::unwrap_used)]
-
-mod hostile;
-
 use std::fs;
 use std::path::Path;
 
-use hostile::{Random, examine, fixture, windows_equal_the_whole};
 use ptsm_io::{Bytes, Error, Kind, Opened, Stretch, brainvision};
+
+use crate::hostile::{Random, examine, fixture, windows_equal_the_whole};
 
 const FIXTURES: [&str; 4] = [
     "brainvision/int16.vhdr",

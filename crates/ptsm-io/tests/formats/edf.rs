@@ -1,14 +1,9 @@
 //! EDF and BDF: the fixtures, and each rule of the formats on bytes made by hand.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/edf_made.rs"]
-mod edf_made;
-mod shared;
-
-use edf_made::{File, Made, counts, counts24, texts};
 use ptsm_io::{Bytes, Kind, Opened, edf};
-use shared::{expected, marks, nowhere, signal};
+
+use crate::edf_made::{File, Made, counts, counts24, texts};
+use crate::shared::{expected, marks, nowhere, signal};
 
 fn opened(file: &File) -> Opened {
     edf::parse(Bytes::from(file.bytes()), &nowhere()).unwrap()

@@ -1,15 +1,10 @@
 //! Damaged and lying GDF files are errors: no panic, no memory for samples that are not there.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "shared/gdf_made.rs"]
-mod gdf_made;
-mod shared;
-
-use gdf_made::{File, Made, counts, table};
 use ptsm_io::{Bytes, gdf};
-use shared::damaged::Reader;
-use shared::{Numbers, marks, nowhere};
+
+use crate::gdf_made::{File, Made, counts, table};
+use crate::shared::damaged::Reader;
+use crate::shared::{Numbers, marks, nowhere};
 
 const GDF: Reader = Reader { folder: "gdf/", parse: gdf::parse };
 

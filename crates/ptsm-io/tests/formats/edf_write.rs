@@ -1,14 +1,11 @@
 //! What is written as EDF+ is read back.
 
-#![allow(clippy::unwrap_used)]
-
-mod shared;
-
 use std::path::Path;
 
 use ptsm_io::{Opened, edf};
 use ptsm_signal::{Channel, Event, Recording, Unit};
-use shared::Numbers;
+
+use crate::shared::Numbers;
 
 /// A made recording: slow waves and noise, each channel of another size.
 fn made(rate_hz: f64, channels: usize, length: usize) -> Recording {

@@ -1,33 +1,24 @@
 //! Files of a few megabytes that ask for as much memory as they can: what opening them takes is bounded.
 
-#![allow(clippy::unwrap_used)]
-
-mod by_hand;
-#[path = "shared/cnt_made.rs"]
-mod cnt_made;
-#[path = "shared/edf_made.rs"]
-mod edf_made;
-#[path = "shared/fif_made.rs"]
-mod fif_made;
-#[path = "shared/gdf_made.rs"]
-mod gdf_made;
-mod memory;
-mod shared;
-
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use edf_made::{File, Made, counts, counts24, texts};
 use ptsm_io::mat::{self, Numbers, Value};
 use ptsm_io::{Bytes, Opened, Result, brainvision, cnt, edf, eeglab, fif, gdf};
-use shared::nowhere;
+
+use crate::allocator::{alone, peak_of};
+use crate::by_hand;
+use crate::cnt_made;
+use crate::edf_made::{File, Made, counts, counts24, texts};
+use crate::fif_made;
+use crate::gdf_made;
+use crate::shared::nowhere;
 
 /// Opens a file and checks what that takes: some memory for a million marks, and a few times the bytes of the file. A file of 100 MB
 /// stays below 1 GB.
 fn open(bytes: Vec<u8>, parse: impl FnOnce(Bytes) -> Result<Opened>) -> Result<Opened> {
     let length = bytes.len();
-    let (opened, peak) = memory::peak_of(|| parse(Bytes::from(bytes)));
+    let (opened, peak) = peak_of(|| parse(Bytes::from(bytes)));
     assert!(peak < (200 << 20) + 8 * length, "{peak} bytes of memory for {length} of file");
     opened
 }
@@ -39,12 +30,6 @@ fn open_edf(file: &File) -> Result<Opened> {
 fn says(opened: Result<Opened>, words: &str) {
     let error = opened.unwrap_err();
     assert!(error.to_string().contains(words) && error.hint().is_some(), "{error}");
-}
-
-/// Held by each test from its beginning: what one puts together would count as another's memory.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// So many bytes, again and again the same.
@@ -199,7 +184,7 @@ fn packed_numbers_are_inflated_once() {
     let packed = by_hand::file(&[by_hand::packed(&plain[128..])]);
     let opened = open(packed, |bytes| eeglab::parse(bytes, None, &nowhere())).unwrap();
     let mut to = [0.0; 6];
-    let (read, peak) = memory::peak_of(|| opened.read(&[1, 3], points - 3, &mut to));
+    let (read, peak) = peak_of(|| opened.read(&[1, 3], points - 3, &mut to));
     read.unwrap();
     let last = channels * (points - 3);
     let expected = [1, 5, 9, 3, 7, 11].map(|i| ((last + i) % 1000) as f32);

@@ -1,7 +1,5 @@
 //! Damaged and lying files are errors: no panic, no memory for values that are not there.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! What is written is read back the same.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use ptsm_io::mat::{self, MatFile, Numbers, Value};

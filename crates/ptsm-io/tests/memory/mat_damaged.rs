@@ -1,15 +1,13 @@
 //! Damaged and lying MATLAB files are errors: no panic, no memory for values that are not there.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{MatFile, Value};
 use ptsm_io::{Bytes, Place};
 
-mod by_hand;
-mod memory;
+use crate::allocator::{alone, peak_of};
+use crate::by_hand;
 
 /// Files that are refused anyway.
 const UNREADABLE: [&str; 2] = ["v73-newest.mat", "v73-circle.mat"];
@@ -37,7 +35,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
 
 /// Reads all there is, whole and in part, in not too much memory. Gives the number of variables of which nothing was refused.
 fn read_all(bytes: &[u8]) -> usize {
-    let (good, peak) = memory::peak_of(|| try_all(bytes));
+    let (good, peak) = peak_of(|| try_all(bytes));
     // What deflate can make of the bytes, some of it twice, and what is always allowed.
     let most = 3 * 1032 * bytes.len() + (64 << 20);
     assert!(peak < most, "{peak} bytes of memory for {} of file", bytes.len());
@@ -85,6 +83,7 @@ fn look(value: &Value) {
 
 #[test]
 fn cut_short_anywhere() {
+    let _alone = alone();
     for (name, bytes) in files() {
         let whole = read_all(&bytes);
         let step = if bytes.len() > 50_000 { 7 } else { 1 };
@@ -106,6 +105,7 @@ impl Dice {
 
 #[test]
 fn changed_anywhere() {
+    let _alone = alone();
     let mut dice = Dice(1);
     let mut harmed = 0;
     for (_, bytes) in files() {
@@ -133,6 +133,7 @@ fn changed_anywhere() {
 
 #[test]
 fn what_is_left_out_takes_no_memory() {
+    let _alone = alone();
     use by_hand::{element, file, matrix, packed, small};
     let zeros = matrix(6, 0, &[4 << 20, 1], "", &element(9, &vec![0; 32 << 20]));
     let one = matrix(6, 0, &[1, 1], "", &small(2, &[7]));
@@ -140,9 +141,8 @@ fn what_is_left_out_takes_no_memory() {
     let record = matrix(2, 0, &[1, 1], "x", &[names, one.clone(), zeros, one].concat());
     let bytes = Bytes::from(file(&[packed(&record)]));
     let place = Place::from(Path::new("x.mat"));
-    let (value, peak) = memory::peak_of(|| {
-        MatFile::parse(bytes, &place).unwrap().read_some("x", &|path| path != ["b"]).unwrap()
-    });
+    let (value, peak) =
+        peak_of(|| MatFile::parse(bytes, &place).unwrap().read_some("x", &|path| path != ["b"]).unwrap());
     assert_eq!(value.field("c").unwrap().number(), Some(7.0));
     assert_eq!(value.field("b"), Some(&Value::LeftOut));
     assert!(peak < 1 << 20, "{peak} bytes of memory for fields of a few");

@@ -1,6 +1,4 @@
 //! Epochs written as FIF and read again.
-#![allow(clippy::unwrap_used)]
-
 use ptsm_io::{Kind, fif};
 use ptsm_signal::{Channel, Layout, Position, SubjectId, TaskDeclaration, Trial, Trials, Unit};
 
