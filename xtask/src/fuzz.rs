@@ -9,17 +9,33 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
 
 use crate::shell::{cargo, root, spelled, stream};
 
-#[derive(Args)]
+/// What was asked for on the command line.
 pub(crate) struct Options {
     /// Formats; all without any.
     formats: Vec<String>,
     /// Executions of each.
-    #[arg(long, default_value_t = 10_000_000)]
     runs: u64,
+}
+
+impl Options {
+    pub(crate) fn parse(words: &[&str]) -> Result<Options> {
+        let mut options = Options { formats: vec![], runs: 10_000_000 };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            match word {
+                "--runs" => {
+                    let runs = words.next().context("`--runs` needs a number")?;
+                    options.runs = runs.parse().with_context(|| format!("`{runs}` is no number of runs"))?;
+                }
+                format if FORMATS.contains(&format) => options.formats.push(format.into()),
+                other => bail!("there is no format `{other}`; there are {}", FORMATS.join(", ")),
+            }
+        }
+        Ok(options)
+    }
 }
 
 const FORMATS: [&str; 10] =
@@ -29,11 +45,6 @@ const FORMATS: [&str; 10] =
 const LONGEST: u64 = 32 << 10;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    for format in &options.formats {
-        if !FORMATS.contains(&format.as_str()) {
-            bail!("there is no format `{format}`; there are {}", FORMATS.join(", "));
-        }
-    }
     if Command::new("cargo-fuzz").arg("--version").stdout(Stdio::null()).status().is_err() {
         stream(&mut cargo(["install", "cargo-fuzz", "--locked"]))?;
     }

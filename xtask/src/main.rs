@@ -1,108 +1,57 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench decoders|engine|gpu|io`, `cargo xtask golden`, `cargo xtask masks`,
-//! `cargo xtask results`, `cargo xtask fuzz`, `cargo xtask draw`.
+//! Runs the checks of this workspace: `cargo xtask test`, and `cargo xtask fuzz` for the readers.
 //!
-//! A further command is a module, a variant of [`Command`] and its line in [`Command::run`].
+//! The driver compiles in seconds, because it uses no other crate of the workspace: a check that needs one is a command of the
+//! crate `lab`, which the driver builds and starts. A further step of `cargo xtask test` is a line in [`steps::STEPS`].
 #![allow(clippy::print_stdout)] // a command-line tool: standard output is what it is for
 #![cfg_attr(test, allow(clippy::unwrap_used))] // a test that fails may panic
 
+use std::env;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use clap::{Parser, Subcommand};
+use anyhow::{Result, bail};
+use xtask::shell;
 
-mod bench;
-mod carry;
-mod claims;
-mod draw;
 mod fuzz;
-mod golden;
-mod maps;
-mod masks;
-mod peak;
-mod protocol;
-mod python;
-mod results;
-mod shell;
-mod test;
-mod worker;
-
-#[derive(Parser)]
-#[command(
-    name = "xtask",
-    bin_name = "cargo xtask",
-    about = "Tests, benchmarks and golden numbers of this workspace"
-)]
-struct Line {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Everything that has to hold: format, lints, tests, documentation, memory errors of the kernels.
-    Test(test::Options),
-    /// Compare speed and memory with other frameworks.
-    #[command(subcommand)]
-    Bench(bench::Bench),
-    /// Verify the PyTorch peers and write the golden files of PyTorch, SciPy and scikit-learn.
-    Golden(golden::Options),
-    /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
-    Masks(masks::Options),
-    /// Whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
-    Maps(maps::Options),
-    /// Measure decoders on real recordings and write `docs/results.md`.
-    Results(results::Options),
-    /// Feed the readers of every format with bytes from anywhere.
-    Fuzz(fuzz::Options),
-    /// Draw PTSM's graph for the documentation.
-    Draw,
-    /// Our side of the comparison on a GPU: a JSON line for each case.
-    #[command(hide = true)]
-    Gpu(worker::gpu::Options),
-    /// Leave-one-subject-out through the program `ptsm`: a JSON line for each network.
-    #[command(hide = true)]
-    Loso(worker::loso::Options),
-    /// One side of a benchmark, driven by JSON lines on standard input.
-    #[command(hide = true)]
-    Worker,
-    /// Our side of the comparison of decoders.
-    #[command(hide = true)]
-    Decoding,
-    /// Our side of the comparison of readers.
-    #[command(hide = true)]
-    Reading,
-    /// Measure this machine's multiply-add peak.
-    #[command(hide = true)]
-    Peak,
-}
-
-impl Command {
-    fn run(self) -> Result<()> {
-        match self {
-            Command::Test(options) => test::run(&options),
-            Command::Bench(bench) => bench.run(),
-            Command::Golden(options) => golden::run(&options),
-            Command::Masks(options) => masks::run(&options),
-            Command::Maps(options) => maps::run(&options),
-            Command::Results(options) => results::run(&options),
-            Command::Fuzz(options) => fuzz::run(&options),
-            Command::Draw => draw::run(),
-            Command::Gpu(options) => worker::gpu::run(&options),
-            Command::Loso(options) => worker::loso::run(&options),
-            Command::Worker => worker::run(),
-            Command::Decoding => worker::decoding::run(),
-            Command::Reading => worker::reading::run(),
-            Command::Peak => peak::run(),
-        }
-    }
-}
+mod kernels;
+mod map;
+mod skipped;
+mod steps;
+mod tokens;
+mod unsafe_code;
 
 fn main() -> ExitCode {
-    match Line::parse().command.run() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    match run(&words.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(words: &[&str]) -> Result<()> {
+    match words {
+        ["test", rest @ ..] => steps::run(&steps::Options::parse(rest)?),
+        ["fuzz", rest @ ..] => fuzz::run(&fuzz::Options::parse(rest)?),
+        [] | ["help" | "--help" | "-h", ..] => {
+            println!("{}", help());
+            Ok(())
+        }
+        [other, ..] => bail!("there is no command `{other}`\n\n{}", help()),
+    }
+}
+
+fn help() -> String {
+    let steps = steps::STEPS.iter().map(|step| format!("  {:<10}{}\n", step.name, step.says));
+    format!(
+        "cargo xtask test [STEP ...]      everything that has to hold, or only these steps\n\
+         \x20                 [--write]     renew what a step compares with: pictures of `pages`, edges of `map`\n\
+         \x20                 [--fixture]   with `pages --write`, renew the numbers behind the pictures (minutes)\n\
+         cargo xtask test --gpu           the engine on a GPU against the CPU, and nothing else\n\
+         cargo xtask fuzz [FORMAT ...]    feed the readers of every format with bytes from anywhere\n\
+         \x20                 [--runs N]    executions of each format\n\n\
+         Studies, benchmarks and golden numbers: `cargo lab`.\n\nSteps, in their order:\n{}",
+        steps.collect::<String>().trim_end()
+    )
 }

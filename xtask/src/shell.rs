@@ -2,13 +2,14 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// The workspace's folder.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     // Cargo names the package at every run; the value of the build is for a binary started by hand.
     let package = env::var_os("CARGO_MANIFEST_DIR").filter(|_| env::var_os("CARGO").is_some());
     let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -16,31 +17,31 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Where cargo builds.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// `path` as seen from the workspace, for messages.
-pub(crate) fn relative(path: &Path) -> String {
+pub fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
 /// The cargo that started us, in the workspace.
-pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+pub fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
 /// The compiler that cargo uses here.
-pub(crate) fn rustc<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+pub fn rustc<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
 /// A command as a person would type it in the workspace's folder.
-pub(crate) fn spelled(command: &Command) -> String {
+pub fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = match program.file_name() {
         // Cargo's full path says nothing to the reader; other programs are named as they were found.
@@ -60,7 +61,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Runs a command whose output the reader sees as it comes.
-pub(crate) fn stream(command: &mut Command) -> Result<()> {
+pub fn stream(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("`{}` cannot be started", spelled(command)))?;
     if !status.success() {
         bail!("`{}` ended with {status}", spelled(command));
@@ -68,19 +69,22 @@ pub(crate) fn stream(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The real recordings under `target`, unpacked where needed; none where they are not beside the workspace.
-pub(crate) fn unpacked() -> Result<Option<PathBuf>> {
-    let unpack = root().join("../shared/data/unpack");
-    if !unpack.exists() {
-        return Ok(None);
+/// Runs a command and hands every line of its standard output to `line`, which decides what the reader sees of it.
+pub fn stream_lines(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+    let name = spelled(command);
+    let cannot_start = || format!("`{name}` cannot be started");
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(cannot_start)?;
+    let output = child.stdout.take().with_context(cannot_start)?;
+    for text in BufReader::new(output).split(b'\n') {
+        line(String::from_utf8_lossy(&text?).trim_end());
     }
-    let to = target().join("data");
-    stream(Command::new(unpack).arg(&to))?;
-    Ok(Some(to))
+    let status = child.wait()?;
+    ensure!(status.success(), "`{name}` ended with {status}");
+    Ok(())
 }
 
 /// Runs a command and returns what it wrote; its complaints are part of the error.
-pub(crate) fn capture(command: &mut Command) -> Result<String> {
+pub fn capture(command: &mut Command) -> Result<String> {
     let done = command
         .stdin(Stdio::null())
         .output()
@@ -93,23 +97,13 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
 }
 
 /// The last lines of a long text.
-pub(crate) fn tail(text: &str) -> String {
+pub fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.trim().lines().collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
 }
 
-/// The name of a process and how long processors have worked for it, in ticks of the kernel, of which a second has 100; none where it is
-/// not there, or the system does not say.
-pub(crate) fn computed(process: &str) -> Option<(String, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in brackets and may hold anything, brackets too.
-    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-    let numbers: Vec<&str> = rest.split_whitespace().collect();
-    let ticks = |at: usize| numbers.get(at)?.parse::<u64>().ok();
-    Some((name.to_string(), ticks(11)? + ticks(12)?))
-}
-
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test that fails may panic
 mod tests {
     use super::*;
 

@@ -1,5 +1,5 @@
 //! How long the classic decoders take to learn and to decode: `cargo run --release --example classic -p ptsm-decode`.
-//! `xtask/python/classic/speed.py` does the same with pyRiemann and scikit-learn.
+//! `lab/python/classic/speed.py` does the same with pyRiemann and scikit-learn.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;

@@ -4,8 +4,5 @@
 #[test]
 fn the_committed_drawing_is_current() {
     let committed = include_str!("../../ptsm-engine/docs/ptsm.svg");
-    assert!(
-        committed == ptsm_decode::ptsm::drawing().unwrap(),
-        "docs/ptsm.svg is old: run `cargo xtask draw`"
-    );
+    assert!(committed == ptsm_decode::ptsm::drawing().unwrap(), "docs/ptsm.svg is old: run `cargo lab draw`");
 }

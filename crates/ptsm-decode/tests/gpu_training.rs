@@ -21,7 +21,7 @@ use serde_json::json;
 /// The GPU, or a line that says why nothing was tested.
 fn asked() -> Option<Cuda> {
     if std::env::var_os("PTSM_TEST_GPU").is_none() {
-        eprintln!("skipped: PTSM_TEST_GPU is not set");
+        eprintln!("skipped: needs a GPU; PTSM_TEST_GPU is not set");
         return None;
     }
     Some(Cuda::new(Some(&std::env::temp_dir().join("ptsm-test-kernels"))).unwrap())

@@ -1,5 +1,5 @@
 //! Two trained steps equal PyTorch's: `golden/two_steps.json`, made by the recipe named in it
-//! (`cargo xtask golden` makes it again). f64; tensors whose gradient is zero but for rounding, such as a bias in front
+//! (`cargo lab golden` makes it again). f64; tensors whose gradient is zero but for rounding, such as a bias in front
 //! of a batch norm, are what the absolute tolerance is for.
 #![allow(clippy::unwrap_used)]
 

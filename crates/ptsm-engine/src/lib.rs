@@ -53,7 +53,7 @@
 //! # Ok::<(), ptsm_engine::Error>(())
 //! ```
 //!
-//! A larger one: PTSM, drawn by [`Graph::draw`] from the graph that trains it (`cargo xtask draw`). Green is handed in, red is
+//! A larger one: PTSM, drawn by [`Graph::draw`] from the graph that trains it (`cargo lab draw`). Green is handed in, red is
 //! minimised.
 //!
 #![doc = include_str!("../docs/ptsm.svg")]

@@ -1,4 +1,4 @@
-//! Scores, spread and chance against scikit-learn and SciPy (`xtask/python/metrics_golden.py`; versions in the file).
+//! Scores, spread and chance against scikit-learn and SciPy (`lab/python/metrics_golden.py`; versions in the file).
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Attribution against Captum's numbers for the same EEGNet (`golden/captum.json`, made by `cargo xtask golden`). Captum works in double
+//! Attribution against Captum's numbers for the same EEGNet (`golden/captum.json`, made by `cargo lab golden`). Captum works in double
 //! precision here, networks in single: what differs is rounding, 2e-5 of the largest number of a kind.
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Filters against the numbers SciPy gave; `xtask/python/signal_golden.py` makes them.
+//! Filters against the numbers SciPy gave; `lab/python/signal_golden.py` makes them.
 #![allow(clippy::unwrap_used)]
 
 use ptsm_signal::filter::{

@@ -1,4 +1,4 @@
-//! Inputs and numbers that tests of the classic methods share. `golden.json` is made by `xtask/python/classic_golden.py`.
+//! Inputs and numbers that tests of the classic methods share. `golden.json` is made by `lab/python/classic_golden.py`.
 #![allow(clippy::unwrap_used)]
 
 use nalgebra::DMatrix;

@@ -1,0 +1,180 @@
+//! `cargo lab maps`: whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
+//!
+//! Good maps are the truth with some noise on it. Random ones are the same values elsewhere: on any other channels or times (shuffled), or moved
+//! together, over a head that was turned or along the trial, so that they stay as smooth as true ones. Each test gives every map a number; the
+//! area under the curve says how well that number tells good maps from those of either kind.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use ptsm_data::Source;
+use ptsm_data::simulate::Cohort;
+use ptsm_decode::csp_lda::CspLda;
+use ptsm_decode::registry::find;
+use ptsm_decode::{Answer, Class, Fitted, Lesson, Run, Unwatched};
+use ptsm_engine::Cpu;
+use ptsm_eval::Split;
+use ptsm_explain::{
+    Axis, Compared, How, Ranking, Trying, Way, agreement, agreement_in_time, attribution, csp_relevance,
+    difference, favours, masks, tried, turned_head,
+};
+use ptsm_signal::Subset;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// People; the last third is never trained on.
+    #[arg(long, default_value_t = 24)]
+    people: u32,
+    /// Maps of each kind.
+    #[arg(long, default_value_t = 16)]
+    maps: usize,
+    /// Noise on good maps, as a share of the largest true effect.
+    #[arg(long, default_value_t = 0.3)]
+    noise: f64,
+    /// Epochs at most.
+    #[arg(long, default_value_t = 40)]
+    epochs: usize,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let cohort = Cohort { subjects: options.people, ..Cohort::default() };
+    let loaded = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None)?;
+    let trials = &loaded.trials;
+    let truth = loaded.truth.as_ref().context("simulated people without a truth")?;
+    let (known, strangers) =
+        trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
+    let sources = Split::for_training(&known, 1)?;
+    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let people = trials.of(&strangers);
+    // About 120 trials, evenly over all.
+    let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
+    println!(
+        "{} simulated people (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 where it guesses; first against shuffled maps, then against moved ones.\n",
+        options.people, options.maps, options.noise
+    );
+    println!(
+        "| decoder | accuracy % | of | deletion | insertion | agreement with the classes' difference | with CSP patterns |"
+    );
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: |");
+    let mut own = String::new();
+    for name in ["ptsm", "eegnet", "csp-lda"] {
+        let method = find(name)?;
+        let changes = match name {
+            "csp-lda" => json!({}),
+            _ => json!({ "training": { "epochs": options.epochs, "patience": 15 } }),
+        };
+        let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
+        let cpu = Cpu::new()?;
+        let run = Run { device: &(&cpu).into(), identity: "" };
+        let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+        let fitted = &*fits[0].fitted;
+        let accuracy = accuracy(fitted, &people)?;
+        for (axis, what) in [(Axis::Channels, "channels"), (Axis::Times, "times")] {
+            let (effect, task) = match axis {
+                Axis::Channels => (truth.channels.clone(), truth.task_channels()),
+                Axis::Times => (truth.times.clone(), truth.task_times(trials.layout())),
+            };
+            let row = told_apart(fitted, &people, &few, axis, &effect, options)?;
+            println!("| {name} | {accuracy:.1} | {what} | {} |", row.join(" | "));
+            for (kind, values) in explanations(fitted, &few, axis)? {
+                own += &format!("| {name} | {what} | {kind} | {:.2} |\n", favours(&values, &task));
+            }
+        }
+    }
+    println!("\n| decoder | of | explanation | truth favoured |\n| --- | --- | --- | ---: |\n{own}");
+    Ok(())
+}
+
+fn accuracy(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<f64> {
+    let classes = people.layout().classes.len();
+    let p = fitted.probabilities(people)?;
+    let right = p
+        .chunks(classes)
+        .zip(people.labels())
+        .filter(|(p, label)| p.iter().all(|other| p[*label as usize] >= *other));
+    Ok(100.0 * right.count() as f64 / people.len() as f64)
+}
+
+/// How well each test tells good maps from random ones.
+fn told_apart(
+    fitted: &dyn Fitted,
+    people: &Subset<'_>,
+    few: &Subset<'_>,
+    axis: Axis,
+    effect: &[f64],
+    options: &Options,
+) -> Result<Vec<String>> {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let layout = people.layout();
+    let signal = difference(people, Compared::Power)?;
+    let csp = csp_relevance(people, &CspLda::default())?;
+    let mut scores: [Vec<f64>; 4] = Default::default();
+    for i in 0..3 * options.maps {
+        let mut map: Vec<f64> =
+            effect.iter().map(|v| v + options.noise * (random.random::<f64>() - 0.5)).collect();
+        match i / options.maps {
+            0 => {}
+            1 => map.shuffle(&mut random),
+            _ => map = moved(&map, axis, people, &mut random)?,
+        }
+        let ranking = Ranking::Same(map.clone());
+        for (way, scores) in [Way::Deletion, Way::Insertion].into_iter().zip(&mut scores) {
+            let how = Trying { orders: 1, ..Trying::new(axis, way) };
+            scores.push(tried(fitted, few, &ranking, &how)?.log_loss.between);
+        }
+        let (known, patterns) = match axis {
+            Axis::Channels => (
+                agreement(&map, &signal.space(), &layout.channels, 1, 1),
+                Some(agreement(&map, &csp, &layout.channels, 1, 1)),
+            ),
+            Axis::Times => (agreement_in_time(&map, &signal.time(), 1, 1), None),
+        };
+        scores[2].push(known.rank_correlation);
+        scores[3].extend(patterns.map(|found| found.rank_correlation));
+    }
+    let cell = |scores: &Vec<f64>| {
+        let [good, shuffled, moved] = [0, 1, 2].map(|kind| scores.chunks(options.maps).nth(kind));
+        let against = |other: &[f64], good: &[f64]| {
+            let is_good: Vec<bool> = (0..good.len() + other.len()).map(|i| i < good.len()).collect();
+            favours(&[good, other].concat(), &is_good)
+        };
+        match (good, shuffled, moved) {
+            (Some(good), Some(shuffled), Some(moved)) => {
+                format!("{:.2} / {:.2}", against(shuffled, good), against(moved, good))
+            }
+            _ => "-".into(),
+        }
+    };
+    Ok(scores.iter().map(cell).collect())
+}
+
+/// The same map elsewhere: on a head that was turned, or later in the trial by an eighth of it or more, what leaves coming in again.
+fn moved(map: &[f64], axis: Axis, people: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+    if axis == Axis::Times {
+        let least = map.len() / 8;
+        let mut later = map.to_vec();
+        later.rotate_right(random.random_range(least..=map.len() - least));
+        return Ok(later);
+    }
+    let places = people.layout().channels.iter().map(|channel| channel.position);
+    let places: Vec<_> = places.collect::<Option<_>>().context("simulated channels have places")?;
+    Ok(turned_head(&places, random).into_iter().map(|from| map[from]).collect())
+}
+
+/// The decoder's own masks and attributions.
+fn explanations(fitted: &dyn Fitted, few: &Subset<'_>, axis: Axis) -> Result<Vec<(String, Vec<f64>)>> {
+    let mut all =
+        masks(fitted, few)?.into_iter().map(|mask| (format!("{} mask", mask.kind), mask)).collect::<Vec<_>>();
+    let answer = Answer::LogProbability(Class::Own);
+    if let Some(found) = attribution(fitted, few, answer, &How::default())? {
+        all.push(("integrated gradients".into(), found.by_person("integrated gradients", few)));
+    }
+    let values = |mask: &ptsm_explain::Masks| match axis {
+        Axis::Channels => mask.space_mean(),
+        Axis::Times => mask.time_mean(),
+    };
+    Ok(all.iter().map(|(name, mask)| (name.clone(), values(mask))).collect())
+}

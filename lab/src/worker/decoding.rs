@@ -1,0 +1,89 @@
+//! Our side of `bench decoders`: one decoder learns from people and decodes them, again and again.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use ptsm_data::arrays::read_trials;
+use ptsm_decode::registry::find;
+use ptsm_decode::{Fitted, Lesson, Run, Unwatched};
+use ptsm_engine::{Cpu, Isa};
+use ptsm_signal::{SubjectId, Subset};
+
+use super::answer;
+use crate::bench::decoders::{Ready, Request, Turn};
+
+/// How long a turn repeats what is quick.
+const TURN: Duration = Duration::from_millis(250);
+
+/// `lab decoding`: reads the request, learns once, then takes a turn for each line.
+pub(crate) fn run() -> Result<()> {
+    let (mut lines, mut out) = (io::stdin().lock().lines(), io::stdout().lock());
+    let line = lines.next().context("standard input ended before the request")??;
+    let request: Request = serde_json::from_str(&line).with_context(|| format!("no request: {line}"))?;
+    let trials = read_trials(&request.data)?.trials;
+    let method = find(&request.decoder)?;
+    let decoder = method.build(request.settings.clone())?;
+    let cpu = Cpu::with(request.threads, Isa::best())?;
+    let device = (&cpu).into();
+    let run = Run { device: &device, identity: "bench" };
+    let of = |people: &BTreeSet<u32>| trials.all().only(|t| people.contains(&t.subject.0));
+    let mut lesson = Lesson::new(of(&request.train), of(&request.validation))?;
+    if decoder.learns_from_target() {
+        lesson = lesson.with_target(of(&request.test).unlabelled());
+    }
+    // What looks at people first does so whenever it decodes them.
+    let decode = |fitted: &dyn Fitted, trials: &Subset<'_>| -> Result<Vec<f32>> {
+        let met = fitted.introduced(trials, method.target_access)?;
+        Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
+    };
+    let learn = || -> Result<Box<dyn Fitted>> {
+        let mut fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+        Ok(fits.remove(0).fitted)
+    };
+    let fitted = learn()?;
+    let test = of(&request.test);
+    let accuracy = accuracy(&decode(&*fitted, &test)?, &test);
+    let parameters = Some(fitted.parameters());
+    answer(&mut out, &Ready { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy), parameters })?;
+    for line in lines {
+        if line?.contains("quit") {
+            break;
+        }
+        let all = trials.all();
+        let turn = Turn {
+            fit_ms: repeated(|| learn().map(drop))?,
+            predict_ms: repeated(|| decode(&*fitted, &all).map(drop))?,
+        };
+        answer(&mut out, &turn)?;
+    }
+    Ok(())
+}
+
+/// The share of trials whose likeliest class is theirs.
+fn accuracy(probabilities: &[f32], test: &Subset<'_>) -> f64 {
+    let classes = test.layout().classes.len();
+    let likeliest = |p: &[f32]| (0..p.len()).max_by(|&a, &b| p[a].total_cmp(&p[b]));
+    let labels = test.labels();
+    let right =
+        probabilities.chunks(classes).zip(&labels).filter(|(p, l)| likeliest(p) == Some(**l as usize));
+    right.count() as f64 / labels.len().max(1) as f64
+}
+
+/// Times in milliseconds of what is done until the turn is over, at least once.
+fn repeated(mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+    let begin = Instant::now();
+    let mut ms = vec![];
+    while ms.is_empty() || begin.elapsed() < TURN {
+        let start = Instant::now();
+        work()?;
+        ms.push(1e3 * start.elapsed().as_secs_f64());
+    }
+    Ok(ms)
+}
+
+/// Numbers of people as the request has them.
+pub(crate) fn numbers(people: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
+    people.into_iter().map(|person| person.0).collect()
+}
