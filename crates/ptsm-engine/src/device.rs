@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use crate::cpu::{Cpu, Isa};
-use crate::cuda::{Cuda, Precision};
+use crate::codegen::Precision;
+use crate::cpu::Cpu;
+use crate::cuda::Cuda;
+use crate::kernels::Isa;
 use crate::kernels::versions::vectorised;
 
 /// A processor or a GPU. Cheap to clone; clones share it.

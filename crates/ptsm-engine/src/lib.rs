@@ -126,36 +126,38 @@
 //! stays there is a [`Table`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
 //! tf32 or bf16; everything else stays f32.
 
+mod codegen;
 mod cost;
 mod cpu;
 mod cuda;
 mod device;
 mod draw;
 mod error;
+mod files;
 mod gradient;
 mod graph;
 mod kernels;
 mod lower;
-mod ops;
 mod parameters;
 mod program;
 mod random;
-mod real;
 mod schedule;
 mod step;
 mod table;
 
+pub use codegen::Precision;
 pub use cost::Spent;
-pub use cpu::{Cpu, Isa};
-pub use cuda::{Cuda, Precision};
+pub use cpu::Cpu;
+pub use cuda::Cuda;
 pub use device::Device;
 pub use error::{Error, Result};
+pub use files::replace;
+pub use graph::ops::{Op, Padding, Pooling};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
+pub use kernels::{Isa, Real};
 pub use lower::Mode;
-pub use ops::{Op, Padding, Pooling};
-pub use parameters::{Parameters, metadata, replace};
+pub use parameters::{Parameters, metadata};
 pub use program::{Feed, Objective, Program};
-pub use real::Real;
 pub use schedule::{OneCycle, Schedule, Shape};
 pub use step::{Adam, Checkpoint, Decay, Step, StepSpec};
 pub use table::Table;

@@ -8,9 +8,11 @@
 //!   batch norm's statistics follow from the data's lag moments, so the `[B, F, C, T]` signal never exists.
 
 use crate::error::Result;
+use crate::graph::ops;
+use crate::graph::ops::{
+    BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, Running,
+};
 use crate::graph::{Graph, Id, Node};
-use crate::ops;
-use crate::ops::{BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, Running};
 
 /// Whether a program trains or applies a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

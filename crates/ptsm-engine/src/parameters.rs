@@ -1,7 +1,6 @@
 //! The numbers of a network, once per replica, and their file.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,8 +10,9 @@ use safetensors::tensor::{SafeTensors, TensorView};
 use crate::cpu::{Buffer, buffer};
 use crate::cuda::{Cuda, Remote};
 use crate::error::{Error, Result};
+use crate::files::replace;
 use crate::graph::{Graph, Tensor};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// Parameters and running statistics of R replicas of one network. A GPU that trains them keeps them; what is read comes back.
 pub struct Parameters<T> {
@@ -310,23 +310,6 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T
         loaded.push(values);
     }
     Ok(loaded)
-}
-
-/// Puts bytes in the place of a file, or leaves what was there: written beside, put on the disk, then renamed.
-pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let no_name = || std::io::Error::new(std::io::ErrorKind::InvalidInput, "this is not a file name");
-    let mut name = path.file_name().ok_or_else(no_name)?.to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let beside = path.with_file_name(name);
-    // On the disk before it has the name: a power cut must not leave the name on empty contents.
-    let written = std::fs::File::create(&beside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        // The part is worthless; the first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
 }
 
 /// The metadata of a safetensors file.

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
+use crate::codegen::Precision;
 use crate::cost::{Cost, Spent};
 use crate::cpu::{Buffer, Cpu, buffer};
-use crate::cuda::{Engine, Fed, MOST_NUMBERS, Moved, Precision, Wanted};
+use crate::cuda::{Engine, Fed, MOST_NUMBERS, Moved, Wanted};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::gradient::differentiate;
+use crate::graph::ops::{Call, Op, count};
 use crate::graph::{Graph, Id, Input, Tensor};
+use crate::kernels::Real;
 use crate::lower::{Mode, constants, lower, prepack};
-use crate::ops::{Call, Op, count};
 use crate::parameters::{Parameters, Replica};
 use crate::random::Draw;
-use crate::real::Real;
 use crate::step::{Adam, Move};
 use crate::table::Table;
 

@@ -5,17 +5,18 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 
 use crate::cost::Spent;
-use crate::cpu::{Buffer, Cpu, Isa, buffer};
+use crate::cpu::{Buffer, Cpu, buffer};
 use crate::cuda::Moved;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Id, Tensor};
+use crate::kernels::Isa;
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::lower::Mode;
 use crate::parameters::{Parameters, Replica, new_stamp};
 use crate::program::{Asked, Feed, Objective, Program};
-use crate::real::Real;
 
 /// How weights are pulled towards zero.
 #[derive(Clone, Copy, Debug, PartialEq)]

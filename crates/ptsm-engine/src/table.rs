@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::cuda::{Cuda, Resident};
 use crate::error::{Error, Result};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// Rows of one length. A GPU gets them once, at the first run that picks from them.
 pub struct Table<'a, T> {

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
+use super::Cuda;
 use super::driver::{self, Gpu, Kernel};
-use super::emit::{PRELUDE, TENSOR};
-use super::{Cuda, Precision};
+use crate::codegen::Precision;
+use crate::codegen::emit::{PRELUDE, TENSOR};
 use crate::error::Result;
-use crate::parameters::replace;
+use crate::files::replace;
 
 /// Sources that are compiled at once, at most.
 const AT_ONCE: usize = 8;

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::driver::{Graph, Kernel, Launch, Memory, Moment, Pinned, Place as Address};
-use super::emit::{self, Emit, Uses, Work, number};
+
 use super::remote::{Remote, Resident, offsets};
 use super::{Cuda, compile};
+use crate::codegen::emit::{self, Emit, Uses, Work, number};
 use crate::cost::{Cost, Spent};
 use crate::error::{Error, Result};
+use crate::graph::ops::count;
 use crate::graph::{Input, Tensor};
-use crate::ops::count;
 use crate::program::{Instruction, Place};
 use crate::step::{Adam, Decay, Move};
 

@@ -5,23 +5,17 @@
 
 mod compile;
 mod driver;
-mod emit;
 mod engine;
-mod precision;
 mod remote;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::codegen::Precision;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
 
-pub(crate) use emit::{Emit, Source, index, number};
-#[cfg(test)]
-pub(crate) use emit::{Uses, Work};
 pub(crate) use engine::{Engine, Fed, MOST_NUMBERS, Moved, Wanted};
-pub(crate) use precision::Operand;
-pub use precision::Precision;
 pub(crate) use remote::{Remote, Resident};
 
 /// A GPU that programs run on. Cheap to clone; clones share it.

@@ -11,8 +11,8 @@
 
 use super::lanes::{Lanes, Plain};
 use super::versions::f32_paths;
-use crate::cpu::Isa;
-use crate::real::Real;
+use crate::kernels::Isa;
+use crate::kernels::Real;
 
 /// Products per tile.
 pub const POINTS: usize = 8;

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use crate::cpu::Isa;
+use crate::kernels::Isa;
 use crate::kernels::product::{Dots, Panel};
 use crate::kernels::rows::{Change, Sum};
 use crate::kernels::winograd::{Form, Phases, Transform};

@@ -1,11 +1,11 @@
 //! Softmax over the last axis.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
-use crate::real::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Shapes, orders, parts: operations that move numbers or only rename them.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::cuda::{Emit, Source, index};
+use crate::codegen::{Emit, Source, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// The same elements in the same order under another shape. Costs nothing.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, operands};
-use crate::cpu::Isa;
-use crate::cuda::{Emit, Precision, number};
+use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
-use crate::real::Real;
+use crate::kernels::Isa;
+use crate::kernels::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

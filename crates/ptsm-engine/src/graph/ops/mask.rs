@@ -3,12 +3,12 @@
 //!   x `[B, C, T]`, space `[B, C]`, time `[B, T]`  ->  `x[b, c, t] * space[b, c] * time[b, t]`
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, Source};
+use crate::codegen::{Emit, Source};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
-use crate::real::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 //! axis of size 1 repeats.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, Source, index};
+use crate::codegen::{Emit, Source, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::versions::vectorised;
-use crate::real::Real;
 
 /// Which function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //! by what stands around them.
 
 use super::{Backward, Call, Operation, Padding, operands};
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// `(x [B, C, ..], scale [C], shift [C], running [2, C]) -> x's shape`. Batch statistics in training, running ones in
 /// inference.

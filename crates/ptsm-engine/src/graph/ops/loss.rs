@@ -3,10 +3,10 @@
 //! With smoothing s the target is `1 - s` on the label plus `s / K` everywhere (PyTorch's rule).
 
 use super::{Backward, Call, Op, Operation, operands};
-use crate::cuda::{Emit, Precision, number};
+use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// `(logits [B, K], labels [B]) -> scalar`
 #[derive(Clone, Copy, Debug, PartialEq)]

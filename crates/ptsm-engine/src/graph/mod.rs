@@ -1,8 +1,11 @@
 //! A network as a value: operations with known shapes, built once.
 
+pub(crate) mod ops;
+
 use crate::error::{Error, Result};
-use crate::ops::Op;
 use crate::random;
+
+use ops::Op;
 
 /// A node of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

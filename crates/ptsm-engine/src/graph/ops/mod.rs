@@ -4,12 +4,12 @@
 //! gradient, how much memory it works in, and how the CPU computes it. To add one, write its file, name the module and add
 //! one line to [`operations!`] below; differentiation, planning, drawing and the gradient tests follow.
 
+use crate::codegen::{Emit, Precision, number};
 use crate::cpu::Cpu;
-use crate::cuda::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::random::Draw;
-use crate::real::Real;
 
 mod binary;
 mod contrast;

@@ -1,13 +1,13 @@
 //! Pooling along the last axis.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cpu::Isa;
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Isa;
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
-use crate::real::Real;
 
 /// What becomes of a window of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +271,7 @@ impl Operation for PoolGrad {
 #[cfg(test)]
 mod tests {
     use super::Pooling;
-    use crate::cpu::Isa;
+    use crate::kernels::Isa;
 
     #[test]
     fn adaptive_windows_follow_the_convention() {

@@ -1,10 +1,10 @@
 //! Rows of a table by index: `(table [N, ..], labels [B]) -> [B, ..]`.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

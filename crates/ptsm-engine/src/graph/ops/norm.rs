@@ -9,14 +9,15 @@
 
 use super::variance::row_moments;
 use super::{Backward, Call, Operation, Pooling, UnaryKind, operands};
-use crate::cpu::{Isa, scratch};
-use crate::cuda::{Emit, number};
+use crate::codegen::{Emit, number};
+use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
+use crate::kernels::Isa;
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
 use crate::random::{Draw, cuda_drop, drop_row};
-use crate::real::Real;
 
 /// Rows that a thread takes at a time, at most.
 const PIECE: usize = 64;

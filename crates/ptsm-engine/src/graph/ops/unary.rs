@@ -1,13 +1,13 @@
 //! Elementwise functions of one value.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cpu::Isa;
-use crate::cuda::{Emit, number};
+use crate::codegen::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Isa;
+use crate::kernels::Real;
 use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
-use crate::real::Real;
 
 /// Which function.
 #[derive(Clone, Copy, Debug, PartialEq)]

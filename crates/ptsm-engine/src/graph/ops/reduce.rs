@@ -1,11 +1,11 @@
 //! Sums over axes, and the way back.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::cuda::{Emit, Source};
+use crate::codegen::{Emit, Source};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::rows::Sum as Row;
-use crate::real::Real;
 
 /// Sum over axes, which disappear.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
 //! Biased variance over the last axis: `[.., T] -> [..]`.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cpu::Isa;
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Isa;
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
-use crate::real::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 //!   `[.., M, K] x [.., K, N] -> [.., M, N]`, either operand optionally stored transposed.
 
 use super::{Backward, Call, Operation, count, operands};
+use crate::codegen::{Emit, Precision};
 use crate::cpu::scratch;
-use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::product::{Dots, Panel, SLACK, Strides, pack};
-use crate::real::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 //! is the same operation again.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::Emit;
+use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::random::{cuda_drop, drop_row};
-use crate::real::Real;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

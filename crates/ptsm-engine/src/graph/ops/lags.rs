@@ -9,14 +9,14 @@
 //! corrected exactly.
 
 use super::{Backward, Call, Operation, count, operands};
+use crate::codegen::{Emit, Precision};
 use crate::cost::Cost;
 use crate::cpu::scratch;
-use crate::cuda::{Emit, Precision};
 use crate::error::Result;
 use crate::graph::Id;
+use crate::kernels::Real;
 use crate::kernels::product::Dots;
 use crate::kernels::rows::Sum;
-use crate::real::Real;
 
 /// See the [module](self). Only for data: it has no gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,9 @@
 //! A warp multiplies 16 rows by 8 columns at a time, over 8 words of the inner axis. How many of these a warp holds and how many warps a
 //! block has is searched for: the least sum of all reads and products, edges that are computed for nothing included.
 
-use super::{Emit, Filter};
-use crate::cuda::Operand;
+use super::filter::Filter;
+use crate::codegen::Emit;
+use crate::codegen::Operand;
 
 /// Fewer multiplications than these are not worth it.
 const LEAST: usize = 1 << 18;
@@ -193,8 +194,8 @@ impl Filter {
 mod tests {
     use super::super::{Conv1d, ConvInput, ConvWeight, Operation};
     use super::*;
+    use crate::codegen::{Precision, Uses, Work};
     use crate::cost::Cost;
-    use crate::cuda::{Precision, Uses, Work};
 
     fn calls(op: &impl Operation, shapes: &[&[usize]], precision: Precision) -> Vec<Work> {
         let inputs: Vec<String> = (0..shapes.len()).map(|i| format!("(m + {i})")).collect();

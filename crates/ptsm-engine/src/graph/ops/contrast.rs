@@ -3,11 +3,11 @@
 //! anchors, 0 if there is none.
 
 use super::{Backward, Call, Operation, operands};
-use crate::cuda::{Emit, Precision, number};
+use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
+use crate::kernels::Real;
 use crate::kernels::rows::Sum;
-use crate::real::Real;
 
 /// `(features [B, N], labels [B]) -> scalar`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl<'a, T: Real> Similar<'a, T> {
         b: usize,
         n: usize,
         temperature: f64,
-        isa: crate::cpu::Isa,
+        isa: crate::kernels::Isa,
     ) -> Self {
         let (unit, rest) = work.split_at_mut(b * n);
         let (norm, rest) = rest.split_at_mut(b);
