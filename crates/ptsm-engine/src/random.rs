@@ -3,10 +3,9 @@
 //! A number is a pure function of (seed, stream, step, position), so it does not matter who computes
 //! it, when, or on which device.
 
-use crate::kernels::Isa;
-use crate::kernels::Real;
 use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
+use crate::kernels::{Isa, Real};
 
 const MULTIPLY: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];

@@ -104,7 +104,7 @@ const INTERNAL: &[&str] = &[
     "Normalise",
     "NormaliseSums",
     "NormaliseInput",
-    "Running",
+    "RunningStats",
     "LayerNormInput",
     "LayerNormSums",
     "PoolGrad",

@@ -16,12 +16,13 @@ pub(crate) const PRELUDE: &[&str] = &[
     include_str!("text/elementwise.cu"),
     include_str!("text/layout.cu"),
     include_str!("text/reduce.cu"),
+    include_str!("text/variance.cu"),
     include_str!("text/norm.cu"),
     include_str!("text/loss.cu"),
     include_str!("text/matmul.cu"),
     include_str!("text/conv.cu"),
     include_str!("text/lags.cu"),
-    include_str!("text/adam.cu"),
+    include_str!("text/update.cu"),
 ];
 
 /// What follows where tensor cores are used.

@@ -3,8 +3,7 @@
 
 use super::lanes::{Lanes, Plain};
 use super::versions::f32_paths;
-use crate::kernels::Isa;
-use crate::kernels::Real;
+use crate::kernels::{Isa, Real};
 
 /// Which sum.
 #[derive(Clone, Copy)]

@@ -18,7 +18,7 @@ struct Feed {
 struct Replica {
     int place;
     word low, high, step;
-    float rate, root, keep, first;
+    float update[4];
     const Feed *feeds;
     float *report;
 };

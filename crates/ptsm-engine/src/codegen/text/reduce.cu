@@ -72,23 +72,6 @@ static __device__ __forceinline__ void row_moments(At at, const float *x, int n,
     *squares = warp_sum(square);
 }
 
-FUNCTION variance(At at, const float *x, float *out, int rows, int n) {
-    EACH_WARP(i, rows) {
-        float mean, squares;
-        row_moments(at, x + i * n, n, &mean, &squares);
-        if ((at.thread & 31) == 0) out[i] = squares * (1.0f / n);
-    }
-}
-
-FUNCTION variance_grad(At at, const float *x, const float *grad, float *out, int rows, int n) {
-    EACH_WARP(i, rows) {
-        float mean, squares;
-        row_moments(at, x + i * n, n, &mean, &squares);
-        float factor = grad[i] * (2.0f / n);
-        EACH_LANE(j, n) out[i * n + j] = (x[i * n + j] - mean) * factor;
-    }
-}
-
 FUNCTION softmax(At at, const float *x, float *out, int rows, int n) {
     EACH_WARP(i, rows) {
         float largest = -INFINITE, sum = 0.0f;

@@ -38,7 +38,7 @@ impl Graph {
 const LEAST_NORM: f64 = 1e-12;
 
 /// Unit rows, their norms and, row by row, the softmax over the other samples.
-struct Similar<'a, T> {
+struct Similarities<'a, T> {
     unit: &'a mut [T],
     norm: &'a mut [T],
     share: &'a mut [T],
@@ -50,7 +50,7 @@ fn workspace(features: &[usize]) -> usize {
     b * n + b + b * b + b
 }
 
-impl<'a, T: Real> Similar<'a, T> {
+impl<'a, T: Real> Similarities<'a, T> {
     /// Fills `share[i, j]` with `exp(S_ij) / sum_{a != i} exp(S_ia)`, 0 on the diagonal, keeping `S` nowhere.
     fn new(
         work: &'a mut [T],
@@ -94,7 +94,7 @@ impl<'a, T: Real> Similar<'a, T> {
             log_sum[i] = super::softmax::softmax_row(row);
             row[i] = T::ZERO;
         }
-        Similar { unit, norm, share, log_sum }
+        Similarities { unit, norm, share, log_sum }
     }
 }
 
@@ -134,7 +134,7 @@ impl Operation for NtXent {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let [b, n] = *call.shapes[0] else { return };
         let (labels, isa) = (call.inputs[1], call.cpu.isa);
-        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, isa);
+        let s = Similarities::new(call.work, call.inputs[0], b, n, self.temperature, isa);
         let inverse = T::of(1.0 / self.temperature);
         let mut total = T::ZERO;
         for i in 0..b {
@@ -180,7 +180,7 @@ impl Operation for NtXentGrad {
     fn run<T: Real>(&self, call: Call<'_, T>) {
         let [b, n] = *call.shape else { return };
         let (labels, isa) = (call.inputs[1], call.cpu.isa);
-        let s = Similar::new(call.work, call.inputs[0], b, n, self.temperature, isa);
+        let s = Similarities::new(call.work, call.inputs[0], b, n, self.temperature, isa);
         let anchors = anchors(labels);
         if anchors == 0 {
             return call.out.fill(T::ZERO);

@@ -5,8 +5,7 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
-use crate::kernels::Isa;
-use crate::kernels::Real;
+use crate::kernels::{Isa, Real};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -37,7 +37,7 @@ pub use {conv::Padding, pool::Pooling};
 pub(crate) use {
     conv::{Conv1d, prepack},
     lags::LagMoments,
-    norm::{Moments, Normalise, Running},
+    norm::{Moments, Normalise, RunningStats},
 };
 
 /// What an operation knows. Shapes carry no replica dimension: a kernel sees one replica.
@@ -238,7 +238,7 @@ operations! {
     /// Gradient of its input.
     NormaliseInput: norm::NormaliseInput,
     /// Running statistics after a batch.
-    Running: norm::Running,
+    RunningStats: norm::RunningStats,
     /// Normalisation over the last axis.
     LayerNorm: layer_norm::LayerNorm,
     /// Its gradient with respect to the input.

@@ -13,10 +13,9 @@ use crate::codegen::{Emit, number};
 use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
-use crate::kernels::Isa;
-use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
+use crate::kernels::{Isa, Real};
 use crate::random::{Draw, cuda_drop, drop_row};
 
 /// Rows that a thread takes at a time, at most.
@@ -35,7 +34,7 @@ pub struct Moments {
 
 /// `(running [2, C], moments [2, C]) -> [2, C]`: `(1 - m) * running + m * moments`, the variance made unbiased.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Running {
+pub struct RunningStats {
     pub(crate) momentum: f64,
     /// Samples each moment was taken over.
     pub(crate) samples: usize,
@@ -143,7 +142,7 @@ impl Operation for Moments {
     }
 }
 
-impl Operation for Running {
+impl Operation for RunningStats {
     fn name(&self) -> &'static str {
         "running statistics"
     }

@@ -4,10 +4,9 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::Isa;
-use crate::kernels::Real;
 use crate::kernels::rows::Sum;
 use crate::kernels::versions::vectorised;
+use crate::kernels::{Isa, Real};
 
 /// What becomes of a window of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,9 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::Isa;
-use crate::kernels::Real;
 use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
+use crate::kernels::{Isa, Real};
 
 /// Which function.
 #[derive(Clone, Copy, Debug, PartialEq)]

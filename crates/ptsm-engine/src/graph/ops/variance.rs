@@ -4,9 +4,8 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::Isa;
-use crate::kernels::Real;
 use crate::kernels::rows::Sum;
+use crate::kernels::{Isa, Real};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]

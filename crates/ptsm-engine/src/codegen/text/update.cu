@@ -1,4 +1,5 @@
-// The optimizer. Moved tensors are cut into chunks: where the gradient, the parameter and the moments stand, and how many numbers.
+// What all optimizers share. Moved tensors are cut into chunks: where the gradient, the parameter and the optimizer's states stand, and how
+// many numbers.
 
 // Sums of squares, a block for each chunk.
 FUNCTION squares(const int4 *chunks, const float *m, float *partial) {
@@ -18,26 +19,6 @@ FUNCTION gradient_norm(At at, const float *partial, float *out, int n) {
     EACH_LANE(i, n) sum += partial[i];
     for (int o = 16; o > 0; o >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, o);
     if (at.thread == 0) out[0] = (float)sqrt(sum);
-}
-
-struct Rule {
-    float clip, l2, second, less_second, eps;
-};
-
-// A block for each chunk. Nothing moves where the gradient is not finite.
-FUNCTION adam(const Replica &own, Rule rule, const int4 *chunks, const float *m, float *p, float *first, float *second,
-              const float *norm) {
-    float length = norm[0];
-    if (!(length <= 3.4028234e38f)) return;
-    float factor = fminf(rule.clip / (length + 1e-6f), 1.0f);
-    int4 chunk = chunks[blockIdx.x];
-    for (int i = threadIdx.x; i < chunk.w; i += blockDim.x) {
-        float *v = p + chunk.y + i, *a = first + chunk.z + i, *b = second + chunk.z + i;
-        float g = m[chunk.x + i] * factor + rule.l2 * *v;
-        *a = *a * own.first + g * (1.0f - own.first);
-        *b = *b * rule.second + g * g * rule.less_second;
-        *v = *v * own.keep - own.rate * *a / (sqrtf(*b) * own.root + rule.eps);
-    }
 }
 
 // Slices of a constrained tensor scaled down to their largest norm, a warp each.
