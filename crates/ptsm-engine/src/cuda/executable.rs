@@ -68,9 +68,9 @@ struct ActiveReplica {
 /// What an input is fed with.
 enum CudaFeed<'a> {
     /// Values of each active replica, one after the other.
-    Values(Vec<u8>),
+    Values(Vec<f32>),
     /// The same for all of them.
-    Same(Vec<u8>),
+    Same(Vec<f32>),
     /// Rows of a table, the numbers of each active replica one after the other.
     Rows(&'a CudaTable, Vec<u32>),
 }
@@ -243,12 +243,11 @@ impl CudaExecutable {
         }
         let n = feed.length();
         let fed = if feed.is_shared() { &active[..active.len().min(1)] } else { active };
-        let mut values = vec![T::ZERO; fed.len() * n];
+        let mut values = vec![0f32; fed.len() * n];
         for (values, a) in values.chunks_mut(n.max(1)).zip(fed) {
-            feed.copy(&self.host, a.replica, values)?;
+            feed.copy(&self.host, a.replica, bytemuck::cast_slice_mut(values))?;
         }
-        let bytes = bytemuck::cast_slice(&values).to_vec();
-        Ok(if feed.is_shared() { CudaFeed::Same(bytes) } else { CudaFeed::Values(bytes) })
+        Ok(if feed.is_shared() { CudaFeed::Same(values) } else { CudaFeed::Values(values) })
     }
 
     /// Lets the report of what was started come back when it is ready.
@@ -286,12 +285,12 @@ impl CudaExecutable {
             let from = staged.len();
             let apart = |bytes: usize| bytes / active.len().max(1);
             at.push(match one {
-                CudaFeed::Values(bytes) => {
-                    staged.extend_from_slice(bytes);
-                    (from, apart(bytes.len()))
+                CudaFeed::Values(values) => {
+                    staged.extend_from_slice(bytemuck::cast_slice(values));
+                    (from, apart(size_of_val(&values[..])))
                 }
-                CudaFeed::Same(bytes) => {
-                    staged.extend_from_slice(bytes);
+                CudaFeed::Same(values) => {
+                    staged.extend_from_slice(bytemuck::cast_slice(values));
                     (from, 0)
                 }
                 CudaFeed::Rows(_, rows) => {

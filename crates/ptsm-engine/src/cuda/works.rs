@@ -197,3 +197,54 @@ impl Layout {
         works
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::compile::{CompileRequest, Objective, compile};
+    use crate::graph::{Graph, Init};
+    use crate::lower::Mode;
+    use crate::optimizer::{Adam, Sgd};
+    use crate::plan::MemoryRules;
+
+    /// What a step of `sum(w^2)` calls, with `w` as its first output; no GPU is needed to say so.
+    #[test]
+    fn an_optimizer_is_called_between_the_norm_and_the_report_of_tensors() {
+        let mut graph = Graph::new();
+        let w = graph.parameter("w", &[3], Init::Constant(1.0)).unwrap();
+        let square = graph.square(w).unwrap();
+        let loss = graph.sum(square).unwrap();
+        let objectives = [Objective::new(&graph, loss, |_| true)];
+        let request = CompileRequest { outputs: &[w, loss], objectives: &objectives, traced: None };
+        let rules = MemoryRules {
+            workspace: Box::new(|op, inputs, output| op.cuda_workspace(inputs, output, Precision::F32)),
+            rests: &[],
+            most_numbers: usize::MAX,
+            keeps_constants: false,
+        };
+        let plan = compile(&graph, Mode::Train, request, &rules).unwrap();
+        for (optimizer, states, call) in [
+            (Optimizer::from(Sgd::default()), 3, "sgd(own, SgdRule{INFINITE, 0e0f}"),
+            (Adam { betas: (0.9, 0.75), ..Adam::default() }.into(), 6, {
+                "adam(own, AdamRule{INFINITE, 0e0f, 7.5e-1f, 2.5e-1f, 1e-8f}"
+            }),
+        ] {
+            let layout = Layout::new(&plan, Some(optimizer)).unwrap();
+            assert_eq!((layout.moved, layout.state_stride, layout.report_stride), (3, states, 5));
+            let calls: Vec<String> =
+                layout.update(&plan, &optimizer).into_iter().map(|work| work.call).collect();
+            let [squares, norm, update, report] = &calls[..] else { panic!("{calls:?}") };
+            assert!(squares.starts_with("squares(chunks, m, "), "{squares}");
+            assert!(norm.starts_with("gradient_norm(at, m + "), "{norm}");
+            assert_eq!(*update, format!("{call}, chunks, m, p, s, s + 3, (own.report + 4))"));
+            assert_eq!(report, "copy(at, (p + 0), own.report + 0, 3)");
+            let forward = layout.forward(&plan, Precision::F32);
+            let reports = forward.iter().filter(|work| work.kind == "output").map(|work| &work.call[..]);
+            assert!(reports.eq(["copy(at, (p + 0), own.report + 0, 3)", &{
+                let Place::Slot(slot) = plan.outputs[1].0 else { panic!("a loss is computed") };
+                format!("copy(at, (m + {}), own.report + 3, 1)", layout.slots[slot])
+            }]));
+        }
+    }
+}
