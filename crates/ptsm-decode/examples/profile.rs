@@ -7,7 +7,7 @@ use ptsm_decode::{
     Model, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
     ptsm::Pool, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Spent, Step};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, ProfileEntry, Step};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -86,10 +86,10 @@ fn infer(network: &Network, size: usize, cpu: &Cpu) -> Result<(), Box<dyn std::e
     Ok(())
 }
 
-fn report(spent: &[Spent]) {
+fn report(spent: &[ProfileEntry]) {
     let total: f64 = spent.iter().map(|s| s.seconds).sum();
     println!("one profiled run: {:.1} ms", total * 1e3);
-    for Spent { name, seconds, multiply_adds, bytes, .. } in spent.iter().take(30) {
+    for ProfileEntry { name, seconds, multiply_adds, bytes, .. } in spent.iter().take(30) {
         let [gflops, gigabytes] = [2 * multiply_adds, *bytes].map(|n| n as f64 / seconds / 1e9);
         println!("{:8.3} ms  {gflops:6.1} GFLOP/s {gigabytes:6.1} GB/s  {name}", seconds * 1e3);
     }

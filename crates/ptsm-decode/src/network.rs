@@ -151,16 +151,16 @@ impl Network {
     /// The training step: outputs are the total loss, then the parts in their order.
     pub fn step(&self, adam: Adam) -> StepSpec {
         let outputs = std::iter::once(self.total).chain(self.losses.iter().map(|(_, id)| *id)).collect();
-        StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, adam }
+        StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, optimizer: adam.into() }
     }
 
     /// The moves that come before it, in order.
     pub fn critic_steps(&self, adam: Adam) -> Vec<StepSpec> {
         let step = |objective: &Objective| StepSpec {
-            mode: Mode::Still,
+            mode: Mode::TrainFrozenStats,
             objectives: vec![objective.clone()],
             outputs: vec![],
-            adam,
+            optimizer: adam.into(),
         };
         self.critics.iter().map(step).collect()
     }

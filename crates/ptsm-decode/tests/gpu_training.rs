@@ -137,7 +137,7 @@ impl<T: Real> Course<T> {
     /// The whole gradient of a replica at the last step.
     fn gradient(&self, replica: usize) -> Vec<f64> {
         let of = |step: &Step<T>| -> Vec<f64> {
-            let of = |name: &String| step.gradient(&self.parameters, replica, name);
+            let of = |name: &String| step.gradient(&self.parameters, replica, name).unwrap();
             self.names.iter().filter_map(of).flatten().map(|g| g.wide()).collect()
         };
         self.steps.iter().flat_map(of).collect()

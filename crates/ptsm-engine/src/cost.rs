@@ -33,9 +33,9 @@ impl Sum for Cost {
     }
 }
 
-/// What a part of a program took, beside the least it costs: see [`Program::profile`](crate::Program::profile).
+/// The time that a part of a program took, beside the least it costs: see [`Program::profile`](crate::Program::profile).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spent {
+pub struct ProfileEntry {
     /// What ran: an operation with the shape of its result, or a kernel's call with its sizes.
     pub name: String,
     /// The operation; of a kernel that does several, `several`.
@@ -50,13 +50,13 @@ pub struct Spent {
     pub bytes: u64,
 }
 
-impl Spent {
-    pub(crate) fn new(name: String, kind: &'static str, seconds: f64, cost: Cost) -> Spent {
-        Spent { name, kind, seconds, multiply_adds: cost.multiply_adds, bytes: cost.bytes }
+impl ProfileEntry {
+    pub(crate) fn new(name: String, kind: &'static str, seconds: f64, cost: Cost) -> ProfileEntry {
+        ProfileEntry { name, kind, seconds, multiply_adds: cost.multiply_adds, bytes: cost.bytes }
     }
 
     /// Takes in what another like it took.
-    pub fn add(&mut self, other: &Spent) {
+    pub fn add(&mut self, other: &ProfileEntry) {
         self.seconds += other.seconds;
         self.multiply_adds += other.multiply_adds;
         self.bytes += other.bytes;

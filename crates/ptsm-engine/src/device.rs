@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use crate::cpu::{Cpu, Isa};
-use crate::cuda::{Cuda, Precision};
+use crate::backend::Backend;
+use crate::codegen::Precision;
+use crate::cpu::Cpu;
+use crate::cuda::Cuda;
 use crate::kernels::versions::vectorised;
+use crate::kernels::{Isa, Real};
 
 /// A processor or a GPU. Cheap to clone; clones share it.
 #[derive(Clone, Debug)]
@@ -25,6 +28,14 @@ impl fmt::Display for Device {
 }
 
 impl Device {
+    /// What compiles programs for it: the one place at which the engine tells devices apart.
+    pub(crate) fn backend<T: Real>(&self) -> &dyn Backend<T> {
+        match self {
+            Device::Cpu(cpu) => cpu,
+            Device::Cuda(cuda) => cuda,
+        }
+    }
+
     /// How exactly its programs multiply: in f32 but on a GPU that was told otherwise.
     pub fn precision(&self) -> Precision {
         match self {
@@ -33,14 +44,19 @@ impl Device {
         }
     }
 
+    /// The processor's threads that work beside programs has; none on a GPU that was not told any.
+    fn host(&self) -> Option<&Cpu> {
+        match self {
+            Device::Cpu(cpu) => Some(cpu),
+            Device::Cuda(cuda) => cuda.beside.as_ref(),
+        }
+    }
+
     /// Runs `body` on the processor's threads; beside a GPU that was not told any, on all cores.
     pub fn enter<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
-        match self {
-            Device::Cpu(cpu) => cpu.enter(body),
-            Device::Cuda(cuda) => match &cuda.beside {
-                Some(cpu) => cpu.enter(body),
-                None => body(),
-            },
+        match self.host() {
+            Some(cpu) => cpu.enter(body),
+            None => body(),
         }
     }
 
@@ -56,13 +72,8 @@ impl Device {
 
     /// Threads that [`enter`](Self::enter) has.
     pub fn threads(&self) -> usize {
-        match self {
-            Device::Cpu(cpu) => cpu.threads(),
-            Device::Cuda(cuda) => match &cuda.beside {
-                Some(cpu) => cpu.threads(),
-                None => std::thread::available_parallelism().map_or(1, usize::from),
-            },
-        }
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.host().map_or_else(all, Cpu::threads)
     }
 }
 

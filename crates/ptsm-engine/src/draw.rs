@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::graph::ops::Op;
 use crate::graph::{Graph, Id};
-use crate::ops::Op;
 
 /// One box: a part of the network, or a bend of a line that crosses a layer.
 struct Place {

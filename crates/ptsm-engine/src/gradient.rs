@@ -1,8 +1,8 @@
 //! Reverse-mode differentiation: the gradient of a graph is more graph.
 
 use crate::error::{Error, Result};
+use crate::graph::ops::{Backward, Op};
 use crate::graph::{Graph, Id};
-use crate::ops::{Backward, Op};
 
 /// Appends the gradient of a scalar with respect to tensors and inputs; `None` where the scalar does not depend on one.
 pub(crate) fn differentiate(graph: &mut Graph, loss: Id, leaves: &[Op]) -> Result<Vec<Option<Id>>> {

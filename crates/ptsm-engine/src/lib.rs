@@ -29,7 +29,7 @@
 //!     mode: Mode::Train,
 //!     objectives: vec![Objective::new(&g, loss, |_name| true)], // a loss and the parameters it moves
 //!     outputs: vec![loss],
-//!     adam: Adam::default(),
+//!     optimizer: Adam::default().into(),
 //! };
 //! let mut step = Step::new(&g, &spec, 2, &cpu)?;
 //!
@@ -66,51 +66,60 @@
 //!    them.
 //! 2. **Differentiate** (`gradient.rs`). From the loss backwards, each operation appends the nodes of its gradient. A gradient is
 //!    more graph; nothing is recorded while running. Several [`Objective`]s may move different parameters in one step.
-//! 3. **Plan** (`program.rs`). Nodes nobody reads are dropped. Every other value gets one of the program's buffers, which is reused as
+//! 3. **Plan** (`plan/`). Nodes nobody reads are dropped. Every other value gets one of the program's buffers, which is reused as
 //!    soon as its last reader has run. A step allocates nothing, but for what handing work to other threads takes.
-//! 4. **Run**. Each replica goes through the list on its own: own parameters, own rows of the data, own random stream. Where replicas
-//!    fill the cores, every core runs its own from end to end; otherwise the work inside an operation is shared. Pieces of work are cut by
-//!    shape, never by the number of threads, and random numbers are a function of (seed, stream, step, place): the same
-//!    seed gives the same bytes on any number of cores.
-//! 5. **Update** (`step.rs`). Adam with either kind of weight decay, after clipping, at each replica's own rate; then
+//! 4. **Run** (`processor.rs`, `cuda/`). Each replica goes through the list on its own: own parameters, own rows of the data, own random
+//!    stream. Where replicas fill the cores, every core runs its own from end to end; otherwise the work inside an operation is shared.
+//!    Pieces of work are cut by shape, never by the number of threads, and random numbers are a function of (seed, stream, step, place):
+//!    the same seed gives the same bytes on any number of cores.
+//! 5. **Update** (`optimizer/`). [`Adam`] or [`Sgd`] with either kind of weight decay, after clipping, at each replica's own rate; then
 //!    max-norm constraints and running statistics.
+//!
+//! A device is behind two traits (`backend.rs`): `Backend` compiles a plan, `Executable` runs it, moves parameters and hands values back.
+//! The processor and NVIDIA GPUs implement both; programs and training steps know nothing else of them. Which module may use which is
+//! written down in `modules.toml`; there are no cycles.
 //!
 //! # Adding an operation
 //!
-//! One file in `ops/`, its module and one line in the registry of `ops/mod.rs`. An operation is plain data (so that a second device can
-//! read it) that knows its name, the shape of its result, the nodes of its gradient, and its CPU kernel. The square root, say:
+//! One file in `graph/ops/`, its module and one line in the registry of `graph/ops/mod.rs`. An operation is plain data (so that every device
+//! can read it) that knows its name, the shape of its result, the nodes of its gradient, its CPU kernel and the call of its CUDA kernel.
+//! This is the whole file of the variance over the last axis, `graph/ops/variance.rs`, as it is compiled:
 //!
-//! ```ignore
-//! #[derive(Clone, Copy, Debug, PartialEq)]
-//! pub struct Root;
+#![doc = "```text"]
+#![doc = include_str!("graph/ops/variance.rs")]
+#![doc = "```"]
 //!
-//! impl Graph {
-//!     /// Square root.
-//!     pub fn root(&mut self, x: Id) -> Result<Id> {
-//!         self.apply(Root, &[x])
-//!     }
-//! }
+//! The calls in `cuda` name functions of `codegen/text`, here `variance.cu`; a new file is added to the list in `codegen/emit.rs`. The
+//! arguments are places in the replica's memory and sizes, all known when a program is compiled:
 //!
-//! impl Operation for Root {
-//!     fn name(&self) -> &'static str {
-//!         "root"
-//!     }
-//!     fn shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, String> {
-//!         let [x] = operands(inputs)?;
-//!         Ok(x.to_vec())
-//!     }
-//!     fn gradient(&self, at: Backward<'_>) -> Result<Vec<Option<Id>>> {
-//!         let half = at.graph.scale(at.grad, 0.5)?;
-//!         Ok(vec![Some(at.graph.div(half, at.output)?)]) // d sqrt(x) = 1 / (2 sqrt(x))
-//!     }
-//!     fn run<T: Real>(&self, call: Call<'_, T>) {
-//!         call.out.iter_mut().zip(call.inputs[0]).for_each(|(out, &x)| *out = x.sqrt());
-//!     }
-//! }
+#![doc = "```text"]
+#![doc = include_str!("codegen/text/variance.cu")]
+#![doc = "```"]
+//!
+//! An operation whose numbers are made one by one needs no function: `at.pointwise(at.same(), "sqrtf($0)".into())` is the CUDA side of a
+//! square root, and is fused with its neighbours.
+//!
+//! The registry's lines are `Variance: variance::Variance,` and `VarianceGrad: variance::VarianceGrad,`. A line in `tests/gradients.rs` holds
+//! the operation against finite differences in f64, and a GPU against the CPU where there is one; a test there fails for an operation
+//! without such a line. From then on everybody can use it:
+//!
+//! ```
+//! use ptsm_engine::{Cpu, Feed, Graph, Mode, Parameters, Program};
+//!
+//! let mut g = Graph::new();
+//! let x = g.input("x", &[2, 3])?;
+//! let variance = g.variance(x)?;
+//! let mut program = Program::<f64>::new(&g, Mode::Infer, &[variance], 1, &Cpu::new()?)?;
+//! let parameters = Parameters::new(&g, &[1])?;
+//! program.run(&parameters, &[("x", Feed::Shared(&[1.0, 2.0, 3.0, 4.0, 4.0, 4.0]))])?;
+//! assert_eq!(program.output(&parameters, 0, 0), [2.0 / 3.0, 0.0]);
+//! # Ok::<(), ptsm_engine::Error>(())
 //! ```
 //!
-//! Then `Root: root::Root,` in the registry and a line in `tests/gradients.rs`, which holds every operation against finite
-//! differences in f64.
+//! # Adding an optimizer
+//!
+//! One file in `optimizer/` with its CUDA function beside it, and one line in `optimizer/mod.rs`, which says what an optimizer has to know;
+//! `sgd.rs` and `sgd.cu` are the shortest example.
 //!
 //! # Where the speed comes from
 //!
@@ -126,36 +135,47 @@
 //! stays there is a [`Table`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
 //! tf32 or bf16; everything else stays f32.
 
+mod backend;
+mod codegen;
+mod compile;
 mod cost;
 mod cpu;
 mod cuda;
 mod device;
 mod draw;
 mod error;
+mod feed;
+mod files;
 mod gradient;
 mod graph;
 mod kernels;
 mod lower;
-mod ops;
+mod optimizer;
 mod parameters;
+mod plan;
+mod processor;
 mod program;
 mod random;
-mod real;
 mod schedule;
 mod step;
 mod table;
 
-pub use cost::Spent;
-pub use cpu::{Cpu, Isa};
-pub use cuda::{Cuda, Precision};
+pub use codegen::Precision;
+pub use compile::Objective;
+pub use cost::ProfileEntry;
+pub use cpu::Cpu;
+pub use cuda::Cuda;
 pub use device::Device;
 pub use error::{Error, Result};
+pub use feed::Feed;
+pub use files::replace;
+pub use graph::ops::{Op, Padding, Pooling};
 pub use graph::{Graph, Id, Init, Input, Node, Tensor};
+pub use kernels::{Isa, Real};
 pub use lower::Mode;
-pub use ops::{Op, Padding, Pooling};
-pub use parameters::{Parameters, metadata, replace};
-pub use program::{Feed, Objective, Program};
-pub use real::Real;
+pub use optimizer::{Adam, Decay, Optimizer, Sgd};
+pub use parameters::{Parameters, metadata};
+pub use program::Program;
 pub use schedule::{OneCycle, Schedule, Shape};
-pub use step::{Adam, Checkpoint, Decay, Step, StepSpec};
+pub use step::{Checkpoint, Step, StepSpec};
 pub use table::Table;

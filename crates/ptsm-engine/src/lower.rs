@@ -8,9 +8,11 @@
 //!   batch norm's statistics follow from the data's lag moments, so the `[B, F, C, T]` signal never exists.
 
 use crate::error::Result;
+use crate::graph::ops;
+use crate::graph::ops::{
+    BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, RunningStats,
+};
 use crate::graph::{Graph, Id, Node};
-use crate::ops;
-use crate::ops::{BatchNorm, Conv1d as ConvOptions, LagMoments, Moments, Normalise, Op, Padding, Running};
 
 /// Whether a program trains or applies a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +20,13 @@ pub enum Mode {
     /// Batch statistics, dropout.
     Train,
     /// The same, but running statistics stay as they are: for a step that goes beside another one on the same batch.
-    Still,
+    TrainFrozenStats,
     /// Running statistics, no dropout.
     Infer,
 }
 
 /// The network as run.
-pub(crate) struct Lowered {
+pub(crate) struct LoweredGraph {
     pub(crate) graph: Graph,
     /// Where each needed node went.
     map: Vec<Option<Id>>,
@@ -32,7 +34,7 @@ pub(crate) struct Lowered {
     pub(crate) updates: Vec<(usize, Id)>,
 }
 
-impl Lowered {
+impl LoweredGraph {
     /// Where a node went that was named in `keep`.
     pub(crate) fn at(&self, id: Id) -> Result<Id> {
         self.map[id.index()]
@@ -43,13 +45,13 @@ impl Lowered {
 /// Operands a node really has in a mode.
 fn operands(node: &Node, mode: Mode) -> &[Id] {
     match (&node.op, mode) {
-        (Op::ByMode(_), Mode::Train | Mode::Still) => &node.inputs[..1],
+        (Op::ByMode(_), Mode::Train | Mode::TrainFrozenStats) => &node.inputs[..1],
         (Op::ByMode(_), Mode::Infer) => &node.inputs[1..],
         _ => &node.inputs,
     }
 }
 
-pub(crate) fn lower(source: &Graph, mode: Mode, keep: &[Id]) -> Result<Lowered> {
+pub(crate) fn lower(source: &Graph, mode: Mode, keep: &[Id]) -> Result<LoweredGraph> {
     let n = source.nodes.len();
     let mut uses = vec![0usize; n];
     for id in keep {
@@ -85,7 +87,7 @@ pub(crate) fn lower(source: &Graph, mode: Mode, keep: &[Id]) -> Result<Lowered> 
         };
         this.map[i] = Some(id);
     }
-    Ok(Lowered { graph: this.out, map: this.map, updates: this.updates })
+    Ok(LoweredGraph { graph: this.out, map: this.map, updates: this.updates })
 }
 
 /// A temporal convolution that only a spatial one reads, perhaps through a batch norm.
@@ -219,7 +221,7 @@ impl Lowering<'_> {
         };
         let moments = match self.mode {
             Mode::Infer => running,
-            Mode::Train | Mode::Still => {
+            Mode::Train | Mode::TrainFrozenStats => {
                 let moments = self.out.apply(Moments { batch: Some(shape[0]) }, &[rows])?;
                 let samples = shape.iter().product::<usize>() / shape[1];
                 self.update(inputs[3], norm.momentum, samples, moments)?;
@@ -238,13 +240,13 @@ impl Lowering<'_> {
 
     fn update(&mut self, running: Id, momentum: f64, samples: usize, moments: Id) -> Result<()> {
         let Op::Tensor(tensor) = self.source.node(running).op else { return Ok(()) };
-        if self.mode == Mode::Still {
+        if self.mode == Mode::TrainFrozenStats {
             return Ok(());
         }
         // Several values may share a norm: one batch after the other.
         let before = self.updates.iter().position(|(t, _)| *t == tensor);
         let old = before.map_or_else(|| self.mapped(running), |i| self.updates[i].1);
-        let new = self.out.apply(Running { momentum, samples }, &[old, moments])?;
+        let new = self.out.apply(RunningStats { momentum, samples }, &[old, moments])?;
         match before {
             Some(i) => self.updates[i].1 = new,
             None => self.updates.push((tensor, new)),
@@ -283,7 +285,7 @@ impl Lowering<'_> {
         let [scale, shift, running] = [1, 2, 3].map(|i| norm_node.inputs[i]);
         let moments = match self.mode {
             Mode::Infer => self.mapped(running),
-            Mode::Train | Mode::Still => {
+            Mode::Train | Mode::TrainFrozenStats => {
                 let batch = self.source.shape(temporal.inputs[0])[0];
                 if batch < 2 {
                     let message = format!("a training step needs a batch of at least 2, got {batch}");
@@ -335,8 +337,8 @@ impl Lowering<'_> {
 
 /// Separates what depends on parameters alone from what depends on inputs, where a convolution mixes the two: a program
 /// that only applies a network then lays out its weights once.
-pub(crate) fn prepack(lowered: Lowered) -> Result<Lowered> {
-    let Lowered { graph, map, updates } = lowered;
+pub(crate) fn prepack(lowered: LoweredGraph) -> Result<LoweredGraph> {
+    let LoweredGraph { graph, map, updates } = lowered;
     let constant = constants(&graph);
     let mut out = graph.sibling();
     let mut moved: Vec<Id> = Vec::with_capacity(graph.nodes.len());
@@ -359,7 +361,7 @@ pub(crate) fn prepack(lowered: Lowered) -> Result<Lowered> {
     }
     let map = map.into_iter().map(|id| id.map(|id| moved[id.index()])).collect();
     let updates = updates.into_iter().map(|(t, id)| (t, moved[id.index()])).collect();
-    Ok(Lowered { graph: out, map, updates })
+    Ok(LoweredGraph { graph: out, map, updates })
 }
 
 /// Nodes whose value follows from parameters and statistics alone.

@@ -1,7 +1,7 @@
 //! The numbers of a network, once per replica, and their file.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,18 +9,45 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use safetensors::tensor::{SafeTensors, TensorView};
 
 use crate::cpu::{Buffer, buffer};
-use crate::cuda::{Cuda, Remote};
 use crate::error::{Error, Result};
+use crate::files::replace;
 use crate::graph::{Graph, Tensor};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// Parameters and running statistics of R replicas of one network. A GPU that trains them keeps them; what is read comes back.
 pub struct Parameters<T> {
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) replicas: Vec<Replica<T>>,
     pub(crate) signature: u64,
-    /// Where they are on a GPU.
-    remote: Mutex<Option<Remote>>,
+    /// Where they are in a device's memory.
+    remote: Mutex<Option<DeviceCopy>>,
+}
+
+/// Parameters of R replicas in the memory of a device that is not the processor.
+pub(crate) trait DeviceTensors: Any + Send {
+    /// Room for so many replicas of the same network on the same device.
+    fn alike(&self, replicas: usize) -> Result<Box<dyn DeviceTensors>>;
+
+    /// Copies a replica of others on the same device.
+    fn copy(&mut self, replica: usize, from: &dyn DeviceTensors, source: usize) -> Result<()>;
+
+    /// Brings a replica's tensors there, each as bytes.
+    fn upload(&mut self, replica: usize, tensors: &mut dyn Iterator<Item = &[u8]>) -> Result<()>;
+
+    /// Brings a replica's tensors back; `each` is called with every tensor's number and values.
+    fn download(&self, replica: usize, each: &mut dyn FnMut(usize, &[f32])) -> Result<()>;
+}
+
+/// The tensors there, and the state of each replica's parameters that they hold.
+struct DeviceCopy {
+    tensors: Box<dyn DeviceTensors>,
+    stamps: Vec<Option<u64>>,
+}
+
+impl DeviceCopy {
+    fn new(tensors: Box<dyn DeviceTensors>, replicas: usize) -> DeviceCopy {
+        DeviceCopy { tensors, stamps: vec![None; replicas] }
+    }
 }
 
 /// One replica's.
@@ -90,7 +117,7 @@ impl<T: Real> Parameters<T> {
     }
 
     /// A replica's values, brought back from the GPU where it has newer ones.
-    fn values(&self, replica: usize) -> Result<&[Buffer<T>]> {
+    pub(crate) fn values(&self, replica: usize) -> Result<&[Buffer<T>]> {
         let own = &self.replicas[replica];
         if let Some(values) = own.values.get() {
             return Ok(values);
@@ -100,43 +127,43 @@ impl<T: Real> Parameters<T> {
             return Err(Error::Device("the parameters were lost with the GPU that had them".into()));
         };
         let mut values: Vec<Buffer<T>> = self.tensors.iter().map(|t| buffer(t.len())).collect();
-        remote.download(replica, |i, from| {
+        remote.tensors.download(replica, &mut |i, from| {
             values[i].iter_mut().zip(from).for_each(|(v, x)| *v = T::of(f64::from(*x)));
         })?;
         Ok(own.values.get_or_init(|| values))
     }
 
-    /// The same where an error has no place.
-    ///
-    /// # Panics
-    /// Where the GPU that has them does not answer any more.
-    pub(crate) fn lent(&self, replica: usize) -> &[Buffer<T>] {
-        self.values(replica).expect("the GPU answers")
-    }
-
-    /// Lends the parameters as they are on a GPU, brought there where it has not these.
-    pub(crate) fn on<R>(&self, device: &Cuda, body: impl FnOnce(&Remote) -> Result<R>) -> Result<R> {
+    /// Lends the parameters as they are in a device's memory, brought there where it has not these. `room` makes room for them, once.
+    pub(crate) fn on<D: DeviceTensors, R>(
+        &self,
+        room: impl FnOnce() -> Result<D>,
+        body: impl FnOnce(&D) -> Result<R>,
+    ) -> Result<R> {
         let mut remote = self.remote.lock().unwrap_or_else(PoisonError::into_inner);
         let there = match &mut *remote {
             Some(there) => there,
-            none => none.insert(Remote::new(device, &self.tensors, self.replicas.len())?),
+            none => none.insert(DeviceCopy::new(Box::new(room()?), self.replicas.len())),
         };
         for (r, own) in self.replicas.iter().enumerate() {
-            // Without values here, those on the GPU are the newest.
-            if let (false, Some(values)) = (there.has(r, own.stamp), own.values.get()) {
-                there.upload(r, own.stamp, values.iter().map(|v| bytemuck::cast_slice(v)))?;
+            // Without values here, those on the device are the newest.
+            if let (false, Some(values)) = (there.stamps[r] == Some(own.stamp), own.values.get()) {
+                there.stamps[r] = None;
+                there.tensors.upload(r, &mut values.iter().map(|v| bytemuck::cast_slice(v)))?;
+                there.stamps[r] = Some(own.stamp);
             }
         }
-        body(there)
+        let tensors: &dyn Any = &*there.tensors;
+        let elsewhere = || Error::Device("the parameters are in the memory of another device".into());
+        body(tensors.downcast_ref().ok_or_else(elsewhere)?)
     }
 
-    /// The GPU has moved a replica.
+    /// The device that has them has moved a replica.
     pub(crate) fn moved(&mut self, replica: usize) {
         let own = &mut self.replicas[replica];
         own.stamp = new_stamp();
         own.values = OnceLock::new();
         if let Some(remote) = self.remote.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            remote.moved(replica, own.stamp);
+            remote.stamps[replica] = Some(own.stamp);
         }
     }
 
@@ -225,9 +252,13 @@ impl<T: Real> Parameters<T> {
             if let Some(there) = &*there {
                 let own = match here {
                     Some(own) => own,
-                    none => none.insert(there.alike(self.replicas.len())?),
+                    none => {
+                        let replicas = self.replicas.len();
+                        none.insert(DeviceCopy::new(there.tensors.alike(replicas)?, replicas))
+                    }
                 };
-                own.put(replica, there, source)?;
+                own.tensors.copy(replica, &*there.tensors, source)?;
+                own.stamps[replica] = there.stamps[source];
                 self.replicas[replica] = theirs.clone();
                 return Ok(());
             }
@@ -310,23 +341,6 @@ fn read_tensors<T: Real>(tensors: &[Tensor], path: &Path) -> Result<Vec<Buffer<T
         loaded.push(values);
     }
     Ok(loaded)
-}
-
-/// Puts bytes in the place of a file, or leaves what was there: written beside, put on the disk, then renamed.
-pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let no_name = || std::io::Error::new(std::io::ErrorKind::InvalidInput, "this is not a file name");
-    let mut name = path.file_name().ok_or_else(no_name)?.to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let beside = path.with_file_name(name);
-    // On the disk before it has the name: a power cut must not leave the name on empty contents.
-    let written = std::fs::File::create(&beside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        // The part is worthless; the first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
 }
 
 /// The metadata of a safetensors file.

@@ -3,10 +3,9 @@
 //! A number is a pure function of (seed, stream, step, position), so it does not matter who computes
 //! it, when, or on which device.
 
-use crate::cpu::Isa;
 use crate::kernels::rows::Change;
 use crate::kernels::versions::vectorised;
-use crate::real::Real;
+use crate::kernels::{Isa, Real};
 
 const MULTIPLY: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -62,7 +61,7 @@ fn resolution(p: f64) -> (u32, u32) {
 /// The same masks, as CUDA draws them.
 pub(crate) fn cuda_drop(p: f64, stream: u32) -> String {
     let (bits, below) = resolution(p);
-    format!("Drop{{{stream}u, {bits}, {below}u, {}}}", crate::cuda::number(1.0 / (1.0 - p)))
+    format!("Drop{{{stream}u, {bits}, {below}u, {}}}", crate::codegen::number(1.0 / (1.0 - p)))
 }
 
 /// Zeroes each value with probability `p` and scales the others by `1 / (1 - p)`.

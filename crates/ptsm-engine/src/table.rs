@@ -1,17 +1,18 @@
 //! A data set that stays where it is, for programs to pick rows from.
 
+use std::any::Any;
 use std::sync::OnceLock;
 
-use crate::cuda::{Cuda, Resident};
 use crate::error::{Error, Result};
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// Rows of one length. A GPU gets them once, at the first run that picks from them.
 pub struct Table<'a, T> {
     rows: Vec<&'a [T]>,
     /// Which part of a row each part of its image is; empty without images.
     order: Vec<u32>,
-    resident: OnceLock<Resident>,
+    /// The copy in the memory of a device, in that device's form.
+    resident: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl<T> std::fmt::Debug for Table<'_, T> {
@@ -90,12 +91,20 @@ impl<'a, T: Real> Table<'a, T> {
         }
     }
 
-    pub(crate) fn resident(&self, device: &Cuda) -> Result<&Resident> {
-        if let Some(there) = self.resident.get() {
-            return Ok(there);
-        }
-        let bytes = self.rows.iter().map(|row| bytemuck::cast_slice(row));
-        let there = Resident::new(device, bytes, self.row_length() * size_of::<T>(), &self.order)?;
-        Ok(self.resident.get_or_init(|| there))
+    /// The copy in a device's memory, made at the first call from the rows and the order of parts in their images.
+    pub(crate) fn resident<D: Any + Send + Sync>(
+        &self,
+        make: impl FnOnce(&[&'a [T]], &[u32]) -> Result<D>,
+    ) -> Result<&D> {
+        let there = match self.resident.get() {
+            Some(there) => there,
+            None => {
+                let made = Box::new(make(&self.rows, &self.order)?);
+                self.resident.get_or_init(|| made)
+            }
+        };
+        there
+            .downcast_ref()
+            .ok_or_else(|| Error::Device("the table is in the memory of another device".into()))
     }
 }

@@ -99,7 +99,7 @@ fn network(batch: usize, time: usize) -> (Graph, StepSpec) {
     let loss = g.add(entropy, contrast).unwrap();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
     let adam = Adam { decay: Decay::Decoupled(0.01), clip: Some(1.0), ..Adam::default() };
-    (g, StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam })
+    (g, StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: adam.into() })
 }
 
 /// Allocations and bytes of each of some later steps.

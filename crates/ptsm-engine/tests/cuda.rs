@@ -5,17 +5,22 @@
 
 mod common;
 
+use std::io::Write;
+
 use common::{Experiment, Random, assert_same, cpu, gpu, to};
 use ptsm_engine::{
     Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling,
     Precision, Program, Result, Step, StepSpec, Table,
 };
 
-/// The GPU, or a line that says why nothing was tested.
+/// The GPU, or a line that says that the test was skipped. It is written past the test harness, which shows nothing of a test that passes.
 fn asked() -> Option<&'static Cuda> {
     let found = gpu();
     if found.is_none() {
-        eprintln!("skipped: PTSM_TEST_GPU is not set");
+        let test = std::thread::current();
+        let test = test.name().unwrap_or("a test");
+        let _ =
+            writeln!(std::io::stderr(), "skipped: needs an NVIDIA GPU (PTSM_TEST_GPU is not set): {test}");
     }
     found
 }
@@ -219,7 +224,8 @@ fn train_wide(device: &Device, steps: usize) -> Vec<f32> {
     let logits = g.linear(h, u, None).unwrap();
     let loss = g.cross_entropy(logits, y, 0.0).unwrap();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let spec =
+        StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: Adam::default().into() };
     let mut step = Step::<f32>::new(&g, &spec, 2, device).unwrap();
     let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
     let data: Vec<f32> = to(&Random::new(4).reals(batch * channels * time));
@@ -340,7 +346,7 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
     let resident = Table::new(rows).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
     let adam = Adam { decay: Decay::Gradient(1e-3), clip: Some(0.5), ..Adam::default() };
     let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: adam.into() };
     let mut step = Step::<f32>::new(&g, &spec, replicas, device).unwrap();
     let mut parameters = Parameters::new(&g, &[1, 2, 3]).unwrap();
     let mut losses = vec![vec![]; replicas];
@@ -404,7 +410,8 @@ fn images_and_seats_are_those_of_the_cpu() {
     let rows: Vec<u32> = (0..24).map(|i| i * 7 % 40).collect();
     let labels: Vec<u32> = (0..24).map(|i| i % 3).collect();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let spec =
+        StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: Adam::default().into() };
     let run = |device: &Device| {
         let table = table();
         let feeds = [("x", Feed::Table { table: &table, rows: &rows }), ("y", Feed::Labels(&labels))];
@@ -482,7 +489,7 @@ fn a_checkpoint_goes_from_one_device_to_the_other() {
         mode: Mode::Train,
         objectives: vec![Objective::new(&g, loss, |_| true)],
         outputs: vec![loss],
-        adam: Adam::default(),
+        optimizer: Adam::default().into(),
     };
     let mut parameters = Parameters::new(&g, &[7]).unwrap();
     let mut there = Step::<f32>::new(&g, &spec(), 1, gpu).unwrap();
@@ -516,7 +523,8 @@ fn a_gradient_that_is_not_finite_moves_nothing() {
     let y = g.exp(y).unwrap();
     let loss = g.sum(y).unwrap();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], adam: Adam::default() };
+    let spec =
+        StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: Adam::default().into() };
     let mut step = Step::<f32>::new(&g, &spec, 2, gpu).unwrap();
     let mut parameters = Parameters::new(&g, &[1, 2]).unwrap();
     let data = [1.0f32, 2.0, 1.0, 200.0];

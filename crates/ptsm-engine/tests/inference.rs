@@ -45,7 +45,8 @@ impl Network {
         let loss = graph.square(self.y).unwrap();
         let loss = graph.sum(loss).unwrap();
         let objectives = vec![Objective::new(&graph, loss, |_| true)];
-        let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+        let spec =
+            StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
         Step::new(&graph, &spec, replicas, cpu()).unwrap()
     }
 }
@@ -193,7 +194,7 @@ fn an_applied_network_equals_the_same_inside_a_step() {
             let loss = graph.sum(net.y).unwrap();
             let objectives = vec![Objective::new(&graph, loss, |_| true)];
             let outputs = vec![net.y];
-            let spec = StepSpec { mode: Mode::Infer, objectives, outputs, adam: Adam::default() };
+            let spec = StepSpec { mode: Mode::Infer, objectives, outputs, optimizer: Adam::default().into() };
             let mut step = Step::<f32>::new(&graph, &spec, 1, &device).unwrap();
             let parameters = net.parameters::<f32>(&[6]);
             let x = to::<f32>(&Random::new(4).reals(net.size));

@@ -7,7 +7,7 @@ mod common;
 use common::{Random, cpu, to};
 use ptsm_engine::{
     Adam, Cpu, Decay, Feed, Graph, Id, Init, Isa, Mode, Objective, Padding, Parameters, Pooling, Program,
-    Real, Step, StepSpec,
+    Real, Sgd, Step, StepSpec,
 };
 
 /// Sizes of a small classifier.
@@ -62,7 +62,7 @@ fn network(sizes: Sizes) -> Network {
 impl Network {
     fn spec(&self, mode: Mode, moves: impl Fn(&str) -> bool) -> StepSpec {
         let objectives = vec![Objective::new(&self.graph, self.loss, moves)];
-        StepSpec { mode, objectives, outputs: vec![self.loss], adam: Adam::default() }
+        StepSpec { mode, objectives, outputs: vec![self.loss], optimizer: Adam::default().into() }
     }
 }
 
@@ -252,13 +252,13 @@ fn several_steps_over_one_network_move_what_they_name() {
         mode,
         objectives: vec![Objective::new(&graph, loss, of(part))],
         outputs: vec![],
-        adam: Adam::default(),
+        optimizer: Adam::default().into(),
     };
     let programs = [
         (spec(Mode::Train, net.loss, "encoder"), "encoder", true),
         (spec(Mode::Train, net.loss, "head"), "head", true),
         (spec(Mode::Train, adversary, "encoder"), "encoder", true),
-        (spec(Mode::Still, net.loss, "head"), "head", false),
+        (spec(Mode::TrainFrozenStats, net.loss, "head"), "head", false),
         (spec(Mode::Infer, net.loss, "head"), "head", false),
         (spec(Mode::Infer, adversary, "subject"), "subject", false),
     ];
@@ -354,7 +354,7 @@ fn compare_with_scalar_adam_of(mut adam: Adam, first_betas: [f64; 3]) {
     let Bowl { mut graph, losses } = bowl();
     let loss = graph.add(losses[0], losses[1]).unwrap();
     let objectives = vec![Objective::new(&graph, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: adam.into() };
     let mut step = Step::<f64>::new(&graph, &spec, 1, cpu()).unwrap();
     let mut parameters = Parameters::<f64>::new(&graph, &[4]).unwrap();
     let read = |p: &Parameters<f64>| [p.get(0, "w0").unwrap(), p.get(0, "w1").unwrap()].concat();
@@ -396,6 +396,93 @@ fn adam_equals_a_scalar_one() {
     compare_with_scalar_adam(Adam { decay: Decay::Decoupled(0.3), ..plain });
 }
 
+/// `0.5 * w^2` for each of so many weights that start at 1, so that the gradient is the weight, and one weight after each of three steps.
+fn three_steps_of_sgd(sgd: Sgd, weights: usize, device: &Cpu) -> [f64; 3] {
+    let mut graph = Graph::new();
+    let w = graph.parameter("w", &[weights], Init::Constant(1.0)).unwrap();
+    let square = graph.square(w).unwrap();
+    let loss = graph.sum(square).unwrap();
+    let loss = graph.scale(loss, 0.5).unwrap();
+    let objectives = vec![Objective::new(&graph, loss, |_| true)];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: sgd.into() };
+    let mut step = Step::<f64>::new(&graph, &spec, 1, device).unwrap();
+    let mut parameters = Parameters::<f64>::new(&graph, &[4]).unwrap();
+    [0, 1, 2].map(|i| {
+        // A checkpoint has all that the next step needs.
+        let checkpoint = step.checkpoint(0).unwrap();
+        assert_eq!(checkpoint.moments[0].each_ref().map(Vec::len), [weights, 0], "one state tensor");
+        step.reset(0).unwrap();
+        step.restore(0, &checkpoint).unwrap();
+        step.run(&mut parameters, &[], &[0.1], &[true]).unwrap();
+        assert_eq!(step.checkpoint(0).unwrap().steps, i + 1);
+        let moved = parameters.get(0, "w").unwrap();
+        assert!(moved.iter().all(|w| *w == moved[0]), "all weights are moved");
+        moved[0]
+    })
+}
+
+/// By hand, at a learning rate of 0.1.
+#[test]
+fn sgd_makes_the_steps_that_a_hand_computes() {
+    let plain = Sgd { momentum: 0.0, ..Sgd::default() };
+    let clipped = 0.5 / (1.0 + 1e-6);
+    for (sgd, weights, expected) in [
+        (plain, 40_000, [0.9, 0.81, 0.729]),
+        // b = 1, 1.8, 2.34
+        (Sgd::default(), 40_000, [0.9, 0.72, 0.486]),
+        // b = 1, 1.71, 2.1141; the step is g + 0.9 b
+        (Sgd { nesterov: true, ..Sgd::default() }, 40_000, [0.81, 0.5751, 0.327_321]),
+        (Sgd { decay: Decay::Gradient(0.5), ..plain }, 1, [0.85, 0.7225, 0.614_125]),
+        (Sgd { decay: Decay::Decoupled(0.5), ..plain }, 1, [0.85, 0.7225, 0.614_125]),
+        (Sgd { clip: Some(0.5), ..plain }, 1, [1.0 - 0.1 * clipped, 0.9, 0.85]),
+    ] {
+        for device in [cpu(), &Cpu::with(2, Isa::best()).unwrap()] {
+            let found = three_steps_of_sgd(sgd, weights, device);
+            for (own, by_hand) in found.iter().zip(expected) {
+                assert!((own - by_hand).abs() < 2e-7, "{sgd:?}: {found:?} {expected:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sgd_takes_another_momentum_and_refuses_a_wrong_one() {
+    let sgd = Sgd { momentum: 1.5, ..Sgd::default() };
+    let Bowl { graph, losses } = bowl();
+    let objectives = vec![Objective::new(&graph, losses[0], |name| name == "w0")];
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: sgd.into() };
+    let refused = Step::<f64>::new(&graph, &spec, 1, cpu()).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("SGD") && refused.contains("momentum") && refused.contains("1.5"), "{refused}");
+    let spec = StepSpec { optimizer: Sgd::default().into(), ..spec };
+    let mut step = Step::<f64>::new(&graph, &spec, 1, cpu()).unwrap();
+    step.set_first_beta(0, 0.5).unwrap();
+    assert!(step.set_first_beta(0, 1.0).is_err());
+}
+
+/// An output that is itself a tensor is seen as the step has left it; it can be read whatever becomes of the parameters.
+#[test]
+fn a_tensor_can_be_an_output() {
+    let Bowl { mut graph, losses } = bowl();
+    let w = graph.parameter("shown", &[2], Init::Constant(3.0)).unwrap();
+    let square = graph.square(w).unwrap();
+    let sum = graph.sum(square).unwrap();
+    let loss = graph.add(losses[0], sum).unwrap();
+    let objectives = vec![Objective::new(&graph, loss, |_| true)];
+    let optimizer = Sgd { momentum: 0.0, ..Sgd::default() }.into();
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![w, sum], optimizer };
+    let mut step = Step::<f64>::new(&graph, &spec, 2, cpu()).unwrap();
+    let mut parameters = Parameters::<f64>::new(&graph, &[4, 5]).unwrap();
+    let (zeros, ones) = ([0.0; 5], [1.0; 5]);
+    let feeds = [("t0", Feed::Shared(&zeros[..])), ("c0", Feed::Shared(&ones))];
+    step.backward(&parameters, &feeds, &[true, true]).unwrap();
+    assert_eq!(step.output(&parameters, 0, 0), [3.0, 3.0]);
+    step.update(&mut parameters, &[0.25, 0.25], &[true, false]).unwrap();
+    assert_eq!(step.output(&parameters, 0, 0), [1.5, 1.5]);
+    assert_eq!(step.output(&parameters, 1, 0), [3.0, 3.0]);
+    // Other outputs are as they were before the update.
+    assert_eq!(step.output(&parameters, 0, 1), [18.0]);
+}
+
 #[test]
 fn clipping_equals_a_scalar_one() {
     let plain = Adam { eps: 1e-2, ..Adam::default() };
@@ -409,7 +496,7 @@ fn clipping_equals_a_scalar_one() {
 
 /// Gradients of both tensors for some objectives.
 fn gradients_of(graph: &Graph, objectives: Vec<Objective>) -> [Option<Vec<f64>>; 2] {
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
     let mut step = Step::<f64>::new(graph, &spec, 1, cpu()).unwrap();
     let parameters = Parameters::<f64>::new(graph, &[4]).unwrap();
     let (t, c) = ([0.3, -0.2, 0.9, 0.1, 0.7], [1.0, 2.0, 0.5, -1.0, 3.0]);
@@ -417,7 +504,7 @@ fn gradients_of(graph: &Graph, objectives: Vec<Objective>) -> [Option<Vec<f64>>;
     let feeds = feeds.map(|(n, v)| (n, Feed::Shared(v)));
     let sides = spec.objectives.iter().any(|o| o.tensors.contains(&1));
     step.backward(&parameters, &feeds[..if sides { 4 } else { 2 }], &[true]).unwrap();
-    ["w0", "w1"].map(|name| step.gradient(&parameters, 0, name).map(<[f64]>::to_vec))
+    ["w0", "w1"].map(|name| step.gradient(&parameters, 0, name).unwrap().map(<[f64]>::to_vec))
 }
 
 #[test]
@@ -446,13 +533,13 @@ fn a_tensor_that_no_loss_reaches_stays_where_it_is() {
     let Bowl { graph, losses } = bowl();
     let objectives = vec![Objective::new(&graph, losses[0], |_| true)];
     let adam = Adam { decay: Decay::Decoupled(0.5), ..Adam::default() };
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: adam.into() };
     let mut step = Step::<f64>::new(&graph, &spec, 1, cpu()).unwrap();
     let mut parameters = Parameters::<f64>::new(&graph, &[4]).unwrap();
     let before = parameters.clone();
     let feeds = [("t0", Feed::Shared(&[0.5; 5][..])), ("c0", Feed::Shared(&[1.0; 5][..]))];
     step.run(&mut parameters, &feeds, &[0.1], &[true]).unwrap();
-    assert_eq!(step.gradient(&parameters, 0, "w1"), None);
+    assert_eq!(step.gradient(&parameters, 0, "w1").unwrap(), None);
     assert_eq!(tensor_bits(&before, 0, "w1"), tensor_bits(&parameters, 0, "w1"));
     assert_ne!(tensor_bits(&before, 0, "w0"), tensor_bits(&parameters, 0, "w0"));
 }
@@ -465,7 +552,7 @@ fn long_slices_are_scaled_to_the_greatest_norm() {
     let (a, b) = (graph.sum(w).unwrap(), graph.sum(free).unwrap());
     let loss = graph.add(a, b).unwrap();
     let objectives = vec![Objective::new(&graph, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
     let mut step = Step::<f64>::new(&graph, &spec, 1, cpu()).unwrap();
     let mut parameters = Parameters::<f64>::new(&graph, &[1]).unwrap();
     // Norms 3, 0.5 and 1 exactly.
@@ -489,7 +576,7 @@ fn long_slices_are_scaled_to_the_greatest_norm() {
 fn a_continued_training_equals_an_unbroken_one() {
     let (net, set) = (network(SMALL), Set::new(SMALL, TRIALS));
     let mut spec = net.spec(Mode::Train, |_| true);
-    spec.adam = Adam { decay: Decay::Decoupled(0.01), clip: Some(1.0), ..Adam::default() };
+    spec.optimizer = Adam { decay: Decay::Decoupled(0.01), clip: Some(1.0), ..Adam::default() }.into();
     let new_step = || Step::<f32>::new(&net.graph, &spec, 2, cpu()).unwrap();
     let train = |step: &mut Step<f32>, parameters: &mut Parameters<f32>, from: usize, to: usize| {
         for i in from..to {
@@ -530,7 +617,7 @@ fn a_gradient_that_is_not_finite_moves_nothing_and_names_its_replica() {
     let h = graph.exp(h).unwrap();
     let loss = graph.sum(h).unwrap();
     let objectives = vec![Objective::new(&graph, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
     let mut step = Step::<f32>::new(&graph, &spec, 3, cpu()).unwrap();
     let mut parameters = Parameters::<f32>::new(&graph, &[1, 2, 3]).unwrap();
     let feeds = [("x", Feed::Shared(&[0.1f32, 0.2, 0.3, 0.4, 0.6, 0.5][..]))];

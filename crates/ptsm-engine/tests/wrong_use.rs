@@ -421,7 +421,7 @@ fn small() -> Small {
 impl Small {
     fn spec(&self) -> StepSpec {
         let objectives = vec![Objective::new(&self.graph, self.loss, |_| true)];
-        StepSpec { mode: Mode::Train, objectives, outputs: vec![self.y], adam: Adam::default() }
+        StepSpec { mode: Mode::Train, objectives, outputs: vec![self.y], optimizer: Adam::default().into() }
     }
 
     fn step(&self, replicas: usize) -> Step<f32> {
@@ -499,7 +499,7 @@ fn a_batch_of_one_in_a_training_step_with_batch_norm() {
             mode,
             objectives: vec![Objective::new(&graph, loss, |_| true)],
             outputs: vec![],
-            adam: Adam::default(),
+            optimizer: Adam::default().into(),
         };
         let compile = |mode| Step::<f32>::new(&graph, &spec(mode), 1, cpu());
         t.refused(case, &["batch_norm", "encoder.2", "at least 2", "got 1"], || compile(Mode::Train));
@@ -717,7 +717,8 @@ fn a_greatest_norm_of_a_scalar() {
         let w = g.constrained("w", &[], Init::Constant(1.0), 0.5)?;
         let loss = g.square(w)?;
         let objectives = vec![Objective::new(&g, loss, |_| true)];
-        let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+        let spec =
+            StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
         let mut step = Step::<f32>::new(&g, &spec, 1, cpu())?;
         let mut parameters = Parameters::new(&g, &[1])?;
         step.run(&mut parameters, &[], &[0.0], &[true])
@@ -788,7 +789,7 @@ fn settings_that_make_no_sense() {
             all.push(Adam { clip: Some(bad), ..plain });
         }
         for adam in all {
-            let spec = StepSpec { adam, ..net.spec() };
+            let spec = StepSpec { optimizer: adam.into(), ..net.spec() };
             t.refused(&format!("{adam:?}"), &[&word], || Step::<f32>::new(&net.graph, &spec, 1, cpu()));
         }
     }
@@ -847,7 +848,7 @@ fn a_profile_after_a_step_with_labels() {
     let logits = g.linear(h, second, None).unwrap();
     let loss = g.cross_entropy(logits, y, 0.0).unwrap();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
-    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], adam: Adam::default() };
+    let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![], optimizer: Adam::default().into() };
     let mut step = Step::<f32>::new(&g, &spec, 1, cpu()).unwrap();
     let parameters = Parameters::new(&g, &[1]).unwrap();
     let x: Vec<f32> = to(&Random::new(3).reals(12)).iter().map(|v: &f32| v * 50.0).collect();

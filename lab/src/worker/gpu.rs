@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_decode::TrialShape;
-use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, Spent, Step, Table};
+use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, ProfileEntry, Step, Table};
 
 use super::data::{Random, draw};
 use crate::bench::gpu::line::{Case, Kernel, Line, Network, Trial, Who, Work};
@@ -240,7 +240,7 @@ impl Bench<'_> {
     }
 }
 
-fn kernel(spent: &Spent) -> Kernel {
+fn kernel(spent: &ProfileEntry) -> Kernel {
     Kernel {
         name: spent.name.chars().take(200).collect(),
         kind: spent.kind.into(),

@@ -3,19 +3,20 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
+use super::Cuda;
 use super::driver::{self, Gpu, Kernel};
-use super::emit::{PRELUDE, TENSOR};
-use super::{Cuda, Precision};
+use crate::codegen::Precision;
+use crate::codegen::emit::{PRELUDE, TENSOR};
 use crate::error::Result;
-use crate::parameters::replace;
+use crate::files::replace;
 
 /// Sources that are compiled at once, at most.
 const AT_ONCE: usize = 8;
 /// Kernels that a source of its own is worth.
 const WORTH: usize = 16;
 
-/// Compiles kernels that are named `k0`, `k1`, .. in their order.
-pub(super) fn kernels(device: &Cuda, texts: &[String]) -> Result<Vec<Kernel>> {
+/// Compiles kernels that are named `k0`, `k1`, .. in their order; `optimizer` is the source of the function that moves parameters.
+pub(super) fn kernels(device: &Cuda, texts: &[String], optimizer: Option<&str>) -> Result<Vec<Kernel>> {
     let (gpu, cache) = (&device.gpu, device.kernels.as_deref());
     let tensor = (device.precision != Precision::F32).then_some(TENSOR);
     let capability = gpu.capability()?;
@@ -26,7 +27,14 @@ pub(super) fn kernels(device: &Cuda, texts: &[String]) -> Result<Vec<Kernel>> {
         .map(|first| {
             let mine: Vec<usize> = (first..texts.len()).step_by(at_once).collect();
             let own = mine.iter().map(|&i| texts[i].as_str());
-            let source = PRELUDE.iter().copied().chain(tensor).chain(own).collect::<Vec<_>>().join("\n");
+            let source = PRELUDE
+                .iter()
+                .copied()
+                .chain(tensor)
+                .chain(optimizer)
+                .chain(own)
+                .collect::<Vec<_>>()
+                .join("\n");
             (mine, source)
         })
         .collect();

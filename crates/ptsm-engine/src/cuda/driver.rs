@@ -159,7 +159,7 @@ impl Gpu {
             };
             let mut node = std::ptr::null_mut();
             // SAFETY: the kernels of this crate take exactly four pointers, which are copied here, and write only inside the memory they
-            // were compiled for: `Engine` compiles, allocates and launches with the same sizes, and names in `after` all that touches
+            // were compiled for: `CudaExecutable` compiles, allocates and launches with the same sizes, and names in `after` all that touches
             // the same memory before.
             let added = unsafe {
                 sys::cuGraphAddKernelNode_v2(&mut node, graph.list, after.as_ptr(), after.len(), &parameters)
@@ -217,7 +217,7 @@ impl Drop for Graph {
     }
 }
 
-// SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut Engine`.
+// SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut CudaExecutable`.
 unsafe impl Send for Graph {}
 // SAFETY: the same; a shared reference to the engine launches nothing.
 unsafe impl Sync for Graph {}
@@ -305,25 +305,25 @@ impl Memory {
     }
 }
 
-/// Copies that are only begun. The other side is [`Pinned`], and must be left alone until a [`Moment`] after the call has come.
+/// Copies that are only begun. The other side is [`PinnedBuffer`], and must be left alone until a [`Event`] after the call has come.
 impl Memory {
     /// Copies the first `bytes` of `from` to byte `at`.
-    pub(super) fn send(&self, at: usize, from: &Pinned, bytes: usize) -> Result<()> {
+    pub(super) fn send(&self, at: usize, from: &PinnedBuffer, bytes: usize) -> Result<()> {
         self.check(at, bytes);
         self.gpu.bind()?;
         let _turn = self.gpu.turn();
         let from = &from.bytes()[..bytes];
-        // SAFETY: inside both memories; the source lives until the stream has come past this (see `Pinned::drop`).
+        // SAFETY: inside both memories; the source lives until the stream has come past this (see `PinnedBuffer::drop`).
         unsafe { result::memcpy_htod_async(self.start + at as u64, from, self.gpu.stream.cu_stream()) }
             .map_err(|e| failed("data cannot be copied to the GPU", e))
     }
 
     /// Copies from the beginning until `to` is full.
-    pub(super) fn receive(&self, to: &mut Pinned) -> Result<()> {
+    pub(super) fn receive(&self, to: &mut PinnedBuffer) -> Result<()> {
         self.check(0, to.bytes().len());
         self.gpu.bind()?;
         let _turn = self.gpu.turn();
-        // SAFETY: inside both memories; the target lives until the stream has come past this (see `Pinned::drop`).
+        // SAFETY: inside both memories; the target lives until the stream has come past this (see `PinnedBuffer::drop`).
         unsafe { result::memcpy_dtoh_async(to.bytes_mut(), self.start, self.gpu.stream.cu_stream()) }
             .map_err(|e| failed("data cannot be copied from the GPU", e))
     }
@@ -342,19 +342,19 @@ impl Memory {
 }
 
 /// Memory of this machine that a GPU copies from and to while other work goes on.
-pub(super) struct Pinned {
+pub(super) struct PinnedBuffer {
     gpu: Arc<Gpu>,
     start: *mut u8,
     bytes: usize,
 }
 
 // SAFETY: plain memory with one owner.
-unsafe impl Send for Pinned {}
+unsafe impl Send for PinnedBuffer {}
 // SAFETY: the same.
-unsafe impl Sync for Pinned {}
+unsafe impl Sync for PinnedBuffer {}
 
-impl Pinned {
-    pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Pinned> {
+impl PinnedBuffer {
+    pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<PinnedBuffer> {
         gpu.bind()?;
         let bytes = bytes.max(16);
         // SAFETY: the memory is freed once, by `drop`, and is written before it is read.
@@ -364,7 +364,7 @@ impl Pinned {
             start.cast::<u8>().write_bytes(0, bytes);
             start.cast()
         };
-        Ok(Pinned { gpu: gpu.clone(), start, bytes })
+        Ok(PinnedBuffer { gpu: gpu.clone(), start, bytes })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -378,7 +378,7 @@ impl Pinned {
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         let _turn = self.gpu.turn();
         if self.gpu.bind().is_ok() && self.gpu.wait().is_ok() {
@@ -389,21 +389,21 @@ impl Drop for Pinned {
 }
 
 /// A point in a GPU's work that can be waited for.
-pub(super) struct Moment {
+pub(super) struct Event {
     gpu: Arc<Gpu>,
     event: sys::CUevent,
 }
 
 // SAFETY: an event may be used by every thread that binds its context.
-unsafe impl Send for Moment {}
+unsafe impl Send for Event {}
 // SAFETY: the same.
-unsafe impl Sync for Moment {}
+unsafe impl Sync for Event {}
 
-impl Moment {
-    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Moment> {
+impl Event {
+    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Event> {
         gpu.bind()?;
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        Ok(Moment { gpu: gpu.clone(), event: event.map_err(|e| failed("an event cannot be made", e))? })
+        Ok(Event { gpu: gpu.clone(), event: event.map_err(|e| failed("an event cannot be made", e))? })
     }
 
     /// From now on it means: all work that was begun before this call.
@@ -422,7 +422,7 @@ impl Moment {
     }
 }
 
-impl Drop for Moment {
+impl Drop for Event {
     fn drop(&mut self) {
         if self.gpu.bind().is_ok() {
             // SAFETY: created by `new`, destroyed nowhere else; CUDA keeps what is still to come.

@@ -1,28 +1,20 @@
 //! NVIDIA GPUs: one program for all replicas, its kernels written from the graph, a whole step recorded and started at once.
 //!
 //! Replicas share nothing, so all of them run in one launch of each kernel: `blockIdx.y` counts those that are active. Parameters stay
-//! on the GPU between steps (see [`Remote`]) and come back when somebody reads them.
+//! on the GPU between steps (see `remote.rs`) and come back when somebody reads them.
 
 mod compile;
 mod driver;
-mod emit;
-mod engine;
-mod precision;
+mod executable;
 mod remote;
+mod works;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::codegen::Precision;
 use crate::cpu::Cpu;
 use crate::error::{Error, Result};
-
-pub(crate) use emit::{Emit, Source, index, number};
-#[cfg(test)]
-pub(crate) use emit::{Uses, Work};
-pub(crate) use engine::{Engine, Fed, MOST_NUMBERS, Moved, Wanted};
-pub(crate) use precision::Operand;
-pub use precision::Precision;
-pub(crate) use remote::{Remote, Resident};
 
 /// A GPU that programs run on. Cheap to clone; clones share it.
 #[derive(Clone)]

@@ -1,11 +1,12 @@
 //! What stays on the GPU between runs: parameters, and tables of rows to pick from.
 
-use std::sync::Arc;
+use std::any::Any;
 
 use super::Cuda;
 use super::driver::{Memory, Place};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Tensor;
+use crate::parameters::DeviceTensors;
 
 /// Numbers begin at multiples of this, so that vectors of them can be read.
 pub(super) const ALIGN: usize = 64;
@@ -23,71 +24,52 @@ pub(super) fn offsets(sizes: impl Iterator<Item = usize>) -> (Vec<usize>, usize)
 }
 
 /// Parameters of R replicas on the GPU.
-pub(crate) struct Remote {
+pub(super) struct CudaTensors {
     memory: Memory,
     /// Where each tensor stands in its replica's part, and how long that is.
     places: Vec<usize>,
     lengths: Vec<usize>,
     stride: usize,
-    /// The state of each replica's parameters that is there.
-    stamps: Vec<Option<u64>>,
 }
 
-impl Remote {
-    pub(crate) fn new(device: &Cuda, tensors: &[Tensor], replicas: usize) -> Result<Remote> {
+impl CudaTensors {
+    pub(super) fn new(device: &Cuda, tensors: &[Tensor], replicas: usize) -> Result<CudaTensors> {
         let (places, stride) = offsets(tensors.iter().map(Tensor::len));
         let memory = Memory::new(&device.gpu, replicas * stride * size_of::<f32>())?;
         let lengths = tensors.iter().map(Tensor::len).collect();
-        Ok(Remote { memory, places, lengths, stride, stamps: vec![None; replicas] })
-    }
-
-    /// Room for so many replicas of the same network on the same GPU.
-    pub(crate) fn alike(&self, replicas: usize) -> Result<Remote> {
-        let memory = Memory::new(self.memory.gpu(), replicas * self.stride * size_of::<f32>())?;
-        let (places, lengths) = (self.places.clone(), self.lengths.clone());
-        Ok(Remote { memory, places, lengths, stride: self.stride, stamps: vec![None; replicas] })
-    }
-
-    /// Copies a replica of others.
-    pub(crate) fn put(&mut self, replica: usize, from: &Remote, source: usize) -> Result<()> {
-        let bytes = self.stride * size_of::<f32>();
-        self.memory.copy(replica * bytes, &from.memory, source * bytes, bytes)?;
-        self.stamps[replica] = from.stamps[source];
-        Ok(())
+        Ok(CudaTensors { memory, places, lengths, stride })
     }
 
     pub(super) fn place(&self) -> Place {
         self.memory.place()
     }
+}
 
-    /// Whether a state of the parameters is there.
-    pub(crate) fn has(&self, replica: usize, stamp: u64) -> bool {
-        self.stamps[replica] == Some(stamp)
+impl DeviceTensors for CudaTensors {
+    fn alike(&self, replicas: usize) -> Result<Box<dyn DeviceTensors>> {
+        let memory = Memory::new(self.memory.gpu(), replicas * self.stride * size_of::<f32>())?;
+        let (places, lengths) = (self.places.clone(), self.lengths.clone());
+        Ok(Box::new(CudaTensors { memory, places, lengths, stride: self.stride }))
     }
 
-    /// The GPU has made a new state by itself.
-    pub(crate) fn moved(&mut self, replica: usize, stamp: u64) {
-        self.stamps[replica] = Some(stamp);
+    fn copy(&mut self, replica: usize, from: &dyn DeviceTensors, source: usize) -> Result<()> {
+        let from: &dyn Any = from;
+        let Some(from) = from.downcast_ref::<CudaTensors>() else {
+            return Err(Error::Device("the parameters are in the memory of another device".into()));
+        };
+        let bytes = self.stride * size_of::<f32>();
+        self.memory.copy(replica * bytes, &from.memory, source * bytes, bytes)
     }
 
-    pub(crate) fn upload<'a>(
-        &mut self,
-        replica: usize,
-        stamp: u64,
-        values: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<()> {
-        self.stamps[replica] = None;
+    fn upload(&mut self, replica: usize, tensors: &mut dyn Iterator<Item = &[u8]>) -> Result<()> {
         let mut all = vec![0u8; self.stride * size_of::<f32>()];
-        for (&at, from) in self.places.iter().zip(values) {
+        for (&at, from) in self.places.iter().zip(tensors) {
             all[at * size_of::<f32>()..][..from.len()].copy_from_slice(from);
         }
-        self.memory.upload(replica * all.len(), &all)?;
-        self.stamps[replica] = Some(stamp);
-        Ok(())
+        self.memory.upload(replica * all.len(), &all)
     }
 
-    /// All tensors of a replica, one after the other.
-    pub(crate) fn download(&self, replica: usize, mut each: impl FnMut(usize, &[f32])) -> Result<()> {
+    fn download(&self, replica: usize, each: &mut dyn FnMut(usize, &[f32])) -> Result<()> {
         let mut all = vec![0f32; self.stride];
         self.memory.download(replica * self.stride * size_of::<f32>(), bytemuck::cast_slice_mut(&mut all))?;
         for (i, (&at, &n)) in self.places.iter().zip(&self.lengths).enumerate() {
@@ -98,9 +80,8 @@ impl Remote {
 }
 
 /// A table of rows on the GPU, and the order of parts in their images.
-#[derive(Clone)]
-pub(crate) struct Resident {
-    memory: Arc<Memory>,
+pub(super) struct CudaTable {
+    memory: Memory,
     /// Rows, and numbers in a part of a row.
     rows: usize,
     part: usize,
@@ -108,13 +89,13 @@ pub(crate) struct Resident {
     order: usize,
 }
 
-impl Resident {
-    pub(crate) fn new<'a>(
+impl CudaTable {
+    pub(super) fn new<'a>(
         device: &Cuda,
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
         row: usize,
         order: &[u32],
-    ) -> Result<Resident> {
+    ) -> Result<CudaTable> {
         let (count, all) = (rows.len(), rows.len() * row);
         let memory = Memory::new(&device.gpu, all + size_of_val(order))?;
         let mut staged: Vec<u8> = vec![];
@@ -131,7 +112,7 @@ impl Resident {
         memory.upload(at, &staged)?;
         memory.upload(all, bytemuck::cast_slice(order))?;
         let part = row / size_of::<f32>() / order.len().max(1);
-        Ok(Resident { memory: Arc::new(memory), rows: count, part, order: all })
+        Ok(CudaTable { memory, rows: count, part, order: all })
     }
 
     /// As a kernel reads it, with the place of the numbers of rows.

@@ -1,12 +1,14 @@
 //! Vectors of one instruction set behind one trait, so that a kernel is written once.
+//!
+//! Longer than a file should be, because the same methods are written out for four instruction sets, and are best read beside each other.
 
-use crate::real::Real;
+use crate::kernels::Real;
 
 /// One vector register of `T`.
 ///
 /// # Safety
 /// Every method may be called only where the instruction set of the implementation is available; the
-/// callers are `#[target_feature]` functions reached through [`crate::cpu::Isa`], which is made by
+/// callers are `#[target_feature]` functions reached through [`crate::kernels::Isa`], which is made by
 /// detection. `load` and `store` touch `WIDTH` elements from `p`, `load_part` the first `n`.
 pub(crate) trait Lanes<T: Real>: Copy {
     /// Elements in a vector.
@@ -198,16 +200,16 @@ mod tests {
 
     #[test]
     fn phases_come_apart_and_together_on_every_path() {
-        for isa in crate::cpu::Isa::available() {
+        for isa in crate::kernels::Isa::available() {
             // SAFETY: only what was detected is run; none of these needs an enclosing target feature to be correct.
             unsafe {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
-                    crate::cpu::Isa::Avx2 => round_trip::<x86::Avx2>(),
+                    crate::kernels::Isa::Avx2 => round_trip::<x86::Avx2>(),
                     #[cfg(target_arch = "x86_64")]
-                    crate::cpu::Isa::Avx512 => round_trip::<x86::Avx512>(),
+                    crate::kernels::Isa::Avx512 => round_trip::<x86::Avx512>(),
                     #[cfg(target_arch = "aarch64")]
-                    crate::cpu::Isa::Neon => round_trip::<arm::Neon>(),
+                    crate::kernels::Isa::Neon => round_trip::<arm::Neon>(),
                     _ => round_trip::<Plain<f32>>(),
                 }
             }
@@ -642,7 +644,7 @@ pub(crate) mod arm {
         unsafe fn exp(self) -> Self {
             let mut a = [0.0f32; 4];
             unsafe { self.store(a.as_mut_ptr()) };
-            unsafe { Self::load(a.map(crate::real::Real::exp).as_ptr()) }
+            unsafe { Self::load(a.map(crate::kernels::Real::exp).as_ptr()) }
         }
         #[inline(always)]
         unsafe fn where_positive(self, above: Self, other: Self) -> Self {

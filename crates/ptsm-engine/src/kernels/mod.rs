@@ -8,13 +8,18 @@
 //! - [`product::Dots`]: `out[m, row, tap] += sum over t of a[m, t] * b[row, t + tap]`, vectors along the
 //!   reduction. Convolution weight gradients, products with a transposed second operand.
 
+mod isa;
 #[allow(unsafe_code)]
 pub(crate) mod lanes;
 #[allow(unsafe_code, unreachable_pub)] // named by the sealed supertrait of `Real`
 pub mod product;
+mod real;
 #[allow(unsafe_code, unreachable_pub)]
 pub mod rows;
 #[allow(unsafe_code)]
 pub(crate) mod versions;
 #[allow(unsafe_code, unreachable_pub)]
 pub mod winograd;
+
+pub use isa::Isa;
+pub use real::Real;

@@ -2,8 +2,7 @@
 
 use super::lanes::{Lanes, Plain};
 use super::versions::f32_paths;
-use crate::cpu::Isa;
-use crate::real::Real;
+use crate::kernels::{Isa, Real};
 
 /// The widest vector of any instruction set: how far past its last column a [`Panel`] may read `b`.
 pub const SLACK: usize = 16;

@@ -3,8 +3,7 @@
 
 use super::lanes::{Lanes, Plain};
 use super::versions::f32_paths;
-use crate::cpu::Isa;
-use crate::real::Real;
+use crate::kernels::{Isa, Real};
 
 /// Which sum.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 //! may use. The calls are sound because an [`Isa`] gets here only through a device, and `Cpu::with` refuses one that
 //! detection did not find; nothing in `kernels` can be reached from outside the crate.
 
-use crate::cpu::Isa;
+use crate::kernels::Isa;
 
 /// Runs `body` compiled for `isa`.
 #[inline(always)]
@@ -39,7 +39,7 @@ pub(crate) fn vectorised<R>(isa: Isa, body: impl FnOnce() -> R) -> R {
 /// has checked the slices.
 macro_rules! f32_paths {
     ($(fn $name:ident($($arg:ident: $kind:ty),*) $(-> $out:ty)? = $kernel:ident;)*) => {$(
-        pub(crate) fn $name(isa: $crate::cpu::Isa, $($arg: $kind),*) $(-> $out)? {
+        pub(crate) fn $name(isa: $crate::kernels::Isa, $($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             unsafe fn avx512($($arg: $kind),*) $(-> $out)? {
@@ -55,13 +55,13 @@ macro_rules! f32_paths {
             match isa {
                 // SAFETY: a device has this instruction set only where detection found it.
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::Isa::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::kernels::Isa::Avx512 => unsafe { avx512($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
-                $crate::cpu::Isa::Avx2 => unsafe { avx2($($arg),*) },
+                $crate::kernels::Isa::Avx2 => unsafe { avx2($($arg),*) },
                 // SAFETY: NEON is part of every aarch64 target; the caller has checked the slices.
                 #[cfg(target_arch = "aarch64")]
-                $crate::cpu::Isa::Neon => unsafe { $kernel::<f32, $crate::kernels::lanes::arm::Neon>($($arg),*) },
+                $crate::kernels::Isa::Neon => unsafe { $kernel::<f32, $crate::kernels::lanes::arm::Neon>($($arg),*) },
                 // SAFETY: plain arrays need no instruction set; the caller has checked the slices.
                 _ => unsafe { $kernel::<f32, $crate::kernels::lanes::Plain<f32>>($($arg),*) },
             }

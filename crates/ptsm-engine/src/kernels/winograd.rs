@@ -11,8 +11,7 @@
 
 use super::lanes::{Lanes, Plain};
 use super::versions::f32_paths;
-use crate::cpu::Isa;
-use crate::real::Real;
+use crate::kernels::{Isa, Real};
 
 /// Products per tile.
 pub const POINTS: usize = 8;

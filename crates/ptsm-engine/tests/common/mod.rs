@@ -202,7 +202,12 @@ impl Experiment {
     pub(crate) fn runner<T: Real>(&self, device: impl Into<Device>) -> Runner<'_, T> {
         let objective = Objective::new(&self.graph, self.loss, |_| true);
         let outputs: Vec<Id> = [self.loss, self.result].iter().chain(&self.kept).copied().collect();
-        let spec = StepSpec { mode: self.mode, objectives: vec![objective], outputs, adam: Adam::default() };
+        let spec = StepSpec {
+            mode: self.mode,
+            objectives: vec![objective],
+            outputs,
+            optimizer: Adam::default().into(),
+        };
         let step = Step::new(&self.graph, &spec, 1, device).unwrap_or_else(|e| panic!("{}: {e}", self.label));
         let start = step.checkpoint(0).unwrap();
         let reals = self.data.iter().map(|d| if let Data::Real(v) = d { to(v) } else { vec![] }).collect();
@@ -308,7 +313,7 @@ impl<T: Real> Runner<'_, T> {
         let loss = self.loss();
         let wide = |values: &[T]| values.iter().map(|v| v.wide()).collect::<Vec<f64>>();
         let tensors = self.experiment.graph.tensors();
-        let gradient = |name: &str| self.step.gradient(&self.parameters, 0, name).map(wide);
+        let gradient = |name: &str| self.step.gradient(&self.parameters, 0, name).unwrap().map(wide);
         let gradients = tensors.iter().filter(|t| t.trainable);
         let gradients = gradients.map(|t| (t.name.clone(), gradient(&t.name))).collect();
         let result = wide(self.step.output(&self.parameters, 0, 1));

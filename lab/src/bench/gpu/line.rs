@@ -150,7 +150,7 @@ pub(crate) struct Kernel {
     pub(crate) kind: String,
     pub(crate) us: f64,
     pub(crate) multiply_adds: u64,
-    /// At least, see [`ptsm_engine::Spent`].
+    /// At least, see [`ptsm_engine::ProfileEntry`].
     pub(crate) bytes: u64,
 }
 
