@@ -6,9 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> w^T S w of 6 filters -> log -> LDA -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, forwards and backwards with odd padding, so that the decoder can stand behind
-//! the same broadband trials as a network does; `band_hz = null` leaves the trials as they are. More than two classes: filters
-//! of each class against the rest.
+//! Differs: see [`CSP_LDA`].
 //!
 //! Numbers at C=62, K=2, 6 filters: 372 of CSP and 14 of LDA.
 
@@ -24,6 +22,17 @@ use crate::classic::matrices::{Matrices, Named, column};
 use crate::classic::{Csp, Lda, Shrinkage};
 use crate::decoder::Lesson;
 use crate::error::Result;
+use crate::method::Method;
+
+/// CSP + LDA.
+pub const CSP_LDA: Method = Method {
+    name: "csp-lda",
+    about: "log power of common spatial patterns, linear discriminant",
+    paper: "Blankertz et al. 2008",
+    doi: "10.1109/MSP.2008.4408441",
+    differs: "Each trial is filtered by itself, forwards and backwards with odd padding, so that the decoder can stand behind the same broadband trials as a network does; `band_hz = null` leaves the trials as they are. More than two classes: filters of each class against the rest.",
+    ..Method::classic::<CspLda>()
+};
 
 /// Settings of CSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

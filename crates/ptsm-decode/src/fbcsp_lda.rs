@@ -7,9 +7,7 @@
 //!       -> the 10 of highest mutual information with the class -> LDA -> [K]
 //! ```
 //!
-//! Differs: Butterworth filters over each trial by itself, forwards and backwards (the paper: Chebyshev over the recording);
-//! the 10 best features as in MOABB (the paper: 4 and their partners); LDA (the paper: a Parzen window). More than two
-//! classes: filters of each class against the rest.
+//! Differs: see [`FBCSP_LDA`].
 //!
 //! Numbers at C=62, K=2: 620 of CSP and 22 of LDA.
 
@@ -25,6 +23,17 @@ use crate::classic::matrices::{Matrices, Named, column};
 use crate::classic::{Csp, Lda, Shrinkage, mutual_information};
 use crate::decoder::Lesson;
 use crate::error::{Error, Result};
+use crate::method::Method;
+
+/// FBCSP + LDA.
+pub const FBCSP_LDA: Method = Method {
+    name: "fbcsp-lda",
+    about: "the same in several bands, the most informative features kept",
+    paper: "Ang et al. 2012",
+    doi: "10.3389/fnins.2012.00039",
+    differs: "Butterworth filters over each trial by itself, forwards and backwards (the paper: Chebyshev over the recording); the 10 best features as in MOABB (the paper: 4 and their partners); LDA (the paper: a Parzen window). More than two classes: filters of each class against the rest.",
+    ..Method::classic::<FbcspLda>()
+};
 
 /// Settings of FBCSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::decoder::Fitted;
 use crate::error::{Error, Result};
+use crate::method::ModelFile;
 use crate::registry;
 
 const FORMAT: u32 = 2;
@@ -98,6 +99,7 @@ pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn Fitted>, Card)> {
         return Err(wrong(format!("has format {format}, this program reads format {FORMAT}")));
     }
     let Header { known_subjects, card, .. } = serde_json::from_str(text).map_err(not_understood)?;
-    let fitted = registry::find(&card.decoder)?.load(path, &card, known_subjects, device)?;
+    let file = ModelFile { path, settings: &card.settings, layout: &card.layout, known_subjects };
+    let fitted = registry::find(&card.decoder)?.load(&file, device)?;
     Ok((fitted, card))
 }

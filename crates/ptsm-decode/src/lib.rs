@@ -10,12 +10,12 @@
 //! trainer ([`Training`]) serves all networks, and every network can use every [augmentation](augment).
 //!
 //! ```
-//! use ptsm_decode::{Model, TrialShape, eegnet::EegNet};
+//! use ptsm_decode::{Architecture, TrialShape, eegnet::EegNet};
 //! use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 //!
 //! let shape = TrialShape { channels: 4, time: 64, classes: 2, subjects: 3 };
 //! let cpu = Cpu::new()?;
-//! let training = Model::EegNet(EegNet::default()).build(shape, 8)?;
+//! let training = EegNet::default().build(shape, 8)?;
 //! let mut parameters = Parameters::<f32>::new(&training.graph, &[1, 2])?; // two seeds, trained at once
 //! let mut step = Step::new(&training.graph, &training.step(Adam::default()), 2, &cpu)?;
 //!
@@ -28,7 +28,7 @@
 //! ];
 //! step.run(&mut parameters, &feeds, &[1e-3, 1e-3], &[true, true])?;
 //!
-//! let single = Model::EegNet(EegNet::default()).build(shape, 1)?;
+//! let single = EegNet::default().build(shape, 1)?;
 //! let mut decode = Program::new(&single.graph, Mode::Infer, &[single.logits], 2, &cpu)?;
 //! decode.run(&parameters, &[("x", Feed::Shared(&trials[..4 * 64]))])?;
 //! assert_eq!(decode.output(&parameters, 0, 0).len(), 2);
@@ -40,7 +40,6 @@
 pub mod acon;
 pub mod augment;
 pub mod classic;
-mod convert;
 pub mod cslp_ae;
 pub mod csp_lda;
 pub mod dann;
@@ -51,16 +50,17 @@ pub mod eegconformer;
 pub mod eegnet;
 mod error;
 pub mod fbcsp_lda;
-mod few_shot;
 pub mod file;
+pub mod layers;
 pub mod losses;
 pub mod mdm;
+mod method;
 mod network;
+mod probabilities;
 pub mod ptsm;
 mod random;
 pub mod registry;
 pub mod sblest;
-mod sensitivity;
 pub mod settings;
 pub mod shallowconvnet;
 pub mod slda_erp;
@@ -69,10 +69,16 @@ pub mod ts_lr;
 pub mod tsmnet;
 pub mod xdawn_ts;
 
-pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};
-pub use deep::{Deep, FittedNetwork};
+pub use decoder::{
+    Adaptation, Adapted, Answer, Class, Decoder, Done, EpochRecord, Fit, Fitted, Guard, Job, Lesson,
+    Progress, Run, Sensitivity, Unwatched, Watch, calibration,
+};
+pub use deep::FittedNetwork;
 pub use error::{Error, Result};
-pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Measure, Measured, Model, Network, Pairs, Part, Ramp, TrialShape};
-pub use sensitivity::{Answer, Class, Sensitivity};
-pub use training::{Course, Select, Training};
+pub use method::{Form, Method, ModelFile};
+pub use network::{
+    Architecture, Batches, Encoder, FittedReadout, Measure, Measured, Network, Pairs, Part, Ramp, TrialShape,
+    Trunk,
+};
+pub use probabilities::softmax;
+pub use training::{LrSchedule, Recipe, Select, Training};

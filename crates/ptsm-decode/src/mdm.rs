@@ -6,7 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> distance to the Karcher mean of each class -> softmax(-d^2) -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, as in [`crate::csp_lda`].
+//! Differs: see [`MDM`].
 //!
 //! Numbers at C=62, K=2: 3906.
 
@@ -18,10 +18,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
-use crate::classic::linear::softmax;
 use crate::classic::matrices::{Matrices, Named, stacked};
 use crate::decoder::Lesson;
 use crate::error::Result;
+use crate::method::Method;
+use crate::probabilities::softmax;
+
+/// MDM.
+pub const MDM: Method = Method {
+    name: "mdm",
+    about: "the nearest class mean among covariances, on their curved space",
+    paper: "Barachant et al. 2012",
+    doi: "10.1109/TBME.2011.2172210",
+    differs: "Each trial is filtered by itself, as in `csp-lda`.",
+    ..Method::classic::<Mdm>()
+};
 
 /// Settings of MDM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +116,7 @@ impl Classic for Mdm {
 fn nearest(means: &[TangentSpace], covariance: &DMatrix<f64>) -> Result<Vec<f64>> {
     let far = |mean: &TangentSpace| Ok(-mean.distance(covariance)?.powi(2));
     let far: Vec<f64> = means.iter().map(far).collect::<Result<_>>()?;
-    Ok(softmax(far.into()).as_slice().to_vec())
+    Ok(softmax(&far))
 }
 
 #[cfg(test)]

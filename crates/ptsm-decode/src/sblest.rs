@@ -6,11 +6,7 @@
 //! [C,T] -> band-pass -> channels and delayed copies [n,T] -> X X^T / trace -> whitened by the training mean -> log -> <., W> -> sign
 //! ```
 //!
-//! Differs: trials are filtered by themselves, as in [`crate::csp_lda`]. Training people are pooled; the paper trains and tests on one
-//! person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of
-//! each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method
-//! gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any,
-//! the training people) and which leaves decisions as they are.
+//! Differs: see [`SBLEST`].
 //!
 //! A delay is chosen among several by leaving people out. With 62 channels two taps take hours; one is the default.
 //!
@@ -27,11 +23,23 @@ use serde::{Deserialize, Serialize};
 use crate::classic::band::Band;
 use crate::classic::calibration::{slope, threshold};
 use crate::classic::decoder::{Classic, Workers, rows};
-use crate::classic::linear::{class_counts, softmax};
+use crate::classic::linear::class_counts;
 use crate::classic::matrices::{Matrices, Named, column};
 use crate::classic::{Evidence, SparseFeatures, normalised};
 use crate::decoder::Lesson;
 use crate::error::{Error, Result};
+use crate::method::Method;
+use crate::probabilities::softmax;
+
+/// SBLEST.
+pub const SBLEST: Method = Method {
+    name: "sblest",
+    about: "filters and classifier together by sparse Bayesian learning on covariances",
+    paper: "Wang et al. 2023",
+    doi: "10.1109/TPAMI.2023.3299568",
+    differs: "Trials are filtered by themselves, as in `csp-lda`. Training people are pooled; the paper trains and tests on one person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any, the training people) and which leaves decisions as they are.",
+    ..Method::classic::<Sblest>()
+};
 
 /// Settings of SBLEST.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -241,7 +249,8 @@ impl Classic for Sblest {
 
     fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let moment = self.moment(&learnt.band, layout, signal, learnt.scores.features.delay)?;
-        Ok(softmax(learnt.scores.of(&moment)? * learnt.slope).as_slice().to_vec())
+        let scores = learnt.scores.of(&moment)? * learnt.slope;
+        Ok(softmax(scores.as_slice()))
     }
 
     fn parameters(learnt: &Learnt) -> usize {

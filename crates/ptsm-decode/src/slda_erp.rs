@@ -6,7 +6,7 @@
 //! [C,T] -> mean of each channel in bins of 50 ms -> [C bins] -> LDA (Ledoit-Wolf) -> [K]
 //! ```
 //!
-//! Differs: bins of equal width over the whole window, where the paper places a few by hand.
+//! Differs: see [`SLDA_ERP`].
 //!
 //! Numbers at C=62, 1 s, K=2: 2482.
 
@@ -19,6 +19,17 @@ use crate::classic::matrices::{Matrices, Named};
 use crate::classic::{Bins, Lda, Shrinkage};
 use crate::decoder::Lesson;
 use crate::error::Result;
+use crate::method::Method;
+
+/// Shrinkage LDA on time bins.
+pub const SLDA_ERP: Method = Method {
+    name: "slda-erp",
+    about: "for responses to events: means of time bins, linear discriminant with shrinkage",
+    paper: "Blankertz et al. 2011",
+    doi: "10.1016/j.neuroimage.2010.06.048",
+    differs: "Bins of equal width over the whole window, where the paper places a few by hand.",
+    ..Method::classic::<SldaErp>()
+};
 
 /// Settings of shrinkage LDA on time bins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> log(G^-1/2 S G^-1/2), G the Karcher mean of all -> logistic regression -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, as in [`crate::csp_lda`].
+//! Differs: see [`TS_LR`].
 //!
 //! Numbers at C=62, K=2: 1953 of the reference and 1954 of the regression.
 
@@ -21,6 +21,17 @@ use crate::classic::matrices::{Matrices, Named};
 use crate::classic::{Regularised, Tangent};
 use crate::decoder::Lesson;
 use crate::error::Result;
+use crate::method::Method;
+
+/// Tangent space + logistic regression.
+pub const TS_LR: Method = Method {
+    name: "ts-lr",
+    about: "covariances in their tangent space, logistic regression",
+    paper: "Barachant et al. 2013",
+    doi: "10.1016/j.neucom.2012.12.039",
+    differs: "Each trial is filtered by itself, as in `csp-lda`.",
+    ..Method::classic::<TsLr>()
+};
 
 /// Settings of tangent space + logistic regression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@
 //!       -> covariance (OAS) -> tangent space at the Karcher mean -> logistic regression, classes balanced -> [K]
 //! ```
 //!
-//! Differs: a logistic regression where MOABB has a support vector machine with a small grid.
+//! Differs: see [`XDAWN_TS`].
 //!
 //! Numbers at C=62, T=1000, K=2: 496 of the filters, 8000 of the templates, 136 of the reference and 137 of the regression.
 
@@ -26,6 +26,17 @@ use crate::classic::matrices::{Matrices, Named};
 use crate::classic::{Moments, Regularised, Tangent, Xdawn};
 use crate::decoder::Lesson;
 use crate::error::Result;
+use crate::method::Method;
+
+/// xDAWN + tangent space.
+pub const XDAWN_TS: Method = Method {
+    name: "xdawn-ts",
+    about: "for responses to events: covariances with the classes' mean responses, tangent space",
+    paper: "Rivet et al. 2009; Barachant & Congedo 2014",
+    doi: "10.1109/TBME.2009.2012869",
+    differs: "A logistic regression where MOABB has a support vector machine with a small grid.",
+    ..Method::classic::<XdawnTs>()
+};
 
 /// Settings of xDAWN + tangent space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
     let run = folder::read(&args.run)?;
     let trained = Trained::load(&args.run, &session.device)?;
     let decoder = &trained.card.decoder;
-    if !find(decoder)?.converts() {
+    if !find(decoder)?.converts {
         return Err(told(
             format!("`{decoder}` decodes trials and cannot make them"),
             "train with `--model cslp-ae`, which can",

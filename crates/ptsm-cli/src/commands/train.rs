@@ -277,7 +277,7 @@ fn report(
         let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
         let accuracy = match best.and_then(|e| e.validation_accuracy) {
             // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
-            Some(_) if method.converts() => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
+            Some(_) if method.converts => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
             of_epoch => of_epoch,
         };
         let at_chance = accuracy.filter(|_| needed.is_finite()).map(|accuracy| accuracy <= needed + 1e-12);
@@ -324,7 +324,7 @@ fn report(
         }),
     )?;
     if !lost.is_empty() {
-        let what = if method.converts() { "the converter" } else { "the decoder" };
+        let what = if method.converts { "the converter" } else { "the decoder" };
         at_chance::warn(
             &format!(
                 "{what} is not above chance on the validation subjects ({}; more than {} % balanced accuracy would be needed at p < {ALPHA}){}",

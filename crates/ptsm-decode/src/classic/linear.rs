@@ -84,14 +84,6 @@ pub(crate) fn patterns(filters: &DMatrix<f64>, covariance: &DMatrix<f64>) -> Vec
     filters.row_iter().map(|w| pattern(w.into_owned())).collect()
 }
 
-/// Numbers as probabilities: raised, then divided by their sum.
-pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
-    let largest = values.max();
-    let raised = values.map(|v| (v - largest).exp());
-    let sum = raised.sum();
-    raised / sum
-}
-
 /// Number of examples of each class; refuses labels that are no class, classes without examples and lists of unequal length.
 pub(crate) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> Result<Vec<usize>> {
     if classes < 2 {

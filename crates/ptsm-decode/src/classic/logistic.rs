@@ -7,9 +7,10 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::linear::{class_counts, softmax};
+use super::linear::class_counts;
 use super::matrices::{Matrices, Named, column};
 use crate::error::{Error, Result};
+use crate::probabilities::softmax;
 
 /// Most Newton steps; ten are common.
 const STEPS: usize = 200;
@@ -74,7 +75,11 @@ impl Logistic {
             return Err(Error::Configuration(format!("{needed} features are needed, {given} are given")));
         }
         let scores = &self.weights * DVector::from_column_slice(features) + &self.biases;
-        Ok(softmax(if scores.len() == 1 { DVector::from_vec(vec![0.0, scores[0]]) } else { scores }))
+        let p = match scores.as_slice() {
+            [score] => softmax(&[0.0, *score]),
+            scores => softmax(scores),
+        };
+        Ok(p.into())
     }
 
     /// What goes into a file.

@@ -10,8 +10,8 @@ use crate::random::{Purpose, stream};
 
 /// How the batches of one job are drawn.
 pub(super) enum Draws {
-    /// See [`Batches::People`].
-    People(Pool),
+    /// See [`Batches::Subjects`].
+    Subjects(Pool),
     /// See [`Batches::WithTarget`]; the number is that of the target's trials.
     WithTarget(Pool, usize),
     /// See [`Batches::Pairs`].
@@ -28,8 +28,8 @@ impl Draws {
     ) -> Draws {
         let pool = || Pool::new(train, subjects, trials);
         match kind {
-            Batches::People => Draws::People(pool()),
-            Batches::WithTarget | Batches::WithPretended => Draws::WithTarget(pool(), target),
+            Batches::Subjects => Draws::Subjects(pool()),
+            Batches::WithTarget | Batches::WithPseudoTarget => Draws::WithTarget(pool(), target),
             Batches::Pairs { trials } => Draws::Pairs(Paired::new(train, trials)),
         }
     }
@@ -37,7 +37,7 @@ impl Draws {
     /// Batches in an epoch: about as many labelled trials as there are.
     pub(super) fn steps(&self) -> usize {
         match self {
-            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.steps,
+            Draws::Subjects(pool) | Draws::WithTarget(pool, _) => pool.steps,
             Draws::Pairs(paired) => paired.steps,
         }
     }
@@ -45,7 +45,7 @@ impl Draws {
     /// Trials in a batch that have labels: the first ones.
     pub(super) fn labelled(&self) -> usize {
         match self {
-            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.batch(),
+            Draws::Subjects(pool) | Draws::WithTarget(pool, _) => pool.batch(),
             Draws::Pairs(paired) => paired.batch(),
         }
     }
@@ -53,7 +53,7 @@ impl Draws {
     /// Trials in a batch.
     pub(super) fn batch(&self) -> usize {
         match self {
-            Draws::People(_) | Draws::Pairs(_) => self.labelled(),
+            Draws::Subjects(_) | Draws::Pairs(_) => self.labelled(),
             Draws::WithTarget(..) => 2 * self.labelled(),
         }
     }
@@ -61,7 +61,7 @@ impl Draws {
     /// All trials of an epoch, batch after batch, of one seed: labelled ones as rows of the set, others by their place in the target.
     pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let (pool, target) = match self {
-            Draws::People(pool) => return pool.epoch(seed, epoch),
+            Draws::Subjects(pool) => return pool.epoch(seed, epoch),
             Draws::Pairs(paired) => return paired.epoch(seed, epoch),
             Draws::WithTarget(pool, target) => (pool, target),
         };
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn half_a_batch_is_of_the_target_and_the_other_half_is_what_it_was() {
         let trials = trials(20, 40);
-        let plain = Draws::new(Batches::People, &trials.all(), 0, (8, 8));
+        let plain = Draws::new(Batches::Subjects, &trials.all(), 0, (8, 8));
         let draws = Draws::new(Batches::WithTarget, &trials.all(), 100, (8, 8));
         assert_eq!((draws.batch(), draws.labelled(), draws.steps()), (128, 64, plain.steps()));
         let (all, labelled) = (draws.epoch(1, 3), plain.epoch(1, 3));

@@ -12,10 +12,9 @@ use super::checkpoint::{self, BETWEEN_CHECKPOINTS, Mark, Standing};
 use super::library::Library;
 use super::scorer::Scorer;
 use super::steps::Steps;
-use super::{Meter, Task, Trained, check_parameters};
+use super::{Meter, Recipe, Task, Trained, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
-use crate::deep::Deep;
 use crate::error::{Error, Result};
 use crate::network::{Measured, Ramp};
 
@@ -26,7 +25,7 @@ const CHECKPOINT_SHARE: u32 = 20;
 const MOST_SEATS: usize = 128;
 
 pub(super) struct Crew<'t, 'a> {
-    deep: &'t Deep,
+    recipe: &'t Recipe,
     tasks: &'t [Task<'a>],
     /// Trials in a batch, and how many of them have labels.
     batch: usize,
@@ -68,19 +67,20 @@ struct Seat {
 
 impl<'t, 'a> Crew<'t, 'a> {
     pub(super) fn new(
-        deep: &'t Deep,
+        recipe: &'t Recipe,
         tasks: &'t [Task<'a>],
         group: Vec<usize>,
         run: &Run<'_>,
     ) -> Result<Crew<'t, 'a>> {
         let first = &tasks[group[0]];
         let (shape, batch, layout) = first.key();
-        let network = deep.model.build_for_training(shape, batch)?;
+        let network = recipe.network.build_for_training(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
         check_parameters(numbers)?;
-        let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
-        let adam = deep.training.adam();
+        let augmenter =
+            recipe.augment.is_on().then(|| Augmenter::new(&recipe.augment, layout)).transpose()?;
+        let adam = recipe.training.adam();
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
         let seats = match run.device {
@@ -88,7 +88,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SEATS),
             Device::Cuda(cuda) => {
                 let one = Steps::new(&network, adam, 1, run.device)?.bytes()
-                    + Scorer::new(&deep.model, shape, 1, run.device)?.bytes()
+                    + Scorer::new(&*recipe.network, shape, 1, run.device)?.bytes()
                     + 2 * numbers * size_of::<f32>();
                 let row = library.table.row_length() * size_of::<f32>();
                 // Trials that are changed on the way are handed over, step by step.
@@ -101,7 +101,7 @@ impl<'t, 'a> Crew<'t, 'a> {
         let seeds: Vec<u64> = group.iter().take(seats).map(|&i| tasks[i].job.seed).collect();
         let parameters = Parameters::new(&network.graph, &seeds)?;
         Ok(Crew {
-            deep,
+            recipe,
             tasks,
             batch,
             labelled: first.draws.labelled(),
@@ -114,7 +114,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             measured: network.measured,
             best: parameters.clone(),
             parameters,
-            scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
+            scorer: Scorer::new(&*recipe.network, shape, seats, run.device)?,
             library,
             writing: Duration::ZERO,
             graph: network.graph,
@@ -154,7 +154,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             let seated = self.seats.iter().flatten();
             let steps = seated.clone().map(|s| s.epoch * self.tasks[s.task].draws.steps() + s.step).sum();
             let epoch = seated.map(|s| s.epoch).min().unwrap_or(0);
-            watch.progress(&meter.progress(steps, (epoch, self.deep.training.epochs), &ended));
+            watch.progress(&meter.progress(steps, (epoch, self.recipe.training.epochs), &ended));
             self.write(&ending, watch.stop())?;
         }
     }
@@ -213,7 +213,7 @@ impl<'t, 'a> Crew<'t, 'a> {
     ) -> Result<bool> {
         let mut any = false;
         for r in 0..self.seats.len() {
-            let Some(seat) = self.seats[r].take_if(|seat| !seat.learns(self.deep)) else { continue };
+            let Some(seat) = self.seats[r].take_if(|seat| !seat.learns(self.recipe)) else { continue };
             let task = &self.tasks[seat.task];
             meter.ended = (meter.ended.0 + 1, meter.ended.1 + task.steps());
             let trained = Trained {
@@ -235,7 +235,7 @@ impl<'t, 'a> Crew<'t, 'a> {
         let (mut people, mut domains) = (vec![0u32; seats * batch], vec![0u32; seats * batch]);
         let (mut rates, mut done) = (vec![0.0; seats], vec![0.0; seats]);
         let active: Vec<bool> = self.seats.iter().map(Option::is_some).collect();
-        let training = &self.deep.training;
+        let training = &self.recipe.training;
         let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
         for (r, seat) in self.seats.iter_mut().enumerate() {
             let Some(seat) = seat else { continue };
@@ -343,12 +343,12 @@ impl<'t, 'a> Crew<'t, 'a> {
                 validation_loss: score.map(|s| s.1),
                 rate: seat.rate,
             };
-            if seat.standing.improves(&record, self.deep.training.select) {
+            if seat.standing.improves(&record, self.recipe.training.select) {
                 seat.standing.best_epoch = seat.epoch;
                 self.best.put(r, &self.parameters, r)?;
             }
             let waited = seat.epoch - seat.standing.best_epoch;
-            seat.standing.learning = self.deep.training.patience.is_none_or(|most| waited < most);
+            seat.standing.learning = self.recipe.training.patience.is_none_or(|most| waited < most);
             seat.standing.history.push(record.clone());
             seat.sums.fill(0.0);
             seat.step = 0;
@@ -367,7 +367,7 @@ impl<'t, 'a> Crew<'t, 'a> {
             let Some(seat) = &mut self.seats[r] else { continue };
             let task = &self.tasks[seat.task];
             let Some(path) = &task.job.checkpoint else { continue };
-            if at_once || seat.written.elapsed() > between || !seat.learns(self.deep) {
+            if at_once || seat.written.elapsed() > between || !seat.learns(self.recipe) {
                 (seat.written, any) = (Instant::now(), true);
                 let (identity, standing) = (task.identity.clone(), seat.standing.clone());
                 let mark = Mark { identity, epoch: seat.epoch, standing };
@@ -383,8 +383,8 @@ impl<'t, 'a> Crew<'t, 'a> {
 }
 
 impl Seat {
-    fn learns(&self, deep: &Deep) -> bool {
-        self.standing.learning && self.epoch < deep.training.epochs
+    fn learns(&self, recipe: &Recipe) -> bool {
+        self.standing.learning && self.epoch < recipe.training.epochs
     }
 }
 

@@ -14,9 +14,9 @@ use crate::random::{Purpose, stream};
 pub(super) fn parts<'a>(kind: Batches, job: &Job<'a>) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
     let train = job.lesson.train();
     match kind {
-        Batches::People | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
+        Batches::Subjects | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
         Batches::WithTarget => Ok((train.clone(), given(job)?)),
-        Batches::WithPretended => pretended(train, job.seed),
+        Batches::WithPseudoTarget => pretended(train, job.seed),
     }
 }
 

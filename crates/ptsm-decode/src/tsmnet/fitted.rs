@@ -15,7 +15,7 @@ use super::{Normalised, TsmNet};
 use crate::classic::matrices::{self, Matrices};
 use crate::decoder::Fitted;
 use crate::error::{Error, Result};
-use crate::training::softmax;
+use crate::probabilities::softmax;
 
 /// A trained TSMNet.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use super::norm::{Batch, Normaliser, Statistics};
 use super::spectral::{Function, Spectrum, symmetric};
 use super::weights::{BIMAP, LINEAR, LINEAR_BIAS, SCALE, Sizes, Weights};
 use crate::error::Result;
-use crate::training::softmax;
+use crate::probabilities::softmax;
 
 /// Trials whose gradients one thread adds up: always the same ones, so that the sums do not depend on the threads.
 const PIECE: usize = 4;

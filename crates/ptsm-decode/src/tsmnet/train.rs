@@ -22,8 +22,9 @@ use super::weights::{Sizes, Weights};
 use super::{Normalised, TsmNet, Untrained, check_memory};
 use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
 use crate::error::{Error, Result};
+use crate::probabilities::softmax;
 use crate::random::{Purpose, stream};
-use crate::training::{BETWEEN_CHECKPOINTS, Meter, Score, Standing, Tally, softmax};
+use crate::training::{BETWEEN_CHECKPOINTS, Meter, Score, Standing, Tally};
 
 /// Trains once per job.
 pub(super) fn train(

@@ -1,5 +1,8 @@
 //! The one trait of all decoders, deep and classic.
 
+mod adaptation;
+mod sensitivity;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +10,8 @@ use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
-use crate::few_shot::{Adaptation, Adapted};
-use crate::sensitivity::{Answer, Sensitivity};
+pub use adaptation::{Adaptation, Adapted, Guard, calibration};
+pub use sensitivity::{Answer, Class, Sensitivity};
 
 /// A decoder with its settings, ready to learn.
 pub trait Decoder: Send + Sync {
@@ -101,13 +104,15 @@ pub trait Fitted: Send + Sync {
     /// Tunes a copy to one person by a few labelled trials of theirs.
     fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
         let _ = (calibration, how);
-        Err(Error::Configuration("this decoder has nothing to adapt; `ptsm` and `ptsm-paper` have".into()))
+        Err(Error::Configuration(
+            "this decoder has nothing to adapt; `ptsm models` says which have (\"few-shot\")".into(),
+        ))
     }
 
     /// The trials as they might look if they were of the person whose other trials are given, `[n, C, T]`, in the unit of those trials.
     fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
         let _ = (trials, person);
-        Err(Error::Configuration("this decoder cannot convert trials; `cslp-ae` can".into()))
+        Err(cannot_convert())
     }
 
     /// Values inside the decoder by name (masks, features), one `[n, ..]` per name in order; none where it has no such value.
@@ -128,6 +133,13 @@ pub trait Fitted: Send + Sync {
         let _ = seed;
         Ok(None)
     }
+}
+
+/// What a decoder says that does not convert trials.
+pub(crate) fn cannot_convert() -> Error {
+    Error::Configuration(
+        "this decoder cannot convert trials; `ptsm models --json` says which can (`converts`)".into(),
+    )
 }
 
 impl dyn Fitted + '_ {
