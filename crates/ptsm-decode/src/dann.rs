@@ -39,7 +39,7 @@ use crate::training::{Recipe, Training};
 /// DANN on EEGNet against the target's domain.
 pub const DANN: Method = Method {
     name: "dann",
-    about: "EEGNet whose features must not tell the training subjects from the people to be decoded",
+    about: "EEGNet whose features must not tell the training subjects from the subjects to be decoded",
     paper: "Ganin et al. 2016",
     differs: DIFFERS,
     target_access: TargetAccess::WHOLE,

@@ -18,7 +18,7 @@ use ptsm_signal::{Layout, Pipeline, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decoder::Fitted;
+use crate::decoder::FittedDecoder;
 use crate::error::{Error, Result};
 use crate::method::ModelFile;
 use crate::registry;
@@ -79,7 +79,7 @@ struct Header {
 }
 
 /// Writes a decoder with its card.
-pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
+pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &Card) -> Result<()> {
     let header = Header { format: FORMAT, known_subjects: fitted.known_subjects(), card: card.clone() };
     let header = serde_json::to_string(&header)
         .map_err(|e| Error::file(path, format!("cannot be written: its card: {e}")))?;
@@ -87,7 +87,7 @@ pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
 }
 
 /// Reads a decoder and its card.
-pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn Fitted>, Card)> {
+pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn FittedDecoder>, Card)> {
     let metadata = metadata(path)?;
     let wrong = |message: String| Error::file(path, message);
     let text = metadata

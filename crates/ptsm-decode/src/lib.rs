@@ -1,11 +1,13 @@
 //! Decoders of EEG trials, deep and classic, behind one trait.
 //!
-//! A user names a [`registry::Method`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
-//! [`Decoder`]: it learns from a [`Lesson`] (people to learn from, other people to stop by) once per seed and gives [`Fitted`] decoders, which turn
-//! trials of people they have never met into probabilities, can be saved ([`mod@file`]), and, where they have personal masks, adapted to one person.
+//! A user names a [`Method`] of the [`registry`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
+//! [`Decoder`]: it is fitted to [`TrainingData`] (training subjects, and validation subjects for early stopping) once per seed and gives
+//! [`FittedDecoder`]s, which turn trials of unseen subjects into class probabilities, can be saved ([`mod@file`]), and, where they have
+//! personal masks, be adapted to one subject by a few labelled trials.
 //!
-//! A network is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values
-//! it offers, and what moves which parameter. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
+//! A method is its file and its line in the registry. The file of a network implements [`Architecture`] for its configuration, which builds
+//! a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values it offers, and what moves which parameter. The
+//! page `docs/add-a-decoder.md` of the repository shows it from beginning to end. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
 //! do not depend on the batch size, so a network trained on batches of 64 is applied to single trials by building it again with a batch of 1. One
 //! trainer ([`Training`]) serves all networks, and every network can use every [augmentation](augment).
 //!
@@ -70,15 +72,15 @@ pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use decoder::{
-    Adaptation, Adapted, Answer, Class, Decoder, Done, EpochRecord, Fit, Fitted, Guard, Job, Lesson,
-    Progress, Run, Sensitivity, Unwatched, Watch, calibration,
+    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink, FittedDecoder, Guard, Job,
+    NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch, calibration,
 };
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};
 pub use method::{Form, Method, ModelFile};
 pub use network::{
-    Architecture, Batches, Encoder, FittedReadout, Measure, Measured, Network, Pairs, Part, Ramp, TrialShape,
-    Trunk,
+    Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
+    TrialPart, TrialShape, Trunk,
 };
-pub use probabilities::softmax;
+pub use probabilities::{inverse_temperature, softmax};
 pub use training::{LrSchedule, Recipe, Select, Training};

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::classic::decoder::{Classic, FittedClassic};
-use crate::decoder::{Decoder, Fitted};
+use crate::decoder::{Decoder, FittedDecoder};
 use crate::deep::FittedNetwork;
 use crate::error::{Error, Result};
 use crate::network::Architecture;
@@ -54,7 +54,7 @@ enum Kind {
     Own {
         defaults: fn(&Layout) -> Result<Value>,
         build: fn(Value) -> Result<Box<dyn Decoder>>,
-        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn Fitted>>,
+        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn FittedDecoder>>,
     },
 }
 
@@ -118,7 +118,7 @@ impl Method {
     pub const fn own(
         defaults: fn(&Layout) -> Result<Value>,
         build: fn(Value) -> Result<Box<dyn Decoder>>,
-        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn Fitted>>,
+        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn FittedDecoder>>,
     ) -> Method {
         Method::unnamed(Form(Kind::Own { defaults, build, load }), true, false)
     }
@@ -158,7 +158,7 @@ impl Method {
     }
 
     /// A fitted decoder from its file.
-    pub fn load(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn Fitted>> {
+    pub fn load(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
         match &self.form.0 {
             Kind::Network { read, .. } => {
                 let recipe = read(file.settings.clone())?;

@@ -123,7 +123,7 @@ impl Pairs {
 
 /// A part of the trials that a network learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TrialPart {
     /// Those with labels.
     Labelled,
     /// Those of the target.
@@ -143,13 +143,13 @@ pub enum Measure {
 
 /// A statistic of a network that is measured once, on a part of the trials it learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredStatistic {
     /// Its name in the graph.
     pub name: &'static str,
     /// What it is.
     pub what: Measure,
     /// Of which trials.
-    pub of: Part,
+    pub of: TrialPart,
 }
 
 /// A decoder's network for one batch size.
@@ -175,7 +175,7 @@ pub struct Network {
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
     /// Statistics that are measured on the trials before the first step and stay as they are.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredStatistic>,
 }
 
 impl Network {

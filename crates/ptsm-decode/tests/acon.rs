@@ -209,21 +209,21 @@ fn a_tone_is_at_its_frequency_and_nowhere_else() {
 }
 
 #[test]
-fn the_critic_moves_alone_and_the_others_without_it() {
+fn the_discriminator_moves_alone_and_the_others_without_it() {
     let network = golden().build(SHAPE, 8).unwrap();
     let mut parameters = filled(&network);
     let x = trials();
     let names: Vec<String> = network.graph.tensors().iter().map(|t| t.name.clone()).collect();
-    let (critic, main) = (network.discriminator_steps(Adam::default()), network.step(Adam::default()));
-    assert_eq!(critic.len(), 1);
-    for (spec, critics) in [(&critic[0], true), (&main, false)] {
+    let (discriminator, main) = (network.discriminator_steps(Adam::default()), network.step(Adam::default()));
+    assert_eq!(discriminator.len(), 1);
+    for (spec, own) in [(&discriminator[0], true), (&main, false)] {
         let before = parameters.clone();
         let mut step = Step::new(&network.graph, spec, 1, &Cpu::new().unwrap()).unwrap();
         step.run(&mut parameters, &feeds(&x), &[1e-2], &[true]).unwrap();
         for name in &names {
             let moved = before.get(0, name).unwrap() != parameters.get(0, name).unwrap();
             let fixed = name.starts_with("scale.") || name.ends_with("transform");
-            assert_eq!(moved, !fixed && name.starts_with("critic.") == critics, "{name}");
+            assert_eq!(moved, !fixed && name.starts_with("critic.") == own, "{name}");
         }
     }
 }
@@ -246,7 +246,7 @@ fn statistics_follow_both_domains() {
     close("running mean", parameters.get(0, "time.0.norm.running").unwrap()[0], expected, 1e-12);
 }
 
-/// Without what binds it to the other branch and to the critic, the temporal branch is a plain network.
+/// Without what binds it to the other branch and to the discriminator, the temporal branch is a plain network.
 #[test]
 fn the_temporal_branch_alone_is_plain_training() {
     let weights = Weights { frequency: 0.0, domain: 0.0, entropy: 0.0, teach_source: 0.0, teach_target: 0.0 };
@@ -261,8 +261,8 @@ fn the_temporal_branch_alone_is_plain_training() {
         alone.set(0, name, both.get(0, name).unwrap()).unwrap();
     }
     let cpu = Cpu::new().unwrap();
-    let critic = &whole.discriminator_steps(Adam::default())[0];
-    let mut first = Step::new(&whole.graph, critic, 1, &cpu).unwrap();
+    let discriminator = &whole.discriminator_steps(Adam::default())[0];
+    let mut first = Step::new(&whole.graph, discriminator, 1, &cpu).unwrap();
     let mut main = Step::new(&whole.graph, &whole.step(Adam::default()), 1, &cpu).unwrap();
     let mut step = Step::new(&plain.graph, &plain.step(Adam::default()), 1, &cpu).unwrap();
     for _ in 0..3 {

@@ -146,7 +146,7 @@ fn routing_keeps_each_loss_out_of_the_other_masks() {
     }
 }
 
-/// A stranger gets the mean of the table: setting every subject's bias to the same value must make training and inference
+/// An unseen subject gets the mean of the table: setting every subject's bias to the same value must make training and inference
 /// masks agree.
 #[test]
 fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
@@ -166,13 +166,13 @@ fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
         program.run(parameters, &feeds).unwrap();
         [0, 1].map(|i| program.output(parameters, 0, i).to_vec())
     };
-    let (own, stranger) = (masks(&parameters, Mode::Train), masks(&parameters, Mode::Infer));
-    assert!((own[0][0] - stranger[0][0]).abs() > 1e-3 && (own[1][0] - stranger[1][0]).abs() > 1e-3);
+    let (own, unseen) = (masks(&parameters, Mode::Train), masks(&parameters, Mode::Infer));
+    assert!((own[0][0] - unseen[0][0]).abs() > 1e-3 && (own[1][0] - unseen[1][0]).abs() > 1e-3);
     let mean: Vec<f64> = [(0.5 + 0.1) / 2.0, 0.0, (-0.5 + 0.3) / 2.0].into();
     parameters.set(0, "personal.table.space", &[mean.clone(), mean].concat()).unwrap();
     parameters.set(0, "personal.table.time", &[-0.2, -0.2]).unwrap();
     let same = masks(&parameters, Mode::Train);
-    for (a, b) in same.iter().flatten().zip(stranger.iter().flatten()) {
+    for (a, b) in same.iter().flatten().zip(unseen.iter().flatten()) {
         assert!((a - b).abs() < 1e-14);
     }
     assert!(backward(&network, &parameters, &WHO).gradient(&parameters, 0, "personal.table.space").is_some());

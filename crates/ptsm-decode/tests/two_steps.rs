@@ -183,7 +183,7 @@ fn dann_with_a_reversed_gradient() {
 }
 
 #[test]
-fn acon_whose_critic_learns_first() {
+fn acon_whose_discriminator_learns_first() {
     let config = Acon {
         width: 4,
         features: 5,

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use ptsm_data::simulate::Cohort;
 use ptsm_data::{Source, Split};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
+use ptsm_decode::{Adaptation, EpochRecord, Fit, Run, TrainingData};
 use ptsm_eval::{Context, Record, Summary, learning_curve, score};
 use ptsm_explain::masks;
 use ptsm_signal::{SubjectId, Subset, TargetAccess, Trials};
@@ -157,7 +157,7 @@ fn fit(
     let mut live = Live::new(session.output, &session.stop, name);
     let all = split.sources().without_validation();
     let sources = if decoder.uses_validation() { split.sources() } else { &all };
-    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
     let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut live)?;
     drop(live);
     let mut records = vec![];

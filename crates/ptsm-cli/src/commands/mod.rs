@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::CommandFactory;
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
 use ptsm_engine::{Cpu, Device, Isa, Precision};
@@ -172,7 +172,7 @@ fn adapts(card: &Card) -> anyhow::Result<()> {
 
 /// A run's decoders with their seeds, and the card they share.
 pub(crate) struct Trained {
-    pub(crate) decoders: Vec<(u64, Box<dyn Fitted>)>,
+    pub(crate) decoders: Vec<(u64, Box<dyn FittedDecoder>)>,
     pub(crate) card: Card,
 }
 

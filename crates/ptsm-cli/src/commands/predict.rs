@@ -20,7 +20,7 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
     let shown = find(&trained.card.decoder)?.target_access;
     for (_, fitted) in &trained.decoders {
         let share = 1.0 / trained.decoders.len() as f32;
-        let met = fitted.introduced(&trials, shown)?;
+        let met = fitted.with_target_access(&trials, shown)?;
         let fitted = met.as_ref().unwrap_or(fitted);
         mean.iter_mut().zip(fitted.probabilities(&trials)?).for_each(|(m, p)| *m += share * p);
     }

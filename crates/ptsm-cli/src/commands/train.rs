@@ -8,7 +8,7 @@ use anyhow::Context;
 use ptsm_data::{Sources, Split, SubjectList};
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};
+use ptsm_decode::{Decoder, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData};
 use ptsm_eval::{ALPHA, Scores, balanced_accuracy_threshold};
 use ptsm_signal::{SubjectId, Subset};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
         false => Sources::all(learners.clone())?,
     };
     sources.check_duplicates(&input.duplicates, &target)?;
-    let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    let mut lesson = TrainingData::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
         lesson = lesson.with_target(input.trials.of(&target).unlabelled());
     }
@@ -100,7 +100,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
             }
         });
         let run = Run { device: &session.device, identity: &input.fingerprint };
-        let job = |&seed| Job { lesson: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
+        let job = |&seed| Job { data: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
         decoder.fit_all(&seeds.iter().map(job).collect::<Vec<_>>(), &run, &mut live)?
     };
     let mut lines = String::new();
@@ -218,7 +218,7 @@ pub(super) fn card(
     method: &Method,
     settings: &serde_json::Value,
     input: &Input,
-    lesson: &Lesson<'_>,
+    lesson: &TrainingData<'_>,
     fit: &Fit,
 ) -> Card {
     Card {
@@ -246,7 +246,7 @@ fn report(
     method: &Method,
     settings: &serde_json::Value,
     input: &Input,
-    lesson: &Lesson<'_>,
+    lesson: &TrainingData<'_>,
     fits: &[Fit],
 ) -> anyhow::Result<()> {
     let model = method.name;
@@ -339,7 +339,7 @@ fn report(
 }
 
 /// The balanced accuracy of a decoder on some people's trials; NaN where a class has none.
-fn balanced_accuracy(fitted: &dyn Fitted, trials: &Subset<'_>) -> anyhow::Result<f64> {
+fn balanced_accuracy(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> anyhow::Result<f64> {
     let classes = trials.layout().classes.len();
     Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)
 }

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::layers::weighted;
 use crate::method::Method;
-use crate::network::{Architecture, Batches, Measure, Measured, Network, Part, TrialShape};
+use crate::network::{Architecture, Batches, Measure, MeasuredStatistic, Network, TrialPart, TrialShape};
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::training::{Recipe, Training};
 use frequency::Frequency;
@@ -46,7 +46,7 @@ use time::Time;
 /// ACON with the test subjects as its target.
 pub const ACON: Method = Method {
     name: "acon",
-    about: "a temporal and a frequency branch that teach each other, against a critic that tells the target from the rest",
+    about: "a temporal and a frequency branch that teach each other, against a discriminator that tells the target from the rest",
     paper: "Liu et al., NeurIPS 2024",
     differs: DIFFERS,
     target_access: TargetAccess::WHOLE,
@@ -328,8 +328,8 @@ impl Acon {
             ],
             objectives,
             discriminators,
-            measured: [(SOURCE, Part::Labelled), (TARGET, Part::Target)]
-                .map(|(name, of)| Measured { name, what: Measure::Channels, of })
+            measured: [(SOURCE, TrialPart::Labelled), (TARGET, TrialPart::Target)]
+                .map(|(name, of)| MeasuredStatistic { name, what: Measure::Channels, of })
                 .to_vec(),
             ..Network::new(g, logits, by_time)
         })

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cholesky::Cholesky;
 use super::linear::{RANK_TOLERANCE, class_counts, eigen};
-use super::matrices::{Matrices, Named, column};
+use super::matrices::{Matrices, NamedMatrices, column};
 use crate::error::{Error, Result};
 use crate::probabilities::softmax;
 
@@ -89,7 +89,7 @@ impl Lda {
     }
 
     /// What goes into a file.
-    pub(crate) fn matrices(&self) -> Named {
+    pub(crate) fn matrices(&self) -> NamedMatrices {
         vec![("lda.weights", self.weights.clone()), ("lda.biases", column(&self.biases))]
     }
 

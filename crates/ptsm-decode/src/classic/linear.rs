@@ -28,16 +28,16 @@ pub(super) fn eigen(matrix: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, 
 }
 
 /// The generalised eigenproblem `A w = e B w` on the directions that B has something in.
-pub(super) struct Generalised {
+pub(super) struct GeneralisedEigen {
     /// In ascending order.
     pub(super) values: DVector<f64>,
     /// `[C, rank of B]`, scaled to `w^T B w = 1`.
     pub(super) vectors: DMatrix<f64>,
 }
 
-impl Generalised {
+impl GeneralisedEigen {
     /// `names` are those of A, whitened, and of B.
-    pub(super) fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, names: [&str; 2]) -> Result<Generalised> {
+    pub(super) fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, names: [&str; 2]) -> Result<GeneralisedEigen> {
         let (powers, directions) = eigen(b, names[1])?;
         let floor = RANK_TOLERANCE * powers.iter().copied().fold(0.0, f64::max);
         let lost = powers.iter().filter(|&&p| p <= floor).count();
@@ -48,7 +48,7 @@ impl Generalised {
             column /= power.sqrt();
         }
         let (values, rotation) = eigen(&(whitening.transpose() * a * &whitening), names[0])?;
-        Ok(Generalised { values, vectors: whitening * rotation })
+        Ok(GeneralisedEigen { values, vectors: whitening * rotation })
     }
 }
 

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::layers::linear;
 use crate::method::Method;
 use crate::network::{
-    Architecture, Batches, FittedReadout, Measure, Measured, Network, Pairs, Part, TrialShape,
+    Architecture, Batches, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, TrialPart, TrialShape,
 };
 use crate::settings::positive;
 use crate::training::{LrSchedule, Recipe, Select, Training};
@@ -227,7 +227,7 @@ impl CslpAe {
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
         let measured = [(MEAN, Measure::Mean), (DEVIATION, Measure::Deviation)]
-            .map(|(name, what)| Measured { name, what, of: Part::Labelled })
+            .map(|(name, what)| MeasuredStatistic { name, what, of: TrialPart::Labelled })
             .to_vec();
         let mut network =
             Network { values, objectives, measured, ..Network::new(Graph::new(), logits, loss) };

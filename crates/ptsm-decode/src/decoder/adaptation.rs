@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_signal::{Subset, Trial};
 use serde::{Deserialize, Serialize};
 
-use super::Fitted;
+use super::FittedDecoder;
 use crate::error::{Error, Result};
 
 /// How a decoder is tuned.
@@ -52,9 +52,9 @@ impl Guard {
 }
 
 /// A decoder after tuning, or as it was.
-pub struct Adapted {
+pub struct AdaptedDecoder {
     /// The decoder.
-    pub fitted: Box<dyn Fitted>,
+    pub fitted: Box<dyn FittedDecoder>,
     /// Calibration trials.
     pub trials: usize,
     /// What the guard found; none where it was switched off.

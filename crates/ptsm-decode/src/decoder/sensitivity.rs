@@ -2,25 +2,25 @@
 
 /// A number that a decoder says of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum DecoderOutput {
     /// The natural logarithm of the probability of a class.
-    LogProbability(Class),
+    LogProbability(OutputClass),
     /// What a network says of a class before that becomes a probability; of one that looks at the mirror image too, the mean of both.
-    Logit(Class),
+    Logit(OutputClass),
 }
 
-impl Answer {
+impl DecoderOutput {
     /// Of which class.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> OutputClass {
         match self {
-            Answer::LogProbability(class) | Answer::Logit(class) => class,
+            DecoderOutput::LogProbability(class) | DecoderOutput::Logit(class) => class,
         }
     }
 }
 
 /// A class, as an answer is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum OutputClass {
     /// Each trial's own.
     Own,
     /// The same for all trials, by its place in [`Layout::classes`](ptsm_signal::Layout::classes).

@@ -4,7 +4,7 @@ use ptsm_engine::{Feed, Mode, Program};
 use ptsm_signal::Subset;
 
 use super::FittedNetwork;
-use crate::decoder::{Fitted, cannot_convert};
+use crate::decoder::{FittedDecoder, cannot_convert};
 use crate::error::{Error, Result};
 use crate::training::INFERENCE_BATCH;
 
@@ -21,7 +21,7 @@ pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subs
         ));
     }
     let latents = |of: &Subset<'_>, name: &str| -> Result<Vec<f32>> {
-        Ok(fitted.inner(of, &[name])?.and_then(|mut all| all.pop()).unwrap_or_default())
+        Ok(fitted.intermediate_values(of, &[name])?.ok_or_else(cannot_convert)?.concat())
     };
     let (people, tasks) = (latents(person, "subject_latents")?, latents(trials, "task_latents")?);
     let one = people.len() / person.len();

@@ -8,12 +8,16 @@ use ptsm_engine::{Adam, Feed, Step};
 use ptsm_signal::Subset;
 
 use super::FittedNetwork;
-use crate::decoder::{Adaptation, Adapted, Fitted, Guard};
+use crate::decoder::{Adaptation, AdaptedDecoder, FittedDecoder, Guard};
 use crate::error::{Error, Result};
 use crate::probabilities::largest;
 use crate::training::signals;
 
-pub(super) fn adapt(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
+pub(super) fn adapt(
+    network: &FittedNetwork,
+    trials: &Subset<'_>,
+    how: &Adaptation,
+) -> Result<AdaptedDecoder> {
     if trials.len() < 2 {
         return Err(Error::trials(
             format!("{} trial is too few to adapt to", trials.len()),
@@ -33,7 +37,7 @@ pub(super) fn adapt(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptati
     } else {
         network.clone()
     };
-    Ok(Adapted { fitted: Box::new(fitted), trials: trials.len(), guard })
+    Ok(AdaptedDecoder { fitted: Box::new(fitted), trials: trials.len(), guard })
 }
 
 /// Networks tuned at once; more would only take memory.

@@ -11,16 +11,25 @@ use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program, Tensor};
 use ptsm_signal::{Layout, Subset};
 
 use crate::augment::mirror::Mirror;
-use crate::decoder::{Adaptation, Adapted, Answer, Decoder, Done, Fit, Fitted, Job, Run, Sensitivity, Watch};
+use crate::decoder::{
+    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity,
+    Watch,
+};
 use crate::error::{Error, Result};
 use crate::network::{Batches, Network};
 use crate::probabilities::softmax;
 use crate::training::{INFERENCE_BATCH, Recipe, padded, shape, signals, train};
 
 impl Decoder for Recipe {
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
         train(self, jobs, run, watch, &mut |job, trained| {
-            let train = jobs[job].lesson.train();
+            let train = jobs[job].data.train();
             let layout = train.layout();
             let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
             let network = FittedNetwork {
@@ -58,6 +67,21 @@ fn learnt(tensors: &[Tensor]) -> usize {
     tensors.iter().filter(|t| t.trainable).map(|t| t.shape.iter().product::<usize>()).sum()
 }
 
+/// How many rows of a trained tensor become the released one: all subjects' where it has one for each of them, otherwise the tensor is
+/// the same. Any other shape is refused.
+fn entries_per_subject(released: &Tensor, trained: &[usize], subjects: usize) -> Result<usize> {
+    if trained == released.shape {
+        return Ok(1);
+    }
+    match (trained, &released.shape[..]) {
+        ([rows, rest @ ..], [1, released @ ..]) if *rows == subjects && rest == released => Ok(subjects),
+        _ => Err(Error::Configuration(format!(
+            "`{}` is {trained:?} in training and {:?} afterwards; only a row for each of {subjects} subjects may become their mean",
+            released.name, released.shape
+        ))),
+    }
+}
+
 /// A trained network.
 #[derive(Clone)]
 pub struct FittedNetwork {
@@ -92,18 +116,19 @@ impl FittedNetwork {
     }
 
     /// The same decoder without anything that has one entry per training subject: the subject branch is dropped, a
-    /// table of personal biases becomes its mean, which is what strangers get.
+    /// table of personal biases becomes its mean, which is what unseen subjects get.
     fn released(&self) -> Result<FittedNetwork> {
         let network = self.recipe.network.build(shape(&self.layout, 0), 2)?;
         let mut kept = Parameters::new(&network.graph, &[0])?;
-        let wanted: Vec<_> = kept.tensors().to_vec();
-        for tensor in wanted {
-            let values = self.parameters.get(0, &tensor.name)?;
+        let released: Vec<_> = kept.tensors().to_vec();
+        for tensor in released {
+            let trained = self.parameters.tensors().iter().find(|t| t.name == tensor.name);
+            let trained = trained.map_or(&[][..], |t| &t.shape);
+            let rows = entries_per_subject(&tensor, trained, self.subjects)?;
             let length = tensor.shape.iter().product::<usize>();
-            let rows = (values.len() / length) as f32;
             let mut mean = vec![0.0; length];
-            for row in values.chunks(length) {
-                mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows);
+            for row in self.parameters.get(0, &tensor.name)?.chunks(length) {
+                mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows as f32);
             }
             kept.set(0, &tensor.name, &mean)?;
         }
@@ -113,7 +138,7 @@ impl FittedNetwork {
     /// Fits the last stage of a network that has one, on the trials it was trained on.
     fn fit_readout(&mut self, train: &Subset<'_>) -> Result<()> {
         let Some(readout) = self.recipe.network.readout() else { return Ok(()) };
-        let values = self.inner(train, &[readout.value])?.and_then(|mut all| all.pop());
+        let values = self.intermediate_values(train, &[readout.value])?.and_then(|mut all| all.pop());
         let Some(values) = values else {
             let name = self.recipe.network.name();
             return Err(Error::Configuration(format!(
@@ -176,13 +201,13 @@ impl FittedNetwork {
 
     fn view(&self, trials: &Subset<'_>, mirrored: Option<&Mirror>) -> Result<Vec<f32>> {
         let classes = self.layout.classes.len();
-        let logits = self.read(trials, |network| Some(vec![network.logits]), mirrored)?;
-        let logits = logits.and_then(|mut l| l.pop()).unwrap_or_default();
+        let logits =
+            self.read(trials, |network| Some(vec![network.logits]), mirrored)?.unwrap_or_default().concat();
         Ok(logits.chunks(classes).flat_map(softmax).collect())
     }
 }
 
-impl Fitted for FittedNetwork {
+impl FittedDecoder for FittedNetwork {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -213,7 +238,7 @@ impl Fitted for FittedNetwork {
         Ok(self.parameters.save(0, path, header)?)
     }
 
-    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
+    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
         self.layout.expect(calibration.layout())?;
         few_shot::adapt(self, calibration, how)
     }
@@ -222,20 +247,39 @@ impl Fitted for FittedNetwork {
         convert::convert(self, trials, person)
     }
 
-    fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+    fn intermediate_values(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         self.read(trials, |network| names.iter().map(|n| network.value(n)).collect(), None)
     }
 
-    fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
+    fn sensitivity(&self, trials: &Subset<'_>, of: DecoderOutput) -> Result<Option<Sensitivity>> {
         sensitivity::of_network(self, trials, of).map(Some)
     }
 
-    fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
+    fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
         let mut drawn = Parameters::new(&self.build(2)?.graph, &[seed])?;
         // Statistics are measured, not learnt.
         for tensor in self.parameters.tensors().iter().filter(|t| !t.trainable) {
             drawn.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
         }
         Ok(Some(Box::new(self.with(drawn))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_engine::{Graph, Init};
+
+    use super::*;
+
+    #[test]
+    fn only_a_row_for_each_subject_becomes_a_mean() {
+        let mut g = Graph::new();
+        g.parameter("table", &[1, 3], Init::Constant(0.0)).unwrap();
+        let released = &g.tensors()[0];
+        let rows = |trained: &[usize]| entries_per_subject(released, trained, 7);
+        assert_eq!((rows(&[1, 3]).unwrap(), rows(&[7, 3]).unwrap()), (1, 7));
+        for other in [&[6, 3][..], &[7, 6], &[21], &[]] {
+            assert!(rows(other).unwrap_err().to_string().contains("`table`"), "{other:?}");
+        }
     }
 }

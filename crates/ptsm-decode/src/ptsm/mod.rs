@@ -90,7 +90,7 @@ pub fn mask_values() -> [(&'static str, [&'static str; 2]); 3] {
 }
 
 /// The part of the network that decodes.
-struct Decodes {
+struct DecodingPart {
     /// Personal and common ones.
     masks: [Option<Mask>; 2],
     shared: Id,
@@ -140,7 +140,7 @@ impl Architecture for Ptsm {
         // Without training subjects it is the network as released: what could tell them apart is not there.
         let subjects = (shape.subjects > 0).then_some(shape.subjects);
         let subject = subjects.map(|n| g.labels("subject", &[batch], n)).transpose()?;
-        let Decodes { masks, shared, features, logits, mut values } =
+        let DecodingPart { masks, shared, features, logits, mut values } =
             self.decodes(&mut g, x, shape, subject)?;
         let subject = match (subject, subjects) {
             (Some(labels), Some(n)) => {
@@ -160,7 +160,7 @@ impl Architecture for Ptsm {
 
 impl Ptsm {
     /// Masks, encoder, shared layers, task features and head.
-    fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<Decodes> {
+    fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<DecodingPart> {
         let kinds: &[&str] = match self.masks {
             Masks::Both => &["personal", "common"],
             Masks::Personal => &["personal"],
@@ -199,7 +199,7 @@ impl Ptsm {
             values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
         }
         let masks = [personal, common];
-        Ok(Decodes { masks, shared, features: task_features, logits: task_logits, values })
+        Ok(DecodingPart { masks, shared, features: task_features, logits: task_logits, values })
     }
 
     /// Logits of the temporal masks, `[B, T]` per kind, from a two-layer convolution each. No batch norm, so that few-shot tuning is
@@ -433,7 +433,7 @@ impl Encoder for Ptsm {
     /// With the losses of its masks; those of the subject branch go with it.
     fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk> {
         self.check()?;
-        let Decodes { masks, features, logits, values, .. } =
+        let DecodingPart { masks, features, logits, values, .. } =
             self.decodes(g, x, TrialShape { subjects: 0, ..shape }, None)?;
         let others = self.mask_losses(g, masks)?;
         Ok(Trunk { features, logits, smoothing: self.label_smoothing, others, values })

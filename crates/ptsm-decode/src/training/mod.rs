@@ -1,17 +1,17 @@
 //! How networks learn: one trainer for all of them.
 //!
 //! Adam with weight decay, a rate that mostly falls as a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
-//! epoch a look at people who are not trained on: the best state is kept, and a job that has not improved
+//! epoch a look at validation subjects, who are not trained on: the best state is kept, and a job that has not improved
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
 //! ends with the same bytes as one that was never disturbed, whoever trained beside it.
 
 mod batches;
 mod checkpoint;
-mod crew;
 mod library;
 mod measured;
 mod recipe;
+mod replica_trainer;
 mod scorer;
 mod steps;
 mod tally;
@@ -25,11 +25,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::error::{Error, Result};
-use crate::network::{Batches, Measure, Part, TrialShape};
-use batches::Draws;
-pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, MARK, Standing, damaged, expect_own};
-use crew::Crew;
+use crate::network::{Batches, Measure, TrialPart, TrialShape};
+use batches::BatchSampler;
+pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, JobProgress, MARK, damaged, expect_own};
 pub use recipe::Recipe;
+use replica_trainer::ReplicaTrainer;
 pub(crate) use tally::{Score, Tally};
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -51,7 +51,7 @@ impl Select {
     pub(crate) fn check(self, validation: &Subset<'_>) -> Result<()> {
         if validation.is_empty() && self != Select::Last {
             return Err(Error::trials(
-                "there is no validation subject to stop by",
+                "there is no validation subject for early stopping",
                 "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
             ));
         }
@@ -188,7 +188,7 @@ impl Training {
 }
 
 /// One job's network after training.
-pub(crate) struct Trained {
+pub(crate) struct TrainedNetwork {
     pub(crate) parameters: Parameters<f32>,
     pub(crate) history: Vec<EpochRecord>,
     pub(crate) best_epoch: usize,
@@ -218,7 +218,7 @@ pub(crate) fn train(
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
-    done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+    done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
 ) -> Result<()> {
     if jobs.is_empty() {
         return Err(Error::Configuration("training needs at least 1 seed".into()));
@@ -235,18 +235,18 @@ pub(crate) fn train(
     }
     groups
         .into_iter()
-        .try_for_each(|group| Crew::new(recipe, &tasks, group, run)?.run(&mut meter, watch, done))
+        .try_for_each(|group| ReplicaTrainer::new(recipe, &tasks, group, run)?.run(&mut meter, watch, done))
 }
 
 /// A job with all that follows from it.
 struct Task<'a> {
     job: &'a Job<'a>,
-    /// Those of its lesson's trials that it learns from with their labels.
+    /// Those of its data's trials that it learns from with their labels.
     train: Subset<'a>,
     /// Trials that it learns from without.
     target: Vec<&'a [f32]>,
     shape: TrialShape,
-    draws: Draws,
+    sampler: BatchSampler,
     epochs: usize,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
     people: Vec<u32>,
@@ -256,7 +256,7 @@ struct Task<'a> {
 
 impl<'a> Task<'a> {
     fn new(recipe: &Recipe, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
-        let validation = job.lesson.validation();
+        let validation = job.data.validation();
         let training = &recipe.training;
         training.select.check(validation)?;
         let kind = recipe.network.batches();
@@ -268,10 +268,10 @@ impl<'a> Task<'a> {
             ));
         }
         let together = (training.batch_subjects, training.batch_trials);
-        let draws = Draws::new(kind, &train, target.len(), together);
-        if draws.labelled() < 4 {
+        let sampler = BatchSampler::new(kind, &train, target.len(), together);
+        if sampler.labelled() < 4 {
             return Err(Error::trials(
-                format!("a batch of {} trials is too small", draws.labelled()),
+                format!("a batch of {} trials is too small", sampler.labelled()),
                 "at least 4 are needed; raise `training.batch_trials` or give more trials",
             ));
         }
@@ -298,7 +298,7 @@ impl<'a> Task<'a> {
             train,
             target,
             shape,
-            draws,
+            sampler,
             epochs: training.epochs,
             people,
             identity: identity.to_string(),
@@ -307,18 +307,20 @@ impl<'a> Task<'a> {
 
     /// Tasks with the same key can train at once.
     fn key(&self) -> (TrialShape, usize, &'a Layout) {
-        (self.shape, self.draws.batch(), self.train.layout())
+        (self.shape, self.sampler.batch(), self.train.layout())
     }
 
     fn steps(&self) -> usize {
-        self.epochs * self.draws.steps()
+        self.epochs * self.sampler.steps()
     }
 
-    fn measure(&self, what: Measure, of: Part) -> Vec<f32> {
+    fn measure(&self, what: Measure, of: TrialPart) -> Vec<f32> {
         let channels = self.shape.channels;
         match of {
-            Part::Labelled => measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels),
-            Part::Target => measured::measure(what, &self.target, channels),
+            TrialPart::Labelled => {
+                measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels)
+            }
+            TrialPart::Target => measured::measure(what, &self.target, channels),
         }
     }
 }

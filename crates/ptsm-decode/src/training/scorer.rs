@@ -49,7 +49,7 @@ impl Scorer {
             let mut active = vec![false; self.replicas];
             for (r, trials) in who.iter().filter(|(_, trials)| from < trials.len()) {
                 active[*r] = true;
-                let first = library.first(trials.set());
+                let first = library.first(trials.set())?;
                 let rows = trials.rows()[from..].iter().take(INFERENCE_BATCH);
                 let own = &mut numbers[r * INFERENCE_BATCH..][..INFERENCE_BATCH];
                 own.iter_mut().zip(rows).for_each(|(number, &row)| *number = first + row as u32);

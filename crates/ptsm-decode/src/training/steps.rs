@@ -11,12 +11,12 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn new(network: &Network, adam: Adam, seats: usize, device: &Device) -> Result<Steps> {
+    pub(super) fn new(network: &Network, adam: Adam, slots: usize, device: &Device) -> Result<Steps> {
         let discriminators = network.discriminator_steps(adam);
-        let discriminators = discriminators.iter().map(|spec| Step::new(&network.graph, spec, seats, device));
+        let discriminators = discriminators.iter().map(|spec| Step::new(&network.graph, spec, slots, device));
         Ok(Steps {
             discriminators: discriminators.collect::<Result<_>>()?,
-            main: Step::new(&network.graph, &network.step(adam), seats, device)?,
+            main: Step::new(&network.graph, &network.step(adam), slots, device)?,
         })
     }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `tsmnet` has statistics for every domain, a session of a person. A person is decoded after their own statistics were found from
-//! their trials without labels ([`Fitted::meet`](crate::Fitted::meet)); nothing is learnt from them but a mean and a
+//! their trials without labels ([`FittedDecoder::adapt_unlabelled`](crate::FittedDecoder::adapt_unlabelled)); nothing is learnt from them but a mean and a
 //! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a person.
 //!
 //! Differs: see [`TSMNET`].
@@ -35,7 +35,7 @@ use ptsm_signal::{Layout, TargetAccess, Unlabelled};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decoder::{Decoder, Done, Fitted, Job, Run, Watch};
+use crate::decoder::{Decoder, FitSink, FittedDecoder, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::method::{Method, ModelFile};
 use crate::settings::{eeg_rate_hz, from_value, to_value};
@@ -54,8 +54,8 @@ pub const TSMNET: Method = Method {
     target_access: TargetAccess::WHOLE,
     ..Method::own(
         |layout| to_value(&TsmNet::defaults(layout)),
-        |settings| decoder(settings, Normalised::ByDomain),
-        |file, device| load(file, device, Normalised::ByDomain),
+        |settings| decoder(settings, Normalisation::ByDomain),
+        |file, device| load(file, device, Normalisation::ByDomain),
     )
 };
 
@@ -68,8 +68,8 @@ pub const TSMNET_SPDMBN: Method = Method {
     differs: DIFFERS,
     ..Method::own(
         |layout| to_value(&TsmNet::defaults(layout)),
-        |settings| decoder(settings, Normalised::Globally),
-        |file, device| load(file, device, Normalised::Globally),
+        |settings| decoder(settings, Normalisation::Globally),
+        |file, device| load(file, device, Normalisation::Globally),
     )
 };
 
@@ -81,11 +81,11 @@ fn checked(settings: Value) -> Result<TsmNet> {
     Ok(settings)
 }
 
-fn decoder(settings: Value, normalised: Normalised) -> Result<Box<dyn Decoder>> {
-    Ok(Box::new(Untrained { settings: checked(settings)?, normalised }))
+fn decoder(settings: Value, normalised: Normalisation) -> Result<Box<dyn Decoder>> {
+    Ok(Box::new(TsmNetDecoder { settings: checked(settings)?, normalised }))
 }
 
-fn load(file: &ModelFile<'_>, device: &Device, normalised: Normalised) -> Result<Box<dyn Fitted>> {
+fn load(file: &ModelFile<'_>, device: &Device, normalised: Normalisation) -> Result<Box<dyn FittedDecoder>> {
     let settings = checked(file.settings.clone())?;
     Ok(Box::new(FittedTsmNet::load(file.path, settings, normalised, file.layout, device)?))
 }
@@ -93,7 +93,7 @@ fn load(file: &ModelFile<'_>, device: &Device, normalised: Normalised) -> Result
 /// Whose statistics trials are normalised with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Normalised {
+pub(crate) enum Normalisation {
     /// Those of their own session.
     ByDomain,
     /// Those of all training trials.
@@ -105,15 +105,15 @@ pub(crate) enum Normalised {
 #[serde(deny_unknown_fields, default)]
 pub struct TsmNet {
     /// How large it is.
-    pub network: Structure,
+    pub network: TsmNetStructure,
     /// How it is trained.
-    pub training: Learning,
+    pub training: TsmNetTraining,
 }
 
 /// How large the network is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Structure {
+pub struct TsmNetStructure {
     /// Temporal filters.
     pub filters: usize,
     /// Their taps.
@@ -128,9 +128,9 @@ pub struct Structure {
     pub amplitude_uv: f64,
 }
 
-impl Default for Structure {
-    fn default() -> Structure {
-        Structure {
+impl Default for TsmNetStructure {
+    fn default() -> TsmNetStructure {
+        TsmNetStructure {
             filters: 4,
             kernel: 25,
             outputs: 40,
@@ -144,12 +144,12 @@ impl Default for Structure {
 /// How the network is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Learning {
+pub struct TsmNetTraining {
     /// Epochs, all of which are done.
     pub epochs: usize,
     /// Which epoch is kept.
     pub select: Select,
-    /// Learning rate, constant.
+    /// TsmNetTraining rate, constant.
     pub rate: f64,
     /// Weight decay, of all but the orthonormal matrix.
     pub weight_decay: f64,
@@ -161,9 +161,9 @@ pub struct Learning {
     pub momentum: Momentum,
 }
 
-impl Default for Learning {
-    fn default() -> Learning {
-        Learning {
+impl Default for TsmNetTraining {
+    fn default() -> TsmNetTraining {
+        TsmNetTraining {
             epochs: 50,
             select: Select::Loss,
             rate: 1e-3,
@@ -273,20 +273,26 @@ fn check_memory(sizes: &Sizes, batch: usize, matrices: usize) -> Result<()> {
 }
 
 /// TSMNet of one kind, ready to learn.
-pub(crate) struct Untrained {
+pub(crate) struct TsmNetDecoder {
     pub(crate) settings: TsmNet,
-    pub(crate) normalised: Normalised,
+    pub(crate) normalised: Normalisation,
 }
 
-impl Decoder for Untrained {
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+impl Decoder for TsmNetDecoder {
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
         train::train(self, jobs, run, watch, done)
     }
 
-    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+    fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {
         match self.normalised {
-            Normalised::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
-            Normalised::Globally => Ok(()),
+            Normalisation::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
+            Normalisation::Globally => Ok(()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_decode::ptsm::mask_values;
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
@@ -11,13 +11,13 @@ use ptsm_signal::Subset;
 use crate::exit::told;
 
 /// Writes the masks of a decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
-pub(super) fn write(fitted: &dyn Fitted, people: &Subset<'_>, path: &Path) -> anyhow::Result<()> {
+pub(super) fn write(fitted: &dyn FittedDecoder, people: &Subset<'_>, path: &Path) -> anyhow::Result<()> {
     let mut arrays: Vec<(String, Array)> = vec![];
     let names = mask_values()
         .into_iter()
         .flat_map(|(kind, [space, time])| [(format!("{kind}_space"), space), (format!("{kind}_time"), time)]);
     for (name, value) in names {
-        if let Some(values) = fitted.inner(people, &[value])?.and_then(|mut all| all.pop()) {
+        if let Some(values) = fitted.intermediate_values(people, &[value])?.and_then(|mut all| all.pop()) {
             arrays.push((name, Array::new(vec![people.len(), values.len() / people.len()], values)?));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indicatif::ProgressBar;
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_explain::{
@@ -73,7 +73,7 @@ impl Explaining<'_> {
             }
         }
         if let Some(rests) = &found.rests {
-            let by = |fitted: &dyn Fitted, trials: &Subset<'_>| -> anyhow::Result<Look> {
+            let by = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> anyhow::Result<Look> {
                 let (how, relevance) = self.relevance(fitted, trials)?;
                 Ok(look(&relevance.by_person(how, trials)))
             };
@@ -101,11 +101,11 @@ impl Explaining<'_> {
     /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
     fn drawn(
         &self,
-        explain: &dyn Fn(&dyn Fitted) -> anyhow::Result<Option<Look>>,
+        explain: &dyn Fn(&dyn FittedDecoder) -> anyhow::Result<Option<Look>>,
     ) -> anyhow::Result<Vec<Look>> {
         let mut all = vec![];
         for (i, met) in self.decoders.iter().enumerate() {
-            if let Some(other) = met.get().redrawn(SEED + i as u64)? {
+            if let Some(other) = met.get().with_random_parameters(SEED + i as u64)? {
                 all.extend(explain(&*other)?);
             }
         }
