@@ -80,7 +80,7 @@ pub use error::{Error, Result};
 pub use method::{Form, Method, ModelFile};
 pub use network::{
     Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
-    TrialPart, TrialShape, Trunk,
+    ReadoutFit, TrialPart, TrialShape, Trunk,
 };
 pub use probabilities::{inverse_temperature, softmax};
 pub use training::{LrSchedule, Recipe, Select, Training};

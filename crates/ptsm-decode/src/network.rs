@@ -47,9 +47,12 @@ pub trait Architecture: AsSettings + Debug + Send + Sync {
 pub struct FittedReadout {
     /// The value of the network that it reads, see [`Network::values`].
     pub value: &'static str,
-    /// Fits it, from that value for each training trial `[n, F]` and the trials' labels.
-    pub fit: fn(&mut Parameters<f32>, values: &[f32], labels: &[u32], classes: usize) -> Result<()>,
+    /// Fits it.
+    pub fit: ReadoutFit,
 }
+
+/// Fits a readout, from a value for each training trial `[n, F]` and the trials' labels, and writes it into the parameters.
+pub type ReadoutFit = fn(&mut Parameters<f32>, values: &[f32], labels: &[u32], classes: usize) -> Result<()>;
 
 /// The trials a decoder is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -816,7 +816,7 @@ impl Watch for Impatient {
 #[test]
 fn a_stopped_run_continues_to_the_same_end() {
     for method in METHODS.iter().filter(|method| method.random) {
-        let mut changes = changes(method, 6);
+        let mut changes = changes(method, 8);
         let settings = settings(method);
         // A few steps make an epoch.
         changes["training"]["batch_trials"] = json!(14);
