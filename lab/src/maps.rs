@@ -10,7 +10,7 @@ use ptsm_data::Source;
 use ptsm_data::simulate::Cohort;
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Answer, Class, Fitted, Lesson, Run, Unwatched};
+use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_explain::{
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (known, strangers) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
     let people = trials.of(&strangers);
     // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
         let cpu = Cpu::new()?;
         let run = Run { device: &(&cpu).into(), identity: "" };
-        let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+        let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
         let fitted = &*fits[0].fitted;
         let accuracy = accuracy(fitted, &people)?;
         for (axis, what) in [(Axis::Channels, "channels"), (Axis::Times, "times")] {
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn accuracy(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<f64> {
+fn accuracy(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<f64> {
     let classes = people.layout().classes.len();
     let p = fitted.probabilities(people)?;
     let right = p
@@ -100,7 +100,7 @@ fn accuracy(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<f64> {
 
 /// How well each test tells good maps from random ones.
 fn told_apart(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     people: &Subset<'_>,
     few: &Subset<'_>,
     axis: Axis,
@@ -165,10 +165,10 @@ fn moved(map: &[f64], axis: Axis, people: &Subset<'_>, random: &mut ChaCha8Rng) 
 }
 
 /// The decoder's own masks and attributions.
-fn explanations(fitted: &dyn Fitted, few: &Subset<'_>, axis: Axis) -> Result<Vec<(String, Vec<f64>)>> {
+fn explanations(fitted: &dyn FittedDecoder, few: &Subset<'_>, axis: Axis) -> Result<Vec<(String, Vec<f64>)>> {
     let mut all =
         masks(fitted, few)?.into_iter().map(|mask| (format!("{} mask", mask.kind), mask)).collect::<Vec<_>>();
-    let answer = Answer::LogProbability(Class::Own);
+    let answer = DecoderOutput::LogProbability(OutputClass::Own);
     if let Some(found) = attribution(fitted, few, answer, &How::default())? {
         all.push(("integrated gradients".into(), found.by_person("integrated gradients", few)));
     }

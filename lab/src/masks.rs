@@ -8,7 +8,7 @@ use clap::Args;
 use ptsm_data::Source;
 use ptsm_data::simulate::{Cohort, Truth};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Fitted, Lesson, Run, Unwatched};
+use ptsm_decode::{FittedDecoder, NoWatch, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_eval::{deviation, mean};
@@ -97,7 +97,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let (known, strangers) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = Lesson::new(sources.train(learnt), sources.validation(learnt))?;
+    let lesson = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
     let method = find("ptsm")?;
     let changes = json!({
         "network": variant.network,
@@ -106,7 +106,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
     let run = Run { device: &(&cpu).into(), identity: "" };
-    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut Unwatched)?;
+    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut NoWatch)?;
     let people = trials.of(&strangers);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {
@@ -118,7 +118,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
 }
 
 /// Accuracy; cosine; and, for the common and the personal mask, their mean, rank correlation and favour of channels, favour of times.
-fn read(fitted: &dyn Fitted, people: &Subset<'_>, truth: &Truth) -> Result<Vec<Vec<f64>>> {
+fn read(fitted: &dyn FittedDecoder, people: &Subset<'_>, truth: &Truth) -> Result<Vec<Vec<f64>>> {
     let p = fitted.probabilities(people)?;
     let right = p.chunks(2).zip(people.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y).count();
     let found: Vec<Masks> = masks(fitted, people)?.into_iter().filter(|m| m.kind != "fused").collect();
@@ -135,9 +135,9 @@ fn read(fitted: &dyn Fitted, people: &Subset<'_>, truth: &Truth) -> Result<Vec<V
 }
 
 /// L_sim: the mean over trials of the cosine of the two whole masks, which is the product of their factors' cosines.
-fn cosine(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<Option<f64>> {
+fn cosine(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<Option<f64>> {
     let names = ["mask.personal.space", "mask.common.space", "mask.personal.time", "mask.common.time"];
-    let Some(values) = fitted.inner(people, &names)? else { return Ok(None) };
+    let Some(values) = fitted.intermediate_values(people, &names)? else { return Ok(None) };
     let n = people.len();
     let of = |a: &[f32], b: &[f32], i: usize| {
         let length = a.len() / n;

@@ -5,7 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use ptsm_decode::{Model, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
+use ptsm_decode::{
+    Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -100,6 +102,25 @@ pub(crate) struct Request {
     pub(crate) replicas: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) malloc: Option<Malloc>,
+}
+
+/// A network that is benchmarked, by its configuration.
+#[derive(Clone, Debug)]
+pub(crate) enum Model {
+    Ptsm(Ptsm),
+    EegNet(EegNet),
+    DeepConvNet(DeepConvNet),
+}
+
+impl Model {
+    /// The network for a batch size.
+    pub(crate) fn build(&self, shape: TrialShape, batch: usize) -> ptsm_decode::Result<Network> {
+        match self {
+            Model::Ptsm(config) => config.build(shape, batch),
+            Model::EegNet(config) => config.build(shape, batch),
+            Model::DeepConvNet(config) => config.build(shape, batch),
+        }
+    }
 }
 
 impl Request {

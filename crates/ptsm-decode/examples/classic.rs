@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Lesson, Run, Unwatched};
+use ptsm_decode::{NoWatch, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
 use rand::{RngExt, SeedableRng};
@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let changes = if name == "fbcsp-lda" { json!({}) } else { json!({ "band_hz": null }) };
             let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
             let none = trials.all().only(|_| false);
-            let lesson = Lesson::new(trials.all(), none)?;
+            let data = TrainingData::new(trials.all(), none)?;
             let run = Run { device: &(&cpu).into(), identity: "speed" };
             let mut best = [f64::MAX; 2];
             for _ in 0..5 {
                 let start = Instant::now();
-                let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+                let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
                 let learnt = start.elapsed().as_secs_f64();
                 let start = Instant::now();
                 fits[0].fitted.probabilities(&trials.all())?;

@@ -4,10 +4,10 @@
 use std::time::Instant;
 
 use ptsm_decode::{
-    Model, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
+    Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
     ptsm::Pool, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, ProfileEntry, Step};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, ProfileEntry, Program, Step};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -16,14 +16,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (batch, channels, time): (usize, usize, usize) = (batch.parse()?, channels.parse()?, time.parse()?);
     let pool = if rest.first().is_some_and(|p| p == "each") { Pool::Each } else { Pool::Last };
-    let model = match name.as_str() {
-        "ptsm" => Model::Ptsm(Ptsm { pool, ..Ptsm::default() }),
-        "eegnet" => Model::EegNet(EegNet::default()),
-        "deepconvnet3" => {
-            Model::DeepConvNet(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() })
-        }
-        "shallowconvnet" => Model::ShallowConvNet(ShallowConvNet::default()),
-        "eegconformer" => Model::EegConformer(EegConformer::default()),
+    let model: Box<dyn Architecture> = match name.as_str() {
+        "ptsm" => Box::new(Ptsm { pool, ..Ptsm::default() }),
+        "eegnet" => Box::new(EegNet::default()),
+        "deepconvnet3" => Box::new(DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() }),
+        "shallowconvnet" => Box::new(ShallowConvNet::default()),
+        "eegconformer" => Box::new(EegConformer::default()),
         other => {
             let known = "ptsm, eegnet, deepconvnet3, shallowconvnet or eegconformer";
             return Err(format!("no model `{other}`: {known}").into());

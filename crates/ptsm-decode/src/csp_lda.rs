@@ -6,9 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> w^T S w of 6 filters -> log -> LDA -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, forwards and backwards with odd padding, so that the decoder can stand behind
-//! the same broadband trials as a network does; `band_hz = null` leaves the trials as they are. More than two classes: filters
-//! of each class against the rest.
+//! Differs: see [`CSP_LDA`].
 //!
 //! Numbers at C=62, K=2, 6 filters: 372 of CSP and 14 of LDA.
 
@@ -20,10 +18,21 @@ use serde::{Deserialize, Serialize};
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
 use crate::classic::linear::patterns;
-use crate::classic::matrices::{Matrices, Named, column};
+use crate::classic::matrices::{Matrices, NamedMatrices, column};
 use crate::classic::{Csp, Lda, Shrinkage};
-use crate::decoder::Lesson;
+use crate::decoder::TrainingData;
 use crate::error::Result;
+use crate::method::Method;
+
+/// CSP + LDA.
+pub const CSP_LDA: Method = Method {
+    name: "csp-lda",
+    about: "log power of common spatial patterns, linear discriminant",
+    paper: "Blankertz et al. 2008",
+    doi: "10.1109/MSP.2008.4408441",
+    differs: "Each trial is filtered by itself, forwards and backwards with odd padding, so that the decoder can stand behind the same broadband trials as a network does; `band_hz = null` leaves the trials as they are. More than two classes: filters of each class against the rest.",
+    ..Method::classic::<CspLda>()
+};
 
 /// Settings of CSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +64,7 @@ impl Default for CspLda {
 
 /// CSP + LDA after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     csp: Csp,
     lda: Lda,
@@ -92,7 +101,7 @@ impl CspLda {
 }
 
 impl Classic for CspLda {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(layout: &Layout) -> CspLda {
         let plain = CspLda::default();
@@ -103,8 +112,8 @@ impl Classic for CspLda {
         self.shrinkage.check()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let band = self.band(layout)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
@@ -112,19 +121,19 @@ impl Classic for CspLda {
         let rows: Vec<_> =
             covariances.iter().map(|c| Ok(csp.features(c)?.transpose())).collect::<Result<_>>()?;
         let lda = Lda::fit(&DMatrix::from_rows(&rows), &labels, classes, self.shrinkage)?;
-        Ok(Learnt { band, csp, lda })
+        Ok(Coefficients { band, csp, lda })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let features = learnt.csp.features(&self.covariance(&learnt.band, layout, signal)?)?;
         Ok(learnt.lda.probabilities(features.as_slice())?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         learnt.csp.filters.len() + learnt.lda.weights.len() + learnt.lda.biases.len()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         let csp = &learnt.csp;
         let mut all =
             vec![("csp.filters", csp.filters.clone()), ("csp.eigenvalues", column(&csp.eigenvalues))];
@@ -132,13 +141,13 @@ impl Classic for CspLda {
         all
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
         let turns = if classes == 2 { 1 } else { classes };
         let filters = file.sized("csp.filters", turns * self.filters, channels)?;
         let eigenvalues = file.vector("csp.eigenvalues", filters.nrows())?;
         let lda = Lda::restore(file, classes, filters.nrows())?;
-        Ok(Learnt { band: self.band(layout)?, csp: Csp { filters, eigenvalues }, lda })
+        Ok(Coefficients { band: self.band(layout)?, csp: Csp { filters, eigenvalues }, lda })
     }
 }
 

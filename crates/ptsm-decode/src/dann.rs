@@ -16,19 +16,78 @@
 //! | `uda-multi` | each training subject, the target | all trials, unlabelled | linear, 0.03, 1 |
 //! | `subject` | each training subject | nothing | linear, 0.03, 1 |
 //!
-//! Differs: an epoch is one pass over the labelled trials, the target's begin anew as often as needed (the paper's port ends with the shorter of
-//! the two, which for one person's trials is a step or two). Source and target go through batch norm together. With `uda-multi` the
-//! people of a target are one domain, since nobody tells them apart. On PTSM's encoder the losses of its masks stay, those of its subject
-//! branch go with the branch.
+//! Differs: see [`DANN`].
 //!
 //! Parameters on EEGNet at C=62, T=512, K=2 while learning: 35 764 with `uda`, 16 231 with the 53 domains of `subject`; 2610
 //! remain (held by a test).
 
+use std::fmt::Debug;
+
 use ptsm_engine::{Graph, Id, Objective};
+use ptsm_signal::{Layout, TargetAccess};
 use serde::{Deserialize, Serialize};
 
+use crate::eegnet::EegNet;
 use crate::error::{Error, Result};
-use crate::network::{Batches, Encoder, Network, TrialShape, linear, positive, weighted};
+use crate::layers::{linear, weighted};
+use crate::method::Method;
+use crate::network::{Architecture, Batches, Encoder, Network, TrialShape};
+use crate::ptsm::{self, Ptsm};
+use crate::settings::positive;
+use crate::training::{Recipe, Training};
+
+/// DANN on EEGNet against the target's domain.
+pub const DANN: Method = Method {
+    name: "dann",
+    about: "EEGNet whose features must not tell the training subjects from the subjects to be decoded",
+    paper: "Ganin et al. 2016",
+    differs: DIFFERS,
+    target_access: TargetAccess::WHOLE,
+    ..Method::network::<Dann<EegNet>>(|layout| on_eegnet(layout, Domains::Uda))
+};
+
+/// DANN on EEGNet against the training subjects.
+pub const DANN_SUBJECT: Method = Method {
+    name: "dann-subject",
+    about: "EEGNet whose features must not tell the training subjects from each other",
+    paper: "Ganin et al. 2016; Özdenizci et al. 2020",
+    doi: "10.1109/ACCESS.2020.2971600",
+    differs: DIFFERS,
+    ..Method::network::<Dann<EegNet>>(|layout| on_eegnet(layout, Domains::Subject))
+};
+
+/// DANN on PTSM's encoder against the target's domain.
+pub const PTSM_DANN: Method = Method {
+    name: "ptsm-dann",
+    about: "the same as `dann` on PTSM's masks and encoder, without its subject branch",
+    paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+    differs: DIFFERS,
+    target_access: TargetAccess::WHOLE,
+    ..Method::network::<Dann<Ptsm>>(|layout| on_ptsm(layout, Domains::Uda))
+};
+
+/// DANN on PTSM's encoder against the training subjects.
+pub const PTSM_DANN_SUBJECT: Method = Method {
+    name: "ptsm-dann-subject",
+    about: "the same as `dann-subject` on PTSM's masks and encoder, without its subject branch",
+    paper: "Ganin et al. 2016; Jing et al., AAAI 2026",
+    differs: DIFFERS,
+    ..Method::network::<Dann<Ptsm>>(|layout| on_ptsm(layout, Domains::Subject))
+};
+
+const DIFFERS: &str = "An epoch is one pass over the labelled trials, the target's begin anew as often as needed (the paper's port ends with the shorter of the two, which for one person's trials is a step or two). Source and target go through batch norm together. With `uda-multi` the people of a target are one domain, since nobody tells them apart. On PTSM's encoder the losses of its masks stay, those of its subject branch go with the branch.";
+
+fn on_eegnet(layout: &Layout, domains: Domains) -> Recipe {
+    Recipe { training: Training::adversarial(), ..Recipe::new(Dann::on(EegNet::for_layout(layout), domains)) }
+}
+
+fn on_ptsm(layout: &Layout, domains: Domains) -> Recipe {
+    Recipe {
+        training: Training::adversarial(),
+        augment: ptsm::mirroring(layout),
+        ..Recipe::new(Dann::on(Ptsm::pooled_after_each_layer(), domains))
+    }
+}
 
 /// What the features must not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,13 +154,6 @@ impl<E> Dann<E> {
         }
     }
 
-    pub(crate) fn batches(&self) -> Batches {
-        match self.domains {
-            Domains::Uda | Domains::UdaMulti => Batches::WithTarget,
-            Domains::Subject => Batches::People,
-        }
-    }
-
     fn check(&self) -> Result<()> {
         positive("hidden", self.hidden.unwrap_or(1))?;
         let Reversal::Fixed(fixed) = self.reversal else { return finite("weight", self.weight) };
@@ -135,12 +187,22 @@ impl<E> Dann<E> {
     }
 }
 
-impl<E: Encoder> Dann<E> {
-    /// The network for a batch size; without training subjects, the encoder and its class head alone.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl<E: Encoder + Debug + Serialize + Send + Sync> Architecture for Dann<E> {
+    fn name(&self) -> &'static str {
+        E::ADVERSARIAL_NAME
+    }
+
+    fn batches(&self) -> Batches {
+        match self.domains {
+            Domains::Uda | Domains::UdaMulti => Batches::WithTarget,
+            Domains::Subject => Batches::Subjects,
+        }
+    }
+
+    /// Without training subjects, the encoder and its class head alone.
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.check()?;
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let learns = shape.subjects > 0;
         let labelled = match self.batches() {
             Batches::WithTarget if learns => batch.div_ceil(2),
@@ -195,7 +257,6 @@ fn finite(name: &str, number: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eegnet::EegNet;
 
     #[test]
     fn the_ramp_is_that_of_ganin_et_al() {

@@ -18,18 +18,53 @@
 //!         -> linear over h places -> [81B,K,M]: B trials x N = 81M windows; probabilities averaged -> [B,K]
 //! ```
 //!
-//! Differs: max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine
-//! runs the first two convolutions as one with composed weights. With kernel 5 and pool 2 it is the form of Lawhern et al. for 128 Hz,
-//! less the biases in front of batch norms, which cancel, and with dropout where the original has it.
+//! Differs: see [`DEEPCONVNET`].
 //!
 //! Parameters at C=22, T=1000, K=4: 282 879 (held by a test).
 
 use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
+use ptsm_signal::Layout;
 use serde::{Deserialize, Serialize};
 
-use crate::eegnet::parameter;
 use crate::error::{Error, Result};
-use crate::network::{Network, TrialShape, positive, probability};
+use crate::layers::weight;
+use crate::method::Method;
+use crate::network::{Architecture, Network, TrialShape};
+use crate::settings::{positive, probability};
+use crate::training::{Recipe, Select, Training};
+
+/// DeepConvNet on whole trials.
+pub const DEEPCONVNET: Method = Method {
+    name: "deepconvnet",
+    about: "four blocks of convolution and max pooling",
+    paper: "Schirrmeister et al. 2017",
+    doi: "10.1002/hbm.23730",
+    differs: DIFFERS,
+    ..Method::network::<DeepConvNet>(|layout| Recipe::new(DeepConvNet::for_layout(layout)))
+};
+
+/// DeepConvNet on every window of a trial.
+pub const DEEPCONVNET_CROPPED: Method = Method {
+    name: "deepconvnet-cropped",
+    about: "the same on every window of a trial, the windows' probabilities averaged",
+    paper: "Schirrmeister et al. 2017",
+    doi: "10.1002/hbm.23730",
+    differs: DIFFERS,
+    ..Method::network::<DeepConvNet>(|layout| Recipe::new(DeepConvNet::cropped_for_layout(layout)))
+};
+
+/// DeepConvNet trained as Zhang et al. did.
+pub const DEEPCONVNET_ZHANG: Method = Method {
+    name: "deepconvnet-zhang",
+    about: "DeepConvNet trained by the recipe with the best published result across subjects on OpenBMI",
+    paper: "Zhang et al. 2021",
+    doi: "10.1016/j.neunet.2020.12.013",
+    differs: DIFFERS,
+    ..Method::network::<DeepConvNet>(zhang)
+};
+
+const DIFFERS: &str = "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine runs the first two convolutions as one with composed weights. With kernel 5 and pool 2 it is the form of Lawhern et al. for 128 Hz, less the biases in front of batch norms, which cancel, and with dropout where the original has it. Shorter trials than 441 samples get that form by default. `deepconvnet` and `deepconvnet-cropped` are trained by the \
+                       common recipe, not by that of the paper.";
 
 /// Configuration of DeepConvNet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,6 +119,30 @@ struct Windows {
 }
 
 impl DeepConvNet {
+    /// The form that fits: that of Lawhern et al. for 128 Hz where the original does not.
+    fn for_layout(layout: &Layout) -> DeepConvNet {
+        DeepConvNet::where_needed(layout, DeepConvNet::default().least_time())
+    }
+
+    /// The same where the original needs so many samples.
+    fn where_needed(layout: &Layout, samples: usize) -> DeepConvNet {
+        let config = DeepConvNet::default();
+        if layout.samples < samples {
+            return DeepConvNet { kernel: 5, pool: 2, ..config };
+        }
+        config
+    }
+
+    fn cropped_for_layout(layout: &Layout) -> DeepConvNet {
+        // A window and the step to the next one.
+        let original = DeepConvNet::default();
+        let config = DeepConvNet::where_needed(layout, original.least_time() + original.stride() - 1);
+        // Two seconds of four in the paper; of shorter trials the half, and never less than the network can take.
+        let two_seconds = (2.0 * layout.rate_hz).round() as usize;
+        let crop = two_seconds.min(layout.samples / 2).max(config.least_time());
+        DeepConvNet { crop: Some(crop), ..config }
+    }
+
     /// The shortest trial all blocks can take.
     pub fn least_time(&self) -> usize {
         self.maps
@@ -139,27 +198,31 @@ impl DeepConvNet {
         }
         Ok(())
     }
+}
 
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl Architecture for DeepConvNet {
+    fn name(&self) -> &'static str {
+        "deepconvnet"
+    }
+
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.check(shape)?;
         let windows = self.crop.map(|crop| self.windows(crop, shape.time)).transpose()?;
         let (k, c, first) = (self.kernel, shape.channels, self.maps[0]);
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, c, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let seen = match &windows {
             Some(windows) if windows.time < shape.time => g.slice(x, 2, 0, windows.time)?,
             _ => x,
         };
         let h = g.scoped("temporal", |g| -> Result<Id> {
-            let w = parameter(g, &[first, k], Init::glorot(k, first.saturating_mul(k)), self.max_norm)?;
+            let w = weight(g, &[first, k], Init::glorot(k, first.saturating_mul(k)), self.max_norm)?;
             let b = g.parameter("bias", &[first], Init::Constant(0.0))?;
             Ok(g.temporal_conv(seen, w, Some(b), Padding::Valid)?)
         })?;
         let mut h = g.scoped("spatial", |g| -> Result<Id> {
             let fan = first.saturating_mul(c);
-            let w = parameter(g, &[first, first, c], Init::glorot(fan, fan), self.max_norm)?;
+            let w = weight(g, &[first, first, c], Init::glorot(fan, fan), self.max_norm)?;
             Ok(g.spatial_conv(h, w, 1)?)
         })?;
         h = self.pooled(&mut g, h, 1)?;
@@ -168,7 +231,7 @@ impl DeepConvNet {
             h = g.dropout(h, self.dropout)?;
             h = g.scoped(format!("conv{}", i + 2), |g| -> Result<Id> {
                 let init = Init::glorot(inputs.saturating_mul(k), outputs.saturating_mul(k));
-                let w = parameter(g, &[outputs, inputs, k], init, self.max_norm)?;
+                let w = weight(g, &[outputs, inputs, k], init, self.max_norm)?;
                 Ok(g.conv1d(h, w, None, 1, Padding::Valid)?)
             })?;
             h = self.pooled(&mut g, h, i + 2)?;
@@ -179,7 +242,7 @@ impl DeepConvNet {
             let n = last * places;
             // The reference's head is a convolution over all places at once: Glorot counts its taps on both sides.
             let init = Init::glorot(n, places * shape.classes);
-            let w = parameter(g, &[shape.classes, n], init, self.head_norm)?;
+            let w = weight(g, &[shape.classes, n], init, self.head_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
             if windows.is_none() {
                 let h = g.flatten(h)?;
@@ -193,7 +256,9 @@ impl DeepConvNet {
             Some(windows) => self.averaged(g, logits, labels, windows.count),
         }
     }
+}
 
+impl DeepConvNet {
     /// Logits of windows `[stride * B, K, M]`: their mean cross-entropy, and the mean of their probabilities.
     fn averaged(&self, mut g: Graph, h: Id, labels: Id, windows: usize) -> Result<Network> {
         let (batch, classes) = (g.shape(labels)[0], g.shape(h)[1]);
@@ -231,4 +296,23 @@ impl DeepConvNet {
         let h = g.transpose(h, &[3, 0, 1, 2])?;
         Ok(g.reshape(h, &[self.pool * batch, maps, time / self.pool])?)
     }
+}
+
+fn zhang(layout: &Layout) -> Recipe {
+    let config = DeepConvNet { max_norm: None, head_norm: None, ..DeepConvNet::for_layout(layout) };
+    let training = Training {
+        epochs: 200,
+        patience: None,
+        select: Select::Loss,
+        rate: 0.01,
+        // They took braindecode's AdamW of that time with 5e-4. It takes that part of the weights at each step whatever the rate,
+        // but lets it fall with the rate's cosine: 5e-4 / 0.01 of the rate.
+        weight_decay: 0.05,
+        decoupled_decay: true,
+        clip: None,
+        batch_subjects: 4,
+        batch_trials: 4,
+        ..Training::default()
+    };
+    Recipe { training, ..Recipe::new(config) }
 }

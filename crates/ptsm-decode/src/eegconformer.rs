@@ -4,14 +4,13 @@
 //!
 //! ```text
 //! [B,C,T] -> temporal conv 25, spatial conv -> [B,40,T-24] -> BN, ELU, average pool 75, stride 15, dropout
-//!         -> pointwise conv, turned -> tokens [B,L,40], without places
-//! 6 times  x + dropout(attention(LN x))                    10 heads of 4, dropout on the shares
+//!         -> pointwise conv, turned -> tokens [B,L,40], without positional embedding
+//! 6 times  x + dropout(attention(LN x))                    10 heads of 4, dropout on the attention weights
 //!          x + dropout(linear(dropout(GELU(linear(LN x))))) 40 -> 160 -> 40
 //! [B,L*40] -> linear 256, ELU, dropout -> linear 32, ELU, dropout 0.3 -> linear -> [B,K]
 //! ```
 //!
-//! Differs: nothing in the function. Attention is divided by the root of the whole width (40), as in the authors' code, not
-//! by that of a head's (4). The authors enlarge each batch by recombined trials and report the best test epoch; neither is done here.
+//! Differs: see [`EEGCONFORMER`].
 //!
 //! Parameters at C=22, T=1000, K=4: 789 572 (held by a test).
 
@@ -19,8 +18,37 @@ use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Network, TrialShape, linear, positive, probability};
+use crate::layers::{attention, linear};
+use crate::method::Method;
+use crate::network::{Architecture, Network, TrialShape};
+use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::shallowconvnet::ShallowConvNet;
+use crate::training::{Recipe, Training};
+
+/// EEGConformer.
+pub const EEGCONFORMER: Method = Method {
+    name: "eegconformer",
+    about: "a shallow convolution makes tokens of time, self-attention relates them",
+    paper: "Song et al. 2023",
+    doi: "10.1109/TNSRE.2022.3230250",
+    differs: "Nothing in the function. Attention is divided by the root of the whole width (40), as in the authors' code, not by that of a head's (4). The authors enlarge each batch by recombined trials and report the best test epoch; neither is done here.",
+    ..Method::network::<EegConformer>(|layout| {
+        let config = eeg_rate_hz(layout).map_or_else(EegConformer::default, EegConformer::at_rate);
+        let training = Training {
+            // The authors take 2000 epochs of one person's 4 batches; across people an epoch is longer.
+            epochs: 150,
+            patience: Some(40),
+            rate: 2e-4,
+            weight_decay: 0.0,
+            betas: [0.5, 0.999],
+            clip: None,
+            batch_subjects: 9,
+            batch_trials: 8,
+            ..Training::default()
+        };
+        Recipe { training, ..Recipe::new(config) }
+    })
+};
 
 /// Configuration of EEGConformer; the default is for 250 Hz.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,12 +160,16 @@ impl EegConformer {
         }
         Ok(())
     }
+}
 
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl Architecture for EegConformer {
+    fn name(&self) -> &'static str {
+        "eegconformer"
+    }
+
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.check(shape)?;
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let mut h = g.scoped("tokens", |g| self.tokens(g, x))?;
         for block in 0..self.depth {
@@ -155,7 +187,9 @@ impl EegConformer {
         })?;
         Network::classifier(g, logits, labels, self.label_smoothing)
     }
+}
 
+impl EegConformer {
     /// `[B, C, T] -> [B, L, width]`
     fn tokens(&self, g: &mut Graph, x: Id) -> Result<Id> {
         let (f, k, c) = (self.filters, self.kernel, g.shape(x)[1]);
@@ -207,12 +241,8 @@ impl EegConformer {
             let h = g.reshape(h, &[batch, tokens, heads, each])?;
             Ok(g.transpose(h, &[0, 2, 1, 3])?)
         };
-        let (queries, keys, values) = (split("queries")?, split("keys")?, split("values")?);
-        let shares = g.matmul(queries, keys, false, true)?;
-        let shares = g.scale(shares, 1.0 / (width as f64).sqrt())?;
-        let shares = g.softmax(shares)?;
-        let shares = g.dropout(shares, self.dropout)?;
-        let h = g.matmul(shares, values, false, false)?;
+        let tokens_of_heads = [split("queries")?, split("keys")?, split("values")?];
+        let h = attention(g, tokens_of_heads, (width as f64).sqrt(), Some(self.dropout))?;
         let h = g.transpose(h, &[0, 2, 1, 3])?;
         let h = g.reshape(h, &[batch, tokens, width])?;
         linear(g, "projection", h, width)

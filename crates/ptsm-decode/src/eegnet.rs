@@ -9,16 +9,31 @@
 //!         -> linear (max-norm 0.25) -> [B,K]
 //! ```
 //!
-//! Differs: nothing in the function. The engine runs space before time and takes the first batch norm's statistics from
-//! the data's lag moments; `[B,F1,C,T]` never exists.
+//! Differs: see [`EEGNET`].
 //!
 //! Parameters at C=22, T=512, K=4: 2484 (held by a test).
 
 use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
+use ptsm_signal::Layout;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Encoder, Network, TrialShape, Trunk, positive, probability};
+use crate::layers::weight;
+use crate::method::Method;
+use crate::network::{Architecture, Encoder, Network, TrialShape, Trunk};
+use crate::settings::{eeg_rate_hz, positive, probability};
+use crate::training::Recipe;
+
+/// EEGNet.
+pub const EEGNET: Method = Method {
+    name: "eegnet",
+    about: "compact depthwise-separable network",
+    paper: "Lawhern et al. 2018",
+    doi: "10.1088/1741-2552/aace8c",
+    differs: "Nothing in the function. The engine runs space before time and takes the first batch norm's statistics from the data's lag moments; `[B,F1,C,T]` never exists. Trained by the common recipe (60 epochs at most, L2 penalty 1e-4, gradient clipped at 5, the epoch of highest \
+              validation accuracy), where the authors take 500 epochs without penalty and the epoch of lowest validation loss.",
+    ..Method::network::<EegNet>(|layout| Recipe::new(EegNet::for_layout(layout)))
+};
 
 /// Configuration of EEGNet; the default is EEGNet-8,2 at 128 Hz, trained across subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,15 +81,31 @@ impl Default for EegNet {
 const EPS: f64 = 1e-3;
 const MOMENTUM: f64 = 0.01;
 
-impl EegNet {
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+impl Architecture for EegNet {
+    fn name(&self) -> &'static str {
+        "eegnet"
+    }
+
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        let (mut g, x) = shape.graph(batch)?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let trunk = self.trunk(&mut g, x, shape)?;
         let network = Network::classifier(g, trunk.logits, labels, self.label_smoothing)?;
         Ok(Network { values: vec![("features", trunk.features)], ..network })
+    }
+}
+
+impl EegNet {
+    /// With kernels of half and an eighth of a second and poolings to match; the defaults are for 128 Hz.
+    pub(crate) fn for_layout(layout: &Layout) -> EegNet {
+        let mut config = EegNet::default();
+        if let Some(rate_hz) = eeg_rate_hz(layout) {
+            let times = (rate_hz / 128.0).round().max(1.0) as usize;
+            config.kernel = (rate_hz / 2.0).round() as usize;
+            config.separable_kernel = (rate_hz / 8.0).round() as usize;
+            config.pools = [4 * times, 8 * times];
+        }
+        config
     }
 
     fn check(&self, shape: TrialShape) -> Result<()> {
@@ -107,6 +138,8 @@ impl EegNet {
 }
 
 impl Encoder for EegNet {
+    const ADVERSARIAL_NAME: &'static str = "dann";
+
     fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk> {
         self.check(shape)?;
         let (f1, maps, f2) = (self.filters, self.filters.saturating_mul(self.depth), self.pointwise);
@@ -123,7 +156,7 @@ impl Encoder for EegNet {
         let h = g.scoped("temporal_norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
         let h = g.scoped("spatial", |g| -> Result<Id> {
             let init = Init::glorot(c, self.depth.saturating_mul(c));
-            let w = parameter(g, &[maps, c], init, self.spatial_norm)?;
+            let w = weight(g, &[maps, c], init, self.spatial_norm)?;
             let w = g.reshape(w, &[maps, 1, c])?;
             Ok(g.spatial_conv(h, w, f1)?)
         })?;
@@ -145,18 +178,10 @@ impl Encoder for EegNet {
         let features = g.scoped("classifier", |g| g.flatten(h))?;
         let logits = g.scoped("classifier", |g| -> Result<Id> {
             let n = g.shape(features)[1];
-            let w = parameter(g, &[shape.classes, n], Init::glorot(n, shape.classes), self.classifier_norm)?;
+            let w = weight(g, &[shape.classes, n], Init::glorot(n, shape.classes), self.classifier_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
             Ok(g.linear(features, w, Some(b))?)
         })?;
         Ok(Trunk { features, logits, smoothing: self.label_smoothing, others: vec![], values: vec![] })
     }
-}
-
-/// A weight, perhaps with a largest norm.
-pub(crate) fn parameter(g: &mut Graph, shape: &[usize], init: Init, max_norm: Option<f64>) -> Result<Id> {
-    Ok(match max_norm {
-        Some(norm) => g.constrained("weight", shape, init, norm)?,
-        None => g.parameter("weight", shape, init)?,
-    })
 }

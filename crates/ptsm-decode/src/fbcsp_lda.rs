@@ -7,9 +7,7 @@
 //!       -> the 10 of highest mutual information with the class -> LDA -> [K]
 //! ```
 //!
-//! Differs: Butterworth filters over each trial by itself, forwards and backwards (the paper: Chebyshev over the recording);
-//! the 10 best features as in MOABB (the paper: 4 and their partners); LDA (the paper: a Parzen window). More than two
-//! classes: filters of each class against the rest.
+//! Differs: see [`FBCSP_LDA`].
 //!
 //! Numbers at C=62, K=2: 620 of CSP and 22 of LDA.
 
@@ -21,10 +19,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers, rows};
-use crate::classic::matrices::{Matrices, Named, column};
+use crate::classic::matrices::{Matrices, NamedMatrices, column};
 use crate::classic::{Csp, Lda, Shrinkage, mutual_information};
-use crate::decoder::Lesson;
+use crate::decoder::TrainingData;
 use crate::error::{Error, Result};
+use crate::method::Method;
+
+/// FBCSP + LDA.
+pub const FBCSP_LDA: Method = Method {
+    name: "fbcsp-lda",
+    about: "the same in several bands, the most informative features kept",
+    paper: "Ang et al. 2012",
+    doi: "10.3389/fnins.2012.00039",
+    differs: "Butterworth filters over each trial by itself, forwards and backwards (the paper: Chebyshev over the recording); the 10 best features as in MOABB (the paper: 4 and their partners); LDA (the paper: a Parzen window). More than two classes: filters of each class against the rest.",
+    ..Method::classic::<FbcspLda>()
+};
 
 /// Settings of FBCSP + LDA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +75,7 @@ struct Part {
 
 /// FBCSP + LDA after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     /// One for each band; bands of which nothing was kept have no filter.
     parts: Vec<Part>,
     lda: Lda,
@@ -94,7 +103,7 @@ fn largest(values: &[f64], count: usize) -> Vec<usize> {
 }
 
 impl Classic for FbcspLda {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(layout: &Layout) -> FbcspLda {
         let mut plain = FbcspLda::default();
@@ -113,8 +122,8 @@ impl Classic for FbcspLda {
         self.shrinkage.check()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let (labels, classes) = (train.labels(), layout.classes.len());
         let (mut parts, mut columns) = (vec![], vec![]);
         for band in self.bands(layout)? {
@@ -142,10 +151,10 @@ impl Classic for FbcspLda {
             &kept.iter().map(|&k| DVector::from_column_slice(&columns[k])).collect::<Vec<_>>(),
         );
         let lda = Lda::fit(&features, &labels, classes, self.shrinkage)?;
-        Ok(Learnt { parts, lda })
+        Ok(Coefficients { parts, lda })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let mut features = vec![];
         for part in learnt.parts.iter().filter(|part| !part.csp.eigenvalues.is_empty()) {
             let covariance = self.covariance(&part.band, layout, signal)?;
@@ -154,12 +163,12 @@ impl Classic for FbcspLda {
         Ok(learnt.lda.probabilities(&features)?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         let filters: usize = learnt.parts.iter().map(|part| part.csp.filters.len()).sum();
         filters + learnt.lda.weights.len() + learnt.lda.biases.len()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         let rows: Vec<_> = learnt.parts.iter().flat_map(|part| part.csp.filters.row_iter()).collect();
         let parts = learnt.parts.iter();
         let bands =
@@ -175,7 +184,7 @@ impl Classic for FbcspLda {
         all
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
         let all = self.bands_hz.len() * self.filters * if classes == 2 { 1 } else { classes };
         let filters = file.sized("csp.filters", self.features.min(all), channels)?;
@@ -192,7 +201,7 @@ impl Classic for FbcspLda {
             Part { band, csp }
         };
         let parts = bands.into_iter().enumerate().map(part).collect();
-        Ok(Learnt { parts, lda: Lda::restore(file, classes, filters.nrows())? })
+        Ok(Coefficients { parts, lda: Lda::restore(file, classes, filters.nrows())? })
     }
 }
 

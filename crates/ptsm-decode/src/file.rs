@@ -18,8 +18,9 @@ use ptsm_signal::{Layout, Pipeline, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decoder::Fitted;
+use crate::decoder::FittedDecoder;
 use crate::error::{Error, Result};
+use crate::method::ModelFile;
 use crate::registry;
 
 const FORMAT: u32 = 2;
@@ -78,7 +79,7 @@ struct Header {
 }
 
 /// Writes a decoder with its card.
-pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
+pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &Card) -> Result<()> {
     let header = Header { format: FORMAT, known_subjects: fitted.known_subjects(), card: card.clone() };
     let header = serde_json::to_string(&header)
         .map_err(|e| Error::file(path, format!("cannot be written: its card: {e}")))?;
@@ -86,7 +87,7 @@ pub fn save(path: &Path, fitted: &dyn Fitted, card: &Card) -> Result<()> {
 }
 
 /// Reads a decoder and its card.
-pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn Fitted>, Card)> {
+pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn FittedDecoder>, Card)> {
     let metadata = metadata(path)?;
     let wrong = |message: String| Error::file(path, message);
     let text = metadata
@@ -98,6 +99,7 @@ pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn Fitted>, Card)> {
         return Err(wrong(format!("has format {format}, this program reads format {FORMAT}")));
     }
     let Header { known_subjects, card, .. } = serde_json::from_str(text).map_err(not_understood)?;
-    let fitted = registry::find(&card.decoder)?.load(path, &card, known_subjects, device)?;
+    let file = ModelFile { path, settings: &card.settings, layout: &card.layout, known_subjects };
+    let fitted = registry::find(&card.decoder)?.load(&file, device)?;
     Ok((fitted, card))
 }

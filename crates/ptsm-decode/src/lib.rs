@@ -1,21 +1,23 @@
 //! Decoders of EEG trials, deep and classic, behind one trait.
 //!
-//! A user names a [`registry::Method`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
-//! [`Decoder`]: it learns from a [`Lesson`] (people to learn from, other people to stop by) once per seed and gives [`Fitted`] decoders, which turn
-//! trials of people they have never met into probabilities, can be saved ([`mod@file`]), and, where they have personal masks, adapted to one person.
+//! A user names a [`Method`] of the [`registry`]; its settings are defaults for the trials at hand with changes laid over them. Built, it is a
+//! [`Decoder`]: it is fitted to [`TrainingData`] (training subjects, and validation subjects for early stopping) once per seed and gives
+//! [`FittedDecoder`]s, which turn trials of unseen subjects into class probabilities, can be saved ([`mod@file`]), and, where they have
+//! personal masks, be adapted to one subject by a few labelled trials.
 //!
-//! A network is a configuration ([`Model`]) that builds a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values
-//! it offers, and what moves which parameter. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
+//! A method is its file and its line in the registry. The file of a network implements [`Architecture`] for its configuration, which builds
+//! a [`Network`] for a [`TrialShape`] and a batch size: the graph with its losses, which values it offers, and what moves which parameter. The
+//! page `docs/add-a-decoder.md` of the repository shows it from beginning to end. Training steps, few-shot tuning and inference are compiled from that one value. Parameters
 //! do not depend on the batch size, so a network trained on batches of 64 is applied to single trials by building it again with a batch of 1. One
 //! trainer ([`Training`]) serves all networks, and every network can use every [augmentation](augment).
 //!
 //! ```
-//! use ptsm_decode::{Model, TrialShape, eegnet::EegNet};
+//! use ptsm_decode::{Architecture, TrialShape, eegnet::EegNet};
 //! use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 //!
 //! let shape = TrialShape { channels: 4, time: 64, classes: 2, subjects: 3 };
 //! let cpu = Cpu::new()?;
-//! let training = Model::EegNet(EegNet::default()).build(shape, 8)?;
+//! let training = EegNet::default().build(shape, 8)?;
 //! let mut parameters = Parameters::<f32>::new(&training.graph, &[1, 2])?; // two seeds, trained at once
 //! let mut step = Step::new(&training.graph, &training.step(Adam::default()), 2, &cpu)?;
 //!
@@ -28,7 +30,7 @@
 //! ];
 //! step.run(&mut parameters, &feeds, &[1e-3, 1e-3], &[true, true])?;
 //!
-//! let single = Model::EegNet(EegNet::default()).build(shape, 1)?;
+//! let single = EegNet::default().build(shape, 1)?;
 //! let mut decode = Program::new(&single.graph, Mode::Infer, &[single.logits], 2, &cpu)?;
 //! decode.run(&parameters, &[("x", Feed::Shared(&trials[..4 * 64]))])?;
 //! assert_eq!(decode.output(&parameters, 0, 0).len(), 2);
@@ -40,7 +42,6 @@
 pub mod acon;
 pub mod augment;
 pub mod classic;
-mod convert;
 pub mod cslp_ae;
 pub mod csp_lda;
 pub mod dann;
@@ -51,16 +52,17 @@ pub mod eegconformer;
 pub mod eegnet;
 mod error;
 pub mod fbcsp_lda;
-mod few_shot;
 pub mod file;
+pub mod layers;
 pub mod losses;
 pub mod mdm;
+mod method;
 mod network;
+mod probabilities;
 pub mod ptsm;
 mod random;
 pub mod registry;
 pub mod sblest;
-mod sensitivity;
 pub mod settings;
 pub mod shallowconvnet;
 pub mod slda_erp;
@@ -69,10 +71,16 @@ pub mod ts_lr;
 pub mod tsmnet;
 pub mod xdawn_ts;
 
-pub use decoder::{Decoder, Done, EpochRecord, Fit, Fitted, Job, Lesson, Progress, Run, Unwatched, Watch};
-pub use deep::{Deep, FittedNetwork};
+pub use decoder::{
+    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink, FittedDecoder, Guard, Job,
+    NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch, calibration,
+};
+pub use deep::FittedNetwork;
 pub use error::{Error, Result};
-pub use few_shot::{Adaptation, Adapted, Guard, calibration};
-pub use network::{Batches, Measure, Measured, Model, Network, Pairs, Part, Ramp, TrialShape};
-pub use sensitivity::{Answer, Class, Sensitivity};
-pub use training::{Course, Select, Training};
+pub use method::{Form, Method, ModelFile};
+pub use network::{
+    Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
+    ReadoutFit, TrialPart, TrialShape, Trunk,
+};
+pub use probabilities::{inverse_temperature, softmax};
+pub use training::{LrSchedule, Recipe, Select, Training};

@@ -6,7 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> distance to the Karcher mean of each class -> softmax(-d^2) -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, as in [`crate::csp_lda`].
+//! Differs: see [`MDM`].
 //!
 //! Numbers at C=62, K=2: 3906.
 
@@ -18,10 +18,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
-use crate::classic::linear::softmax;
-use crate::classic::matrices::{Matrices, Named, stacked};
-use crate::decoder::Lesson;
+use crate::classic::matrices::{Matrices, NamedMatrices, stacked};
+use crate::decoder::TrainingData;
 use crate::error::Result;
+use crate::method::Method;
+use crate::probabilities::softmax;
+
+/// MDM.
+pub const MDM: Method = Method {
+    name: "mdm",
+    about: "the nearest class mean among covariances, on their curved space",
+    paper: "Barachant et al. 2012",
+    doi: "10.1109/TBME.2011.2172210",
+    differs: "Each trial is filtered by itself, as in `csp-lda`.",
+    ..Method::classic::<Mdm>()
+};
 
 /// Settings of MDM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +54,7 @@ impl Default for Mdm {
 
 /// MDM after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     /// The curved space as seen from each class's mean.
     means: Vec<TangentSpace>,
@@ -61,14 +72,14 @@ impl Mdm {
 }
 
 impl Classic for Mdm {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(_: &Layout) -> Mdm {
         Mdm::default()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let band = self.band(layout)?;
         let mut means = vec![];
         for class in 0..layout.classes.len() {
@@ -76,28 +87,28 @@ impl Classic for Mdm {
             let covariances = workers.each(&own, |signal| self.covariance(&band, layout, signal))?;
             means.push(workers.work(|| Ok(TangentSpace::at(karcher_mean(&covariances)?)?))?);
         }
-        Ok(Learnt { band, means })
+        Ok(Coefficients { band, means })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let covariance = self.covariance(&learnt.band, layout, signal)?;
         nearest(&learnt.means, &covariance)
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         learnt.means.iter().map(TangentSpace::length).sum()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         vec![("means", stacked(learnt.means.iter().map(TangentSpace::reference)))]
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
         let means = file.sized("means", classes * channels, channels)?;
         let mean = |k: usize| Ok(TangentSpace::at(means.rows(k * channels, channels).into_owned())?);
         let means = (0..classes).map(mean).collect::<Result<_>>()?;
-        Ok(Learnt { band: self.band(layout)?, means })
+        Ok(Coefficients { band: self.band(layout)?, means })
     }
 }
 
@@ -105,7 +116,7 @@ impl Classic for Mdm {
 fn nearest(means: &[TangentSpace], covariance: &DMatrix<f64>) -> Result<Vec<f64>> {
     let far = |mean: &TangentSpace| Ok(-mean.distance(covariance)?.powi(2));
     let far: Vec<f64> = means.iter().map(far).collect::<Result<_>>()?;
-    Ok(softmax(far.into()).as_slice().to_vec())
+    Ok(softmax(&far))
 }
 
 #[cfg(test)]

@@ -1,13 +1,58 @@
-//! What every decoder's network has in common.
+//! What every network has in common: the trait its configuration implements, and the graph with its losses that it builds.
 
-use ptsm_engine::{Adam, Graph, Id, Init, Mode, Objective, StepSpec};
+use std::fmt::Debug;
+
+use ptsm_engine::{Adam, Graph, Id, Mode, Objective, Parameters, StepSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::{
-    acon::Acon, cslp_ae::CslpAe, dann::Dann, deepconvnet::DeepConvNet, eegconformer::EegConformer,
-    eegnet::EegNet, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
-};
+use crate::settings::{AsSettings, positive};
+
+/// The configuration of a network: all that a method's file has to say for the common trainer to train and apply it.
+///
+/// Only [`name`](Self::name) and [`build`](Self::build) are required. The rest is for networks that need other batches than those of the
+/// training subjects, that can be adapted, that convert trials, or that learn in two stages.
+pub trait Architecture: AsSettings + Debug + Send + Sync {
+    /// The network's name: messages and checkpoints carry it.
+    fn name(&self) -> &'static str;
+
+    /// The network that decodes `batch` trials at once. Its parameters do not depend on the batch size, so what was trained on batches of
+    /// 64 is applied to single trials. With `shape.subjects = 0` it is the network as released: nothing in it has an entry per training
+    /// subject.
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network>;
+
+    /// The network of a training step of `batch` trials, where that is another one.
+    fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+        self.build(shape, batch)
+    }
+
+    /// Which trials it needs to see together.
+    fn batches(&self) -> Batches {
+        Batches::Subjects
+    }
+
+    /// Whether what tells the training subjects apart may stay in the model file (`training.keep_subjects`).
+    fn may_keep_subjects(&self) -> bool {
+        true
+    }
+
+    /// A last stage that is fitted when all else is learnt; none for a network that is a classifier by itself.
+    fn readout(&self) -> Option<FittedReadout> {
+        None
+    }
+}
+
+/// A classifier that is fitted on values of a trained network and written into the network's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct FittedReadout {
+    /// The value of the network that it reads, see [`Network::values`].
+    pub value: &'static str,
+    /// Fits it.
+    pub fit: ReadoutFit,
+}
+
+/// Fits a readout, from a value for each training trial `[n, F]` and the trials' labels, and writes it into the parameters.
+pub type ReadoutFit = fn(&mut Parameters<f32>, values: &[f32], labels: &[u32], classes: usize) -> Result<()>;
 
 /// The trials a decoder is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,27 +68,41 @@ pub struct TrialShape {
     pub subjects: usize,
 }
 
+impl TrialShape {
+    /// A graph with the trials as its input `x`, `[batch, C, T]`; refuses sizes of 0.
+    pub fn graph(self, batch: usize) -> Result<(Graph, Id)> {
+        for (name, size) in
+            [("channels", self.channels), ("time", self.time), ("classes", self.classes), ("batch", batch)]
+        {
+            positive(name, size)?;
+        }
+        let mut graph = Graph::new();
+        let x = graph.input("x", &[batch, self.channels, self.time])?;
+        Ok((graph, x))
+    }
+}
+
 /// A number that changes while a network learns: a function of the part of all planned steps that is done, 0 to 1.
 pub type Ramp = fn(f64) -> f64;
 
 /// Which trials a network wants to see together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batches {
-    /// As many of each of some people, classes in turn.
-    People,
-    /// The same as the first half, and as many unlabelled trials of the people to be decoded as the second. `task` has labels for the
+    /// As many of each of some training subjects, classes in turn.
+    Subjects,
+    /// The same as the first half, and as many unlabelled trials of the target (test) subjects as the second. `task` has labels for the
     /// first half alone.
     WithTarget,
-    /// The same with a third of the training subjects in place of those people.
-    WithPretended,
-    /// Pairs of one person, then pairs of one class: so many trials of each kind. See [`Pairs`].
+    /// The same with a third of the training subjects in place of the target subjects.
+    WithPseudoTarget,
+    /// Pairs of one subject, then pairs of one class: so many trials of each kind. See [`Pairs`].
     Pairs {
         /// Trials of each kind.
         trials: usize,
     },
 }
 
-/// How trials are paired by a property, person or class. A group has one pair for each value, in their order. The first trials of all
+/// How trials are paired by a property, subject or class. A group has one pair for each value, in their order. The first trials of all
 /// pairs come before the second ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairs {
@@ -67,7 +126,7 @@ impl Pairs {
 
 /// A part of the trials that a network learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TrialPart {
     /// Those with labels.
     Labelled,
     /// Those of the target.
@@ -87,13 +146,13 @@ pub enum Measure {
 
 /// A statistic of a network that is measured once, on a part of the trials it learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredStatistic {
     /// Its name in the graph.
     pub name: &'static str,
     /// What it is.
     pub what: Measure,
     /// Of which trials.
-    pub of: Part,
+    pub of: TrialPart,
 }
 
 /// A decoder's network for one batch size.
@@ -111,25 +170,27 @@ pub struct Network {
     pub values: Vec<(&'static str, Id)>,
     /// Losses and the parameters they move. Their sum is the total.
     pub objectives: Vec<Objective>,
-    /// Moves that come before that in every step, one after the other, each with an optimizer of its own: critics that learn first. Running
+    /// Discriminator steps: they come before that in every training step, one after the other, each with an optimizer of its own. Running
     /// statistics do not follow them.
-    pub critics: Vec<Objective>,
+    pub discriminators: Vec<Objective>,
+    /// What few-shot adaptation to one subject moves, and by which loss; none for a network that has nothing personal.
+    pub adaptable: Option<Objective>,
     /// Scalar inputs by name that change while it learns.
     pub ramps: Vec<(&'static str, Ramp)>,
     /// Statistics that are measured on the trials before the first step and stay as they are.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredStatistic>,
 }
 
 impl Network {
     /// A network that is nothing but a classifier: cross-entropy moves everything.
-    pub(crate) fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
+    pub fn classifier(mut graph: Graph, logits: Id, labels: Id, smoothing: f64) -> Result<Network> {
         let loss = graph.scoped("loss", |g| g.cross_entropy(logits, labels, smoothing))?;
         let objectives = vec![Objective::new(&graph, loss, |_| true)];
         Ok(Network { objectives, ..Network::new(graph, logits, loss) })
     }
 
     /// A network with one loss, which moves nothing yet.
-    pub(crate) fn new(graph: Graph, logits: Id, loss: Id) -> Network {
+    pub fn new(graph: Graph, logits: Id, loss: Id) -> Network {
         Network {
             graph,
             logits,
@@ -137,7 +198,8 @@ impl Network {
             losses: vec![("task", loss)],
             values: vec![],
             objectives: vec![],
-            critics: vec![],
+            discriminators: vec![],
+            adaptable: None,
             ramps: vec![],
             measured: vec![],
         }
@@ -154,15 +216,28 @@ impl Network {
         StepSpec { mode: Mode::Train, objectives: self.objectives.clone(), outputs, optimizer: adam.into() }
     }
 
-    /// The moves that come before it, in order.
-    pub fn critic_steps(&self, adam: Adam) -> Vec<StepSpec> {
+    /// The discriminator steps that come before it, in order.
+    pub fn discriminator_steps(&self, adam: Adam) -> Vec<StepSpec> {
         let step = |objective: &Objective| StepSpec {
             mode: Mode::TrainFrozenStats,
             objectives: vec![objective.clone()],
             outputs: vec![],
             optimizer: adam.into(),
         };
-        self.critics.iter().map(step).collect()
+        self.discriminators.iter().map(step).collect()
+    }
+
+    /// The step of few-shot adaptation: running statistics are frozen and dropout is off.
+    pub fn adaptation_step(&self, adam: Adam) -> Result<StepSpec> {
+        let Some(objective) = self.adaptable.as_ref().filter(|objective| !objective.tensors.is_empty())
+        else {
+            return Err(Error::Configuration(
+                "few-shot adaptation moves what is personal in a network, such as personal masks; this one has nothing of that kind"
+                    .into(),
+            ));
+        };
+        let (outputs, objectives) = (vec![objective.loss], vec![objective.clone()]);
+        Ok(StepSpec { mode: Mode::Infer, objectives, outputs, optimizer: adam.into() })
     }
 }
 
@@ -182,110 +257,9 @@ pub struct Trunk {
 
 /// A network that others build on.
 pub trait Encoder {
+    /// The name of DANN on this network.
+    const ADVERSARIAL_NAME: &'static str;
+
     /// Appends it to a graph, without anything that knows the training subjects.
     fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk>;
-}
-
-/// A decoder by its configuration. This is what a model file carries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", content = "config", rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Model {
-    /// PTSM and its ablations.
-    Ptsm(Ptsm),
-    /// EEGNet.
-    EegNet(EegNet),
-    /// DeepConvNet.
-    DeepConvNet(DeepConvNet),
-    /// ShallowConvNet.
-    ShallowConvNet(ShallowConvNet),
-    /// EEGConformer.
-    EegConformer(EegConformer),
-    /// DANN on EEGNet.
-    Dann(Dann<EegNet>),
-    /// DANN on PTSM's encoder.
-    #[serde(rename = "ptsm-dann")]
-    PtsmDann(Dann<Ptsm>),
-    /// CSLP-AE.
-    CslpAe(CslpAe),
-    /// ACON.
-    Acon(Acon),
-}
-
-impl Model {
-    /// The network of a training step of so many trials. Most are the same as [`build`](Self::build) makes.
-    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        let Model::CslpAe(c) = self else { return self.build(shape, batch) };
-        check(shape, batch)?;
-        c.build_for_training(shape, batch)
-    }
-
-    /// The network that decodes so many trials at once.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
-        check(shape, batch)?;
-        match self {
-            Model::Ptsm(c) => c.build(shape, batch),
-            Model::EegNet(c) => c.build(shape, batch),
-            Model::DeepConvNet(c) => c.build(shape, batch),
-            Model::ShallowConvNet(c) => c.build(shape, batch),
-            Model::EegConformer(c) => c.build(shape, batch),
-            Model::Dann(c) => c.build(shape, batch),
-            Model::PtsmDann(c) => c.build(shape, batch),
-            Model::CslpAe(c) => c.build(shape, batch),
-            Model::Acon(c) => c.build(shape, batch),
-        }
-    }
-
-    /// Which trials it wants to see together.
-    pub(crate) fn batches(&self) -> Batches {
-        match self {
-            Model::Dann(c) => c.batches(),
-            Model::PtsmDann(c) => c.batches(),
-            Model::CslpAe(c) => Batches::Pairs { trials: c.pair_trials },
-            Model::Acon(c) => c.batches(),
-            _ => Batches::People,
-        }
-    }
-}
-
-fn check(shape: TrialShape, batch: usize) -> Result<()> {
-    let sizes =
-        [("channels", shape.channels), ("time", shape.time), ("classes", shape.classes), ("batch", batch)];
-    sizes.into_iter().try_for_each(|(name, size)| positive(name, size))
-}
-
-/// `name` must be a probability below 1.
-pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
-    if (0.0..1.0).contains(&p) {
-        return Ok(());
-    }
-    Err(Error::Configuration(format!("`{name}` must be at least 0 and below 1, got {p}")))
-}
-
-/// `name` must not be 0.
-pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
-    if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
-}
-
-/// The parts with a weight, weighted and added up; none if there is none.
-pub(crate) fn weighted(g: &mut Graph, parts: &[(f64, Id)]) -> Result<Option<Id>> {
-    let mut total = None;
-    for &(weight, loss) in parts.iter().filter(|(w, _)| *w != 0.0) {
-        let part = if weight == 1.0 { loss } else { g.scale(loss, weight)? };
-        total = Some(match total {
-            None => part,
-            Some(sum) => g.add(sum, part)?,
-        });
-    }
-    Ok(total)
-}
-
-/// A linear layer over the last axis with parameters of its own, started as PyTorch does.
-pub(crate) fn linear(g: &mut Graph, name: &str, x: Id, outputs: usize) -> Result<Id> {
-    let inputs = g.shape(x).last().copied().unwrap_or(1);
-    g.scoped(name, |g| {
-        let weight = g.parameter("weight", &[outputs, inputs], Init::fan_in(inputs))?;
-        let bias = g.parameter("bias", &[outputs], Init::fan_in(inputs))?;
-        Ok(g.linear(x, weight, Some(bias))?)
-    })
 }

@@ -6,11 +6,7 @@
 //! [C,T] -> band-pass -> channels and delayed copies [n,T] -> X X^T / trace -> whitened by the training mean -> log -> <., W> -> sign
 //! ```
 //!
-//! Differs: trials are filtered by themselves, as in [`crate::csp_lda`]. Training people are pooled; the paper trains and tests on one
-//! person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of
-//! each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method
-//! gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any,
-//! the training people) and which leaves decisions as they are.
+//! Differs: see [`SBLEST`].
 //!
 //! A delay is chosen among several by leaving people out. With 62 channels two taps take hours; one is the default.
 //!
@@ -25,13 +21,25 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
-use crate::classic::calibration::{slope, threshold};
+use crate::classic::calibration::threshold;
 use crate::classic::decoder::{Classic, Workers, rows};
-use crate::classic::linear::{class_counts, softmax};
-use crate::classic::matrices::{Matrices, Named, column};
+use crate::classic::linear::class_counts;
+use crate::classic::matrices::{Matrices, NamedMatrices, column};
 use crate::classic::{Evidence, SparseFeatures, normalised};
-use crate::decoder::Lesson;
+use crate::decoder::TrainingData;
 use crate::error::{Error, Result};
+use crate::method::Method;
+use crate::probabilities::{inverse_temperature, softmax};
+
+/// SBLEST.
+pub const SBLEST: Method = Method {
+    name: "sblest",
+    about: "filters and classifier together by sparse Bayesian learning on covariances",
+    paper: "Wang et al. 2023",
+    doi: "10.1109/TPAMI.2023.3299568",
+    differs: "Trials are filtered by themselves, as in `csp-lda`. Training people are pooled; the paper trains and tests on one person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any, the training people) and which leaves decisions as they are.",
+    ..Method::classic::<Sblest>()
+};
 
 /// Settings of SBLEST.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +87,7 @@ struct Scores {
 
 /// SBLEST after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     scores: Scores,
     slope: f64,
@@ -179,7 +187,7 @@ fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
 }
 
 impl Classic for Sblest {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     // They decide the slope of its probabilities, which training trials would make too steep.
     const USES_VALIDATION: bool = true;
@@ -205,8 +213,8 @@ impl Classic for Sblest {
         Ok(())
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let late = |delay: usize| delay.saturating_mul(self.taps.saturating_sub(1));
         if let Some(long) = self.delays_samples.iter().find(|&&d| late(d) >= layout.samples) {
             let samples = layout.samples;
@@ -231,27 +239,30 @@ impl Classic for Sblest {
         let own = moments(train, delay)?;
         let all: Vec<&DMatrix<f64>> = own.iter().collect();
         let scores = self.scores(&all, &train.labels(), layout.classes.len(), delay, workers)?;
-        let others = lesson.validation();
+        let others = data.validation();
         let (judge, moments) =
             if others.is_empty() { (train, own) } else { (others, moments(others, delay)?) };
         let told = workers
             .work(|| moments.par_iter().map(|m| scores.of(m)).collect::<Result<Vec<DVector<f64>>>>())?;
-        Ok(Learnt { band, scores, slope: slope(&told, &judge.labels()) })
+        let labels = judge.labels();
+        let trials = told.iter().zip(&labels).map(|(scores, &label)| (scores.as_slice(), label as usize));
+        Ok(Coefficients { band, scores, slope: inverse_temperature(trials) })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let moment = self.moment(&learnt.band, layout, signal, learnt.scores.features.delay)?;
-        Ok(softmax(learnt.scores.of(&moment)? * learnt.slope).as_slice().to_vec())
+        let scores = learnt.scores.of(&moment)? * learnt.slope;
+        Ok(softmax(scores.as_slice()))
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         let Scores { features, weights, thresholds } = &learnt.scores;
         let (rows, rank) = features.whitening.shape();
         let whitening = if rows == rank { rows * (rows + 1) / 2 } else { rows * rank };
         weights.len() + whitening + thresholds.len() + 1
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         let Scores { features, weights, thresholds } = &learnt.scores;
         let one = |value: f64| DMatrix::from_element(1, 1, value);
         vec![
@@ -263,7 +274,7 @@ impl Classic for Sblest {
         ]
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let told = file.sized("delay_samples", 1, 1)?[0];
         let delay = self.delays_samples.iter().copied().find(|&d| d as f64 == told).ok_or_else(|| {
             file.wrong(format!("a delay of {told} samples is none of {:?}", self.delays_samples))
@@ -279,6 +290,6 @@ impl Classic for Sblest {
         let weights = file.sized("weights", rows, features.length())?;
         let thresholds = file.vector("thresholds", rows)?;
         let slope = file.sized("slope", 1, 1)?[0];
-        Ok(Learnt { band: self.band(layout)?, scores: Scores { features, weights, thresholds }, slope })
+        Ok(Coefficients { band: self.band(layout)?, scores: Scores { features, weights, thresholds }, slope })
     }
 }

@@ -1,5 +1,6 @@
 //! Settings as data: defaults that a file and flags change key by key, and a key nobody knows is an error.
 
+use ptsm_signal::Layout;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -55,6 +56,36 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
         // The path of a value that is wrong as a whole is a dot.
         Error::Configuration(if place == "." { message } else { format!("`{place}`: {message}") })
     })
+}
+
+/// Settings of any type as data. Everything that can be serialised has it.
+pub trait AsSettings {
+    /// The settings as a JSON value.
+    fn as_settings(&self) -> Result<Value>;
+}
+
+impl<T: Serialize> AsSettings for T {
+    fn as_settings(&self) -> Result<Value> {
+        to_value(self)
+    }
+}
+
+/// The sampling rate that lengths in samples follow; none below 32 Hz, which is no rate of EEG.
+pub(crate) fn eeg_rate_hz(layout: &Layout) -> Option<f64> {
+    (layout.rate_hz >= 32.0).then_some(layout.rate_hz)
+}
+
+/// `name` must be a probability below 1.
+pub(crate) fn probability(name: &str, p: f64) -> Result<()> {
+    if (0.0..1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(Error::Configuration(format!("`{name}` must be at least 0 and below 1, got {p}")))
+}
+
+/// `name` must not be 0.
+pub(crate) fn positive(name: &str, n: usize) -> Result<()> {
+    if n > 0 { Ok(()) } else { Err(Error::Configuration(format!("`{name}` must be at least 1, got 0"))) }
 }
 
 #[cfg(test)]

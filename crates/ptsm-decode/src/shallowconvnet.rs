@@ -7,17 +7,31 @@
 //!         -> average pool 75, stride 15 -> [B,40,L] -> logarithm, dropout -> linear -> [B,K]
 //! ```
 //!
-//! Differs: max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine
-//! runs the first two convolutions as one with composed weights. The mean power is at least 1e-6 before the logarithm.
+//! Differs: see [`SHALLOWCONVNET`].
 //!
 //! Parameters at C=22, T=1000, K=4: 46 084 (held by a test).
 
-use ptsm_engine::{Graph, Id, Init, Padding, Pooling};
+use ptsm_engine::{Id, Init, Padding, Pooling};
 use serde::{Deserialize, Serialize};
 
-use crate::eegnet::parameter;
 use crate::error::{Error, Result};
-use crate::network::{Network, TrialShape, positive, probability};
+use crate::layers::weight;
+use crate::method::Method;
+use crate::network::{Architecture, Network, TrialShape};
+use crate::settings::{eeg_rate_hz, positive, probability};
+use crate::training::Recipe;
+
+/// ShallowConvNet.
+pub const SHALLOWCONVNET: Method = Method {
+    name: "shallowconvnet",
+    about: "band power by two convolutions, a square, a mean and a logarithm",
+    paper: "Schirrmeister et al. 2017",
+    doi: "10.1002/hbm.23730",
+    differs: "Max-norm constraints (2, head 0.5) as in the original training code; none with `max_norm = null`. The engine runs the first two convolutions as one with composed weights. The mean power is at least 1e-6 before the logarithm. Trained by the common recipe, not by that of the paper.",
+    ..Method::network::<ShallowConvNet>(|layout| {
+        Recipe::new(eeg_rate_hz(layout).map_or_else(ShallowConvNet::default, ShallowConvNet::at_rate))
+    })
+};
 
 /// Configuration of ShallowConvNet; the default is for 250 Hz.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,9 +94,14 @@ impl ShallowConvNet {
     pub fn least_time(&self) -> usize {
         self.kernel.saturating_add(self.pool).saturating_sub(1)
     }
+}
 
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl Architecture for ShallowConvNet {
+    fn name(&self) -> &'static str {
+        "shallowconvnet"
+    }
+
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         probability("dropout", self.dropout)?;
         probability("label_smoothing", self.label_smoothing)?;
         for (name, n) in
@@ -101,17 +120,16 @@ impl ShallowConvNet {
             )));
         }
         let (f, k, c) = (self.filters, self.kernel, shape.channels);
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, c, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let labels = g.labels("task", &[batch], shape.classes)?;
         let h = g.scoped("temporal", |g| -> Result<Id> {
-            let w = parameter(g, &[f, k], Init::glorot(k, f.saturating_mul(k)), self.max_norm)?;
+            let w = weight(g, &[f, k], Init::glorot(k, f.saturating_mul(k)), self.max_norm)?;
             let b = g.parameter("bias", &[f], Init::Constant(0.0))?;
             Ok(g.temporal_conv(x, w, Some(b), Padding::Valid)?)
         })?;
         let h = g.scoped("spatial", |g| -> Result<Id> {
             let fan = f.saturating_mul(c);
-            let w = parameter(g, &[f, f, c], Init::glorot(fan, fan), self.max_norm)?;
+            let w = weight(g, &[f, f, c], Init::glorot(fan, fan), self.max_norm)?;
             Ok(g.spatial_conv(h, w, 1)?)
         })?;
         let h = g.scoped("norm", |g| g.batch_norm(h, EPS, MOMENTUM))?;
@@ -125,7 +143,7 @@ impl ShallowConvNet {
             let n = g.shape(h)[1];
             // The reference's head is a convolution over all places at once: Glorot counts its taps on both sides.
             let init = Init::glorot(n, n / f * shape.classes);
-            let w = parameter(g, &[shape.classes, n], init, self.head_norm)?;
+            let w = weight(g, &[shape.classes, n], init, self.head_norm)?;
             let b = g.parameter("bias", &[shape.classes], Init::Constant(0.0))?;
             Ok(g.linear(h, w, Some(b))?)
         })?;

@@ -6,7 +6,7 @@
 //! [C,T] -> mean of each channel in bins of 50 ms -> [C bins] -> LDA (Ledoit-Wolf) -> [K]
 //! ```
 //!
-//! Differs: bins of equal width over the whole window, where the paper places a few by hand.
+//! Differs: see [`SLDA_ERP`].
 //!
 //! Numbers at C=62, 1 s, K=2: 2482.
 
@@ -15,10 +15,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers, rows};
-use crate::classic::matrices::{Matrices, Named};
+use crate::classic::matrices::{Matrices, NamedMatrices};
 use crate::classic::{Bins, Lda, Shrinkage};
-use crate::decoder::Lesson;
+use crate::decoder::TrainingData;
 use crate::error::Result;
+use crate::method::Method;
+
+/// Shrinkage LDA on time bins.
+pub const SLDA_ERP: Method = Method {
+    name: "slda-erp",
+    about: "for responses to events: means of time bins, linear discriminant with shrinkage",
+    paper: "Blankertz et al. 2011",
+    doi: "10.1016/j.neuroimage.2010.06.048",
+    differs: "Bins of equal width over the whole window, where the paper places a few by hand.",
+    ..Method::classic::<SldaErp>()
+};
 
 /// Settings of shrinkage LDA on time bins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +57,7 @@ impl Default for SldaErp {
 
 /// Shrinkage LDA on time bins after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     bins: Bins,
     lda: Lda,
@@ -63,7 +74,7 @@ impl SldaErp {
 }
 
 impl Classic for SldaErp {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(layout: &Layout) -> SldaErp {
         let plain = SldaErp::default();
@@ -78,34 +89,34 @@ impl Classic for SldaErp {
         self.shrinkage.check()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let (band, bins) = (self.band(layout)?, self.bins(layout)?);
         let channels = layout.channels.len();
         let features =
             workers.each(train, |signal| Ok(bins.features(&band.apply(signal, channels)?, channels)))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
         let lda = workers.work(|| Lda::fit(&rows(&features), &labels, classes, self.shrinkage))?;
-        Ok(Learnt { band, bins, lda })
+        Ok(Coefficients { band, bins, lda })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         let channels = layout.channels.len();
         let features = learnt.bins.features(&learnt.band.apply(signal, channels)?, channels);
         Ok(learnt.lda.probabilities(&features)?.as_slice().to_vec())
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         learnt.lda.weights.len() + learnt.lda.biases.len()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         learnt.lda.matrices()
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let bins = self.bins(layout)?;
         let lda = Lda::restore(file, layout.classes.len(), bins.length(layout.channels.len()))?;
-        Ok(Learnt { band: self.band(layout)?, bins, lda })
+        Ok(Coefficients { band: self.band(layout)?, bins, lda })
     }
 }

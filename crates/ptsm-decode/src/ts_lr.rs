@@ -6,7 +6,7 @@
 //! [C,T] -> band-pass -> covariance (OAS) -> log(G^-1/2 S G^-1/2), G the Karcher mean of all -> logistic regression -> [K]
 //! ```
 //!
-//! Differs: each trial is filtered by itself, as in [`crate::csp_lda`].
+//! Differs: see [`TS_LR`].
 //!
 //! Numbers at C=62, K=2: 1953 of the reference and 1954 of the regression.
 
@@ -17,10 +17,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
-use crate::classic::matrices::{Matrices, Named};
-use crate::classic::{Regularised, Tangent};
-use crate::decoder::Lesson;
+use crate::classic::matrices::{Matrices, NamedMatrices};
+use crate::classic::{Regularisation, Tangent};
+use crate::decoder::TrainingData;
 use crate::error::Result;
+use crate::method::Method;
+
+/// Tangent space + logistic regression.
+pub const TS_LR: Method = Method {
+    name: "ts-lr",
+    about: "covariances in their tangent space, logistic regression",
+    paper: "Barachant et al. 2013",
+    doi: "10.1016/j.neucom.2012.12.039",
+    differs: "Each trial is filtered by itself, as in `csp-lda`.",
+    ..Method::classic::<TsLr>()
+};
 
 /// Settings of tangent space + logistic regression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +66,7 @@ impl Default for TsLr {
 
 /// Tangent space + logistic regression after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     tangent: Tangent,
 }
@@ -70,14 +81,14 @@ impl TsLr {
         Ok(estimate(&band.apply(signal, channels)?, channels, self.covariance))
     }
 
-    fn how(&self) -> Regularised {
+    fn how(&self) -> Regularisation {
         let TsLr { inverse_penalty, balanced, tolerance, .. } = *self;
-        Regularised { inverse_penalty, balanced, tolerance }
+        Regularisation { inverse_penalty, balanced, tolerance }
     }
 }
 
 impl Classic for TsLr {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(_: &Layout) -> TsLr {
         TsLr::default()
@@ -87,29 +98,29 @@ impl Classic for TsLr {
         self.how().check()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let band = self.band(layout)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
         let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;
-        Ok(Learnt { band, tangent })
+        Ok(Coefficients { band, tangent })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         learnt.tangent.probabilities(&self.covariance(&learnt.band, layout, signal)?)
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         learnt.tangent.parameters()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         learnt.tangent.matrices()
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let tangent = Tangent::restore(file, layout.classes.len(), layout.channels.len())?;
-        Ok(Learnt { band: self.band(layout)?, tangent })
+        Ok(Coefficients { band: self.band(layout)?, tangent })
     }
 }

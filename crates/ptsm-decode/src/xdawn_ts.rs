@@ -8,7 +8,7 @@
 //!       -> covariance (OAS) -> tangent space at the Karcher mean -> logistic regression, classes balanced -> [K]
 //! ```
 //!
-//! Differs: a logistic regression where MOABB has a support vector machine with a small grid.
+//! Differs: see [`XDAWN_TS`].
 //!
 //! Numbers at C=62, T=1000, K=2: 496 of the filters, 8000 of the templates, 136 of the reference and 137 of the regression.
 
@@ -22,10 +22,21 @@ use serde::{Deserialize, Serialize};
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
 use crate::classic::linear::patterns;
-use crate::classic::matrices::{Matrices, Named};
-use crate::classic::{Moments, Regularised, Tangent, Xdawn};
-use crate::decoder::Lesson;
+use crate::classic::matrices::{Matrices, NamedMatrices};
+use crate::classic::{Moments, Regularisation, Tangent, Xdawn};
+use crate::decoder::TrainingData;
 use crate::error::Result;
+use crate::method::Method;
+
+/// xDAWN + tangent space.
+pub const XDAWN_TS: Method = Method {
+    name: "xdawn-ts",
+    about: "for responses to events: covariances with the classes' mean responses, tangent space",
+    paper: "Rivet et al. 2009; Barachant & Congedo 2014",
+    doi: "10.1109/TBME.2009.2012869",
+    differs: "A logistic regression where MOABB has a support vector machine with a small grid.",
+    ..Method::classic::<XdawnTs>()
+};
 
 /// Settings of xDAWN + tangent space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +77,7 @@ impl Default for XdawnTs {
 
 /// xDAWN + tangent space after its fit.
 #[derive(Clone)]
-pub(crate) struct Learnt {
+pub(crate) struct Coefficients {
     band: Band,
     xdawn: Xdawn,
     tangent: Tangent,
@@ -80,9 +91,9 @@ impl XdawnTs {
         Band::new(self.band_hz, self.order, layout, "band_hz")
     }
 
-    fn how(&self) -> Regularised {
+    fn how(&self) -> Regularisation {
         let XdawnTs { inverse_penalty, balanced, tolerance, .. } = *self;
-        Regularised { inverse_penalty, balanced, tolerance }
+        Regularisation { inverse_penalty, balanced, tolerance }
     }
 
     fn covariance(
@@ -131,7 +142,7 @@ impl XdawnTs {
 }
 
 impl Classic for XdawnTs {
-    type Learnt = Learnt;
+    type Coefficients = Coefficients;
 
     fn defaults(layout: &Layout) -> XdawnTs {
         let plain = XdawnTs::default();
@@ -142,37 +153,37 @@ impl Classic for XdawnTs {
         self.how().check()
     }
 
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Learnt> {
-        let (train, layout) = (lesson.train(), lesson.train().layout());
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Coefficients> {
+        let (train, layout) = (data.train(), data.train().layout());
         let band = self.band(layout)?;
         let xdawn = Xdawn::fit(&self.moments(train, &band, workers)?, self.filters)?;
         let covariances = workers.each(train, |signal| self.covariance(&band, &xdawn, layout, signal))?;
         let (labels, classes) = (train.labels(), layout.classes.len());
         let tangent = workers.work(|| Tangent::fit(&covariances, &labels, classes, self.how()))?;
-        Ok(Learnt { band, xdawn, tangent })
+        Ok(Coefficients { band, xdawn, tangent })
     }
 
-    fn decide(&self, learnt: &Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
+    fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {
         learnt.tangent.probabilities(&self.covariance(&learnt.band, &learnt.xdawn, layout, signal)?)
     }
 
-    fn parameters(learnt: &Learnt) -> usize {
+    fn parameters(learnt: &Coefficients) -> usize {
         learnt.xdawn.filters.len() + learnt.xdawn.templates.len() + learnt.tangent.parameters()
     }
 
-    fn matrices(learnt: &Learnt) -> Named {
+    fn matrices(learnt: &Coefficients) -> NamedMatrices {
         let Xdawn { filters, templates } = &learnt.xdawn;
         let mut all = vec![("xdawn.filters", filters.clone()), ("xdawn.templates", templates.clone())];
         all.extend(learnt.tangent.matrices());
         all
     }
 
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Learnt> {
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Coefficients> {
         let (channels, classes) = (layout.channels.len(), layout.classes.len());
         let filters = file.sized("xdawn.filters", classes * self.filters, channels)?;
         let templates = file.sized("xdawn.templates", filters.nrows(), layout.samples)?;
         let xdawn = Xdawn { filters, templates };
         let tangent = Tangent::restore(file, classes, xdawn.rows(self.filter_trials))?;
-        Ok(Learnt { band: self.band(layout)?, xdawn, tangent })
+        Ok(Coefficients { band: self.band(layout)?, xdawn, tangent })
     }
 }

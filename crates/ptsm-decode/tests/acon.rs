@@ -5,7 +5,7 @@ mod common;
 
 use common::{all_close, close, fill, input, set_all};
 use ptsm_decode::acon::{Acon, Weights};
-use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 
 /// Names in the order of the specification: k = 1..17.
@@ -69,7 +69,7 @@ fn feeds(x: &[f64]) -> [(&'static str, Feed<'_, f64>); 3] {
 
 #[test]
 fn the_golden_step() {
-    let network = Model::Acon(golden()).build(SHAPE, 8).unwrap();
+    let network = golden().build(SHAPE, 8).unwrap();
     let parameters = filled(&network);
     let x = trials();
     let read = |name: &str| {
@@ -133,7 +133,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
         let twice = channels * channels * (acon.period / 2 + 1);
         let count = |subjects| {
             let shape = TrialShape { channels, time: 256, classes, subjects };
-            Model::Acon(acon.clone()).build(shape, 2).unwrap().graph.parameter_count()
+            acon.clone().build(shape, 2).unwrap().graph.parameter_count()
         };
         assert_eq!((count(5), count(0)), (all + twice, decodes));
     }
@@ -143,7 +143,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
         (form(25, 6, 128, 16), 1000, [167, 84, 85, 43, 44, 23]),
     ] {
         let shape = TrialShape { channels: 4, time, classes: 2, subjects: 0 };
-        let network = Model::Acon(acon).build(shape, 2).unwrap();
+        let network = acon.build(shape, 2).unwrap();
         let along = network.graph.nodes().filter(|(_, node)| matches!(node.op.name(), "conv1d" | "pool"));
         let along: Vec<usize> = along.map(|(_, node)| node.shape[2]).collect();
         // A convolution with a stride may be cut at its end.
@@ -157,7 +157,7 @@ fn the_numbers_it_learns_and_the_lengths_it_passes_are_those_stated() {
 fn a_stride_leaves_places_out() {
     let features = |acon: Acon, time: usize| {
         let shape = TrialShape { channels: 2, time, classes: 2, subjects: 0 };
-        let network = Model::Acon(acon).build(shape, 3).unwrap();
+        let network = acon.build(shape, 3).unwrap();
         let mut parameters = Parameters::<f64>::new(&network.graph, &[7]).unwrap();
         parameters.set(0, "scale.target", &[0.3, -0.2, 1.7, 0.4]).unwrap();
         let first = network.graph.nodes().find(|(_, node)| node.op.name() == "batch_norm").unwrap();
@@ -184,7 +184,7 @@ fn a_stride_leaves_places_out() {
 #[test]
 fn a_tone_is_at_its_frequency_and_nowhere_else() {
     let shape = TrialShape { channels: 2, time: 48, classes: 2, subjects: 1 };
-    let network = Model::Acon(golden()).build(shape, 4).unwrap();
+    let network = golden().build(shape, 4).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[1]).unwrap();
     let identity: Vec<f64> = (0..4 * 9).map(|i| if matches!(i / 9, 0 | 3) { 1.0 } else { 0.0 }).collect();
     parameters.set(0, "frequency.mix.real", &identity).unwrap();
@@ -209,21 +209,21 @@ fn a_tone_is_at_its_frequency_and_nowhere_else() {
 }
 
 #[test]
-fn the_critic_moves_alone_and_the_others_without_it() {
-    let network = Model::Acon(golden()).build(SHAPE, 8).unwrap();
+fn the_discriminator_moves_alone_and_the_others_without_it() {
+    let network = golden().build(SHAPE, 8).unwrap();
     let mut parameters = filled(&network);
     let x = trials();
     let names: Vec<String> = network.graph.tensors().iter().map(|t| t.name.clone()).collect();
-    let (critic, main) = (network.critic_steps(Adam::default()), network.step(Adam::default()));
-    assert_eq!(critic.len(), 1);
-    for (spec, critics) in [(&critic[0], true), (&main, false)] {
+    let (discriminator, main) = (network.discriminator_steps(Adam::default()), network.step(Adam::default()));
+    assert_eq!(discriminator.len(), 1);
+    for (spec, own) in [(&discriminator[0], true), (&main, false)] {
         let before = parameters.clone();
         let mut step = Step::new(&network.graph, spec, 1, &Cpu::new().unwrap()).unwrap();
         step.run(&mut parameters, &feeds(&x), &[1e-2], &[true]).unwrap();
         for name in &names {
             let moved = before.get(0, name).unwrap() != parameters.get(0, name).unwrap();
             let fixed = name.starts_with("scale.") || name.ends_with("transform");
-            assert_eq!(moved, !fixed && name.starts_with("critic.") == critics, "{name}");
+            assert_eq!(moved, !fixed && name.starts_with("critic.") == own, "{name}");
         }
     }
 }
@@ -231,7 +231,7 @@ fn the_critic_moves_alone_and_the_others_without_it() {
 /// Running statistics follow one domain after the other.
 #[test]
 fn statistics_follow_both_domains() {
-    let network = Model::Acon(golden()).build(SHAPE, 8).unwrap();
+    let network = golden().build(SHAPE, 8).unwrap();
     let mut parameters = filled(&network);
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
@@ -246,11 +246,11 @@ fn statistics_follow_both_domains() {
     close("running mean", parameters.get(0, "time.0.norm.running").unwrap()[0], expected, 1e-12);
 }
 
-/// Without what binds it to the other branch and to the critic, the temporal branch is a plain network.
+/// Without what binds it to the other branch and to the discriminator, the temporal branch is a plain network.
 #[test]
 fn the_temporal_branch_alone_is_plain_training() {
     let weights = Weights { frequency: 0.0, domain: 0.0, entropy: 0.0, teach_source: 0.0, teach_target: 0.0 };
-    let model = Model::Acon(Acon { weights, ..golden() });
+    let model = Acon { weights, ..golden() };
     let (whole, plain) =
         (model.build(SHAPE, 8).unwrap(), model.build(TrialShape { subjects: 0, ..SHAPE }, 4).unwrap());
     let x = trials();
@@ -261,8 +261,8 @@ fn the_temporal_branch_alone_is_plain_training() {
         alone.set(0, name, both.get(0, name).unwrap()).unwrap();
     }
     let cpu = Cpu::new().unwrap();
-    let critic = &whole.critic_steps(Adam::default())[0];
-    let mut first = Step::new(&whole.graph, critic, 1, &cpu).unwrap();
+    let discriminator = &whole.discriminator_steps(Adam::default())[0];
+    let mut first = Step::new(&whole.graph, discriminator, 1, &cpu).unwrap();
     let mut main = Step::new(&whole.graph, &whole.step(Adam::default()), 1, &cpu).unwrap();
     let mut step = Step::new(&plain.graph, &plain.step(Adam::default()), 1, &cpu).unwrap();
     for _ in 0..3 {

@@ -6,13 +6,13 @@ mod common;
 use common::{all_close, close, fill, input, set_all};
 use ptsm_decode::cslp_ae::losses::contrasts;
 use ptsm_decode::cslp_ae::{CslpAe, Readout};
-use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Graph, Id, Init, Mode, Parameters, Program, Step};
 
 /// Everything but heads.
 fn count(config: CslpAe, channels: usize) -> usize {
     let shape = TrialShape { channels, time: 256, classes: 2, subjects: 5 };
-    let network = Model::CslpAe(config).build(shape, 2).unwrap();
+    let network = config.build(shape, 2).unwrap();
     let own = network.graph.tensors().iter().filter(|t| t.trainable && !t.name.contains("head"));
     own.map(|t| t.len()).sum()
 }
@@ -23,7 +23,7 @@ fn parameters_are_as_many_as_the_authors_have() {
     assert_eq!(count(theirs.clone(), 30), 10_355_360);
     assert_eq!(count(theirs.clone(), 62), 10_371_776);
     let shape = TrialShape { channels: 30, time: 256, classes: 2, subjects: 0 };
-    let network = Model::CslpAe(theirs).build(shape, 3).unwrap();
+    let network = theirs.build(shape, 3).unwrap();
     for (part, expected) in [
         ("encoder_in.", 337_664),
         ("encoder.", 2_366_464),
@@ -103,7 +103,7 @@ fn end_of(network: &Network, part: &str) -> Id {
 #[test]
 fn the_golden_forward_pass() {
     assert_eq!(count(small(), 3), 3177);
-    let network = Model::CslpAe(small()).build(SHAPE, 2).unwrap();
+    let network = small().build(SHAPE, 2).unwrap();
     let x = input(2, 3, 256);
     let values = ["subject_latents", "task_latents"].map(|name| network.value(name).unwrap());
     let parts = ["encoder_in", "encoder.1", "encoder_attention", "shared"].map(|p| end_of(&network, p));
@@ -145,7 +145,7 @@ fn the_golden_forward_pass() {
 fn losses(config: CslpAe, x: &[f64], parameters: impl Fn(&Network) -> Parameters<f64>) -> Vec<(String, f64)> {
     let batch = config.batch(2, 2);
     assert_eq!(x.len(), batch * 3 * 256);
-    let network = Model::CslpAe(config).build_for_training(SHAPE, batch).unwrap();
+    let network = config.build_for_training(SHAPE, batch).unwrap();
     let parameters = parameters(&network);
     let mut step =
         Step::new(&network.graph, &network.step(Adam::default()), 1, &Cpu::new().unwrap()).unwrap();
@@ -197,22 +197,22 @@ fn a_pair_of_equal_trials_is_plainly_reconstructed() {
 #[test]
 fn lengths_that_cannot_be_halved_are_filled_up() {
     let shape = TrialShape { time: 254, ..SHAPE };
-    let network = Model::CslpAe(small()).build(shape, 2).unwrap();
+    let network = small().build(shape, 2).unwrap();
     assert_eq!(network.graph.shape(network.value("rendered").unwrap()), [2, 3, 254]);
     assert_eq!(network.graph.shape(network.value("task_latents").unwrap()), [2, 2, 64]);
     let short = TrialShape { time: 4, ..SHAPE };
-    let error = Model::CslpAe(small()).build(short, 2).unwrap_err().to_string();
+    let error = small().build(short, 2).unwrap_err().to_string();
     assert!(error.contains("at least 5 samples, got 4"), "{error}");
-    assert!(Model::CslpAe(small()).build(TrialShape { time: 5, ..SHAPE }, 2).is_ok());
+    assert!(small().build(TrialShape { time: 5, ..SHAPE }, 2).is_ok());
     let deep = CslpAe { levels: 90, ..small() };
-    assert!(Model::CslpAe(deep).build(SHAPE, 2).unwrap_err().to_string().contains("levels"));
+    assert!(deep.build(SHAPE, 2).unwrap_err().to_string().contains("levels"));
 }
 
 /// What a network is for is said, not guessed from its batch.
 #[test]
 fn a_training_step_is_asked_for_by_name() {
     let batch = small().batch(2, 2);
-    let model = Model::CslpAe(small());
+    let model = small();
     let (reads, learns) =
         (model.build(SHAPE, batch).unwrap(), model.build_for_training(SHAPE, batch).unwrap());
     assert!(reads.value("rendered").is_some() && reads.value("task_contrast").is_none());

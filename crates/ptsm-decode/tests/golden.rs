@@ -12,7 +12,7 @@ use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::losses::{self, Mask};
 use ptsm_decode::ptsm::{Fusion, Pool, Ptsm};
 use ptsm_decode::shallowconvnet::ShallowConvNet;
-use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{
     Adam, Cpu, Feed, Graph, Id, Isa, Mode, Objective, Parameters, Program, Real, Step, StepSpec,
 };
@@ -23,17 +23,18 @@ fn shape(channels: usize, time: usize, classes: usize, subjects: usize) -> Trial
 
 #[test]
 fn parameter_counts() {
-    let count = |m: Model, s| m.build(s, 2).unwrap().graph.parameter_count();
-    let ptsm = |c| Model::Ptsm(c);
-    assert_eq!(count(ptsm(Ptsm::default()), shape(62, 1000, 2, 53)), 670_167);
+    fn count(network: impl Architecture, shape: TrialShape) -> usize {
+        network.build(shape, 2).unwrap().graph.parameter_count()
+    }
+    assert_eq!(count(Ptsm::default(), shape(62, 1000, 2, 53)), 670_167);
     let fixed = Ptsm { fusion: Fusion::Fixed { time: 0.5, space: 0.5 }, ..Ptsm::default() };
-    assert_eq!(count(ptsm(fixed), shape(62, 1000, 2, 53)), 670_165);
-    assert_eq!(count(ptsm(Ptsm::default()), shape(64, 640, 2, 84)), 673_210);
-    assert_eq!(count(ptsm(golden_ptsm(Pool::Last)), shape(3, 32, 2, 2)), 1430);
+    assert_eq!(count(fixed, shape(62, 1000, 2, 53)), 670_165);
+    assert_eq!(count(Ptsm::default(), shape(64, 640, 2, 84)), 673_210);
+    assert_eq!(count(golden_ptsm(Pool::Last), shape(3, 32, 2, 2)), 1430);
     let eegnet = |f: fn(&mut EegNet)| {
         let mut c = EegNet::default();
         f(&mut c);
-        Model::EegNet(c)
+        c
     };
     assert_eq!(count(eegnet(|_| ()), shape(64, 128, 2, 1)), 2258);
     assert_eq!(count(eegnet(|c| c.kernel = 32), shape(22, 256, 4, 1)), 1716);
@@ -42,27 +43,24 @@ fn parameter_counts() {
     let doubled = |c: &mut EegNet| (c.kernel, c.separable_kernel, c.pools) = (125, 32, [8, 16]);
     assert_eq!(count(eegnet(doubled), shape(62, 1000, 2, 1)), 3066);
     assert_eq!(count(eegnet(|c| (c.filters, c.pointwise) = (4, 8)), shape(64, 128, 2, 1)), 1066);
-    let deep = || Model::DeepConvNet(DeepConvNet::default());
-    assert_eq!(count(deep(), shape(22, 1000, 4, 1)), 282_879);
-    assert_eq!(count(deep(), shape(62, 1000, 2, 1)), 305_077);
-    assert_eq!(count(deep(), shape(64, 640, 2, 1)), 304_727);
-    assert_eq!(count(deep(), shape(22, 1125, 4, 1)), 284_479);
+    assert_eq!(count(DeepConvNet::default(), shape(22, 1000, 4, 1)), 282_879);
+    assert_eq!(count(DeepConvNet::default(), shape(62, 1000, 2, 1)), 305_077);
+    assert_eq!(count(DeepConvNet::default(), shape(64, 640, 2, 1)), 304_727);
+    assert_eq!(count(DeepConvNet::default(), shape(22, 1125, 4, 1)), 284_479);
     // The Keras form for 128 Hz has 174 127, of which 375 are biases that the batch norms behind them cancel.
     let slow = DeepConvNet { kernel: 5, pool: 2, ..DeepConvNet::default() };
-    assert_eq!(count(Model::DeepConvNet(slow), shape(64, 128, 2, 1)), 174_127 - 375);
-    let shallow = || Model::ShallowConvNet(ShallowConvNet::default());
-    assert_eq!(count(shallow(), shape(22, 1000, 4, 1)), 46_084);
-    assert_eq!(count(shallow(), shape(62, 1000, 2, 1)), 105_202);
-    let conformer = || Model::EegConformer(EegConformer::default());
-    assert_eq!(count(conformer(), shape(22, 1000, 4, 1)), 789_572);
-    assert_eq!(count(conformer(), shape(62, 1000, 2, 1)), 853_506);
+    assert_eq!(count(slow, shape(64, 128, 2, 1)), 174_127 - 375);
+    assert_eq!(count(ShallowConvNet::default(), shape(22, 1000, 4, 1)), 46_084);
+    assert_eq!(count(ShallowConvNet::default(), shape(62, 1000, 2, 1)), 105_202);
+    assert_eq!(count(EegConformer::default(), shape(22, 1000, 4, 1)), 789_572);
+    assert_eq!(count(EegConformer::default(), shape(62, 1000, 2, 1)), 853_506);
 }
 
 /// The parts of the share that personal masks alone tune.
 #[test]
 fn few_shot_tunes_the_personal_masks_alone() {
-    let network = Model::Ptsm(Ptsm::default()).build(shape(62, 1000, 2, 53), 2).unwrap();
-    let spec = ptsm_decode::ptsm::few_shot(&network, Adam::default()).unwrap();
+    let network = Ptsm::default().build(shape(62, 1000, 2, 53), 2).unwrap();
+    let spec = network.adaptation_step(Adam::default()).unwrap();
     let tuned: usize = spec.objectives[0].tensors.iter().map(|&t| network.graph.tensors()[t].len()).sum();
     assert_eq!(tuned, 11_135);
 }
@@ -178,7 +176,7 @@ fn values<T: Real>(network: &Network, parameters: &Parameters<T>, names: &[&str]
 
 fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
     let s = shape(3, 32, 2, 2);
-    let network = Model::Ptsm(golden_ptsm(Pool::Last)).build(s, 4).unwrap();
+    let network = golden_ptsm(Pool::Last).build(s, 4).unwrap();
     let parameters = ptsm_parameters::<T>(&network);
     let names = ["mask.personal.space", "mask.personal.time", "subject_logits", "task_features"];
     let v = values(&network, &parameters, &names, isa);
@@ -222,7 +220,7 @@ fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
     ];
     ptsm_train::<T>(Pool::Last, isa, tolerance, Some(&logits), [0.6932118315, 0.7453193398], &gradients);
 
-    let network = Model::Ptsm(golden_ptsm(Pool::Each)).build(s, 4).unwrap();
+    let network = golden_ptsm(Pool::Each).build(s, 4).unwrap();
     let v = values(&network, &ptsm_parameters::<T>(&network), &[], isa);
     all_close("pool each", &v[0][..2], &[0.07660901531, 0.1237350724], tolerance);
     let gradient = [("encoder.0.conv.weight", 0.08775637105)];
@@ -238,7 +236,7 @@ fn ptsm_train<T: Real>(
     losses: [f64; 2],
     gradients: &[(&str, f64)],
 ) {
-    let mut network = Model::Ptsm(golden_ptsm(pool)).build(shape(3, 32, 2, 2), 4).unwrap();
+    let mut network = golden_ptsm(pool).build(shape(3, 32, 2, 2), 4).unwrap();
     let parameters = ptsm_parameters::<T>(&network);
     let [task, subject] = ["task", "subject"].map(|n| network.value(n).unwrap());
     let sum = network.graph.add(task, subject).unwrap();
@@ -277,7 +275,7 @@ fn ptsm_f32_on_every_path() {
 
 /// Runs a plain classifier in both modes against golden logits, losses and gradient norms.
 struct Classifier<'a> {
-    model: Model,
+    model: Box<dyn Architecture>,
     shape: TrialShape,
     batch: usize,
     names: &'a [&'a str],
@@ -322,7 +320,7 @@ impl Classifier<'_> {
 
 fn eegnet() -> Classifier<'static> {
     Classifier {
-        model: Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }),
+        model: Box::new(EegNet { dropout: 0.0, ..EegNet::default() }),
         shape: shape(4, 128, 3, 1),
         batch: 3,
         names: &common::EEGNET_NAMES,
@@ -382,7 +380,7 @@ fn eegnet_f32_on_every_path() {
 
 fn deepconvnet() -> Classifier<'static> {
     Classifier {
-        model: Model::DeepConvNet(DeepConvNet { dropout: 0.0, ..DeepConvNet::default() }),
+        model: Box::new(DeepConvNet { dropout: 0.0, ..DeepConvNet::default() }),
         shape: shape(3, 500, 2, 1),
         batch: 2,
         names: &[
@@ -427,7 +425,7 @@ fn deepconvnet_f32_on_every_path() {
 
 #[test]
 fn deepconvnet_refuses_short_trials() {
-    let build = |t| Model::DeepConvNet(DeepConvNet::default()).build(shape(3, t, 2, 1), 2);
+    let build = |t| DeepConvNet::default().build(shape(3, t, 2, 1), 2);
     let message = build(440).unwrap_err().to_string();
     assert!(message.contains("441") && message.contains("440"), "{message}");
     assert!(build(441).is_ok());
@@ -437,7 +435,7 @@ fn deepconvnet_refuses_short_trials() {
 #[test]
 fn ptsm_invariants() {
     let s = shape(3, 32, 2, 2);
-    let network = Model::Ptsm(golden_ptsm(Pool::Last)).build(s, 4).unwrap();
+    let network = golden_ptsm(Pool::Last).build(s, 4).unwrap();
     let parameters = ptsm_parameters::<f64>(&network);
     let names = [
         "mask.personal.space",
@@ -456,7 +454,7 @@ fn ptsm_invariants() {
     }
     // a = b = 1: the common generators do not matter.
     let alone = Ptsm { fusion: Fusion::Fixed { time: 1.0, space: 1.0 }, ..golden_ptsm(Pool::Last) };
-    let network = Model::Ptsm(alone).build(s, 4).unwrap();
+    let network = alone.build(s, 4).unwrap();
     let mut parameters = ptsm_parameters::<f64>(&network);
     let before = values(&network, &parameters, &[], Isa::best());
     for name in ptsm_names().iter().filter(|n| n.starts_with("common.")) {
@@ -477,7 +475,7 @@ fn ptsm_invariants() {
 
 fn shallowconvnet() -> Classifier<'static> {
     Classifier {
-        model: Model::ShallowConvNet(ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() }),
+        model: Box::new(ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() }),
         shape: shape(3, 200, 2, 1),
         batch: 2,
         names: &["temporal.weight", "temporal.bias", "spatial.weight", "head.weight", "head.bias"],

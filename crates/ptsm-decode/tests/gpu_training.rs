@@ -11,7 +11,7 @@ use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Pool, Ptsm};
 use ptsm_decode::registry::find;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
-use ptsm_decode::{Fit, Job, Lesson, Model, Run, TrialShape, Unwatched};
+use ptsm_decode::{Architecture, Fit, Job, NoWatch, Run, TrainingData, TrialShape};
 use ptsm_engine::{Adam, Checkpoint, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Real, Step};
 use ptsm_signal::{Channel, Layout, Paradigm, SubjectId, TaskDeclaration, Trial, Trials};
 use rand::{RngExt, SeedableRng};
@@ -27,20 +27,20 @@ fn asked() -> Option<Cuda> {
     Some(Cuda::new(Some(&std::env::temp_dir().join("ptsm-test-kernels"))).unwrap())
 }
 
-fn models() -> [(&'static str, Model); 9] {
+fn models() -> [(&'static str, Box<dyn Architecture>); 9] {
     // Every window of a trial is much to compute in double precision: few maps.
     let maps = vec![8, 8, 16, 16];
     let cropped = DeepConvNet { maps, kernel: 5, pool: 2, crop: Some(250), ..DeepConvNet::default() };
     [
-        ("ptsm each", Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() })),
-        ("ptsm last", Model::Ptsm(Ptsm { pool: Pool::Last, ..Ptsm::default() })),
-        ("eegnet", Model::EegNet(EegNet::default())),
-        ("deepconvnet", Model::DeepConvNet(DeepConvNet::default())),
-        ("deepconvnet cropped", Model::DeepConvNet(cropped)),
-        ("shallowconvnet", Model::ShallowConvNet(ShallowConvNet::default())),
-        ("eegconformer", Model::EegConformer(EegConformer { depth: 2, ..EegConformer::default() })),
-        ("dann", Model::Dann(Dann::default())),
-        ("acon", Model::Acon(Acon { width: 16, features: 32, ..Acon::default() })),
+        ("ptsm each", Box::new(Ptsm { pool: Pool::Each, ..Ptsm::default() })),
+        ("ptsm last", Box::new(Ptsm { pool: Pool::Last, ..Ptsm::default() })),
+        ("eegnet", Box::new(EegNet::default())),
+        ("deepconvnet", Box::new(DeepConvNet::default())),
+        ("deepconvnet cropped", Box::new(cropped)),
+        ("shallowconvnet", Box::new(ShallowConvNet::default())),
+        ("eegconformer", Box::new(EegConformer { depth: 2, ..EegConformer::default() })),
+        ("dann", Box::new(Dann::<EegNet>::default())),
+        ("acon", Box::new(Acon { width: 16, features: 32, ..Acon::default() })),
     ]
 }
 
@@ -50,11 +50,11 @@ const BATCH: usize = 32;
 const SUBJECTS: usize = 6;
 
 /// Two replicas of a network that train on the same noise wherever they are.
-struct Course<T> {
+struct Trajectory<T> {
     /// What a step is fed, and how many trials of a batch have labels.
     inputs: Vec<String>,
     labelled: usize,
-    /// Critics first, the network last: several programs over the same parameters.
+    /// Discriminators first, the network last: several programs over the same parameters.
     steps: Vec<Step<T>>,
     parameters: Parameters<T>,
     names: Vec<String>,
@@ -81,13 +81,13 @@ fn moments<A: Real, B: Real>(from: &Checkpoint<A>) -> Checkpoint<B> {
     Checkpoint { steps: from.steps, runs: from.runs, moments }
 }
 
-impl<T: Real> Course<T> {
+impl<T: Real> Trajectory<T> {
     /// Samples are changed by `nudge` of themselves, up or down.
-    fn new(model: &Model, device: &Device, steps: usize, nudge: f64) -> Course<T> {
+    fn new(model: &dyn Architecture, device: &Device, steps: usize, nudge: f64) -> Trajectory<T> {
         let shape = TrialShape { channels: CHANNELS, time: TIME, classes: 2, subjects: SUBJECTS };
         let network = model.build(shape, BATCH).unwrap();
         let adam = Adam { decay: Decay::Gradient(1e-4), clip: Some(5.0), ..Adam::default() };
-        let specs = network.critic_steps(adam).into_iter().chain([network.step(adam)]);
+        let specs = network.discriminator_steps(adam).into_iter().chain([network.step(adam)]);
         let made = specs.map(|spec| Step::new(&network.graph, &spec, 2, device).unwrap());
         let parameters = Parameters::new(&network.graph, &[1, 2]).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -99,7 +99,7 @@ impl<T: Real> Course<T> {
         let x = x.collect();
         let label = |classes: usize| move |i: usize| (i * 7 % 13 % classes) as u32;
         let rows = (0..steps).map(|_| (0..2 * BATCH).map(|_| rng.random_range(0..trials as u32)).collect());
-        Course {
+        Trajectory {
             steps: made.collect(),
             inputs: network.graph.inputs().iter().map(|input| input.name.clone()).collect(),
             labelled: network.graph.inputs().iter().find(|input| input.name == "task").unwrap().shape[0],
@@ -163,8 +163,8 @@ impl<T: Real> Course<T> {
 }
 
 /// The losses of a run, step after step.
-fn losses<T: Real>(model: &Model, device: &Device, steps: usize, nudge: f64) -> Vec<f64> {
-    let mut course = Course::<T>::new(model, device, steps, nudge);
+fn losses<T: Real>(model: &dyn Architecture, device: &Device, steps: usize, nudge: f64) -> Vec<f64> {
+    let mut course = Trajectory::<T>::new(model, device, steps, nudge);
     (0..steps).flat_map(|step| course.go(step)).collect()
 }
 
@@ -179,8 +179,8 @@ struct Exact {
 }
 
 impl Exact {
-    fn of(model: &Model, device: &Device) -> Exact {
-        let mut course = Course::<f64>::new(model, device, STEPS, 0.0);
+    fn of(model: &dyn Architecture, device: &Device) -> Exact {
+        let mut course = Trajectory::<f64>::new(model, device, STEPS, 0.0);
         let mut exact = Exact { losses: vec![], standings: vec![], gradients: vec![] };
         for step in 0..STEPS {
             exact.standings.push(course.standing());
@@ -198,8 +198,8 @@ impl Exact {
 
     /// How far the gradients of single steps are from the exact ones, in parts of their length, each step taken from where the exact run
     /// stands: the median over steps and the most.
-    fn wrong(&self, model: &Model, device: &Device) -> [f64; 2] {
-        let mut course = Course::<f32>::new(model, device, STEPS, 0.0);
+    fn wrong(&self, model: &dyn Architecture, device: &Device) -> [f64; 2] {
+        let mut course = Trajectory::<f32>::new(model, device, STEPS, 0.0);
         let mut wrong = vec![];
         for (step, standing) in self.standings.iter().enumerate() {
             course.stand(standing);
@@ -230,15 +230,15 @@ fn fifty_steps_are_as_exact_as_on_the_cpu() {
     let gpu = Device::from(&gpu);
     for (name, model) in models() {
         let cpu = Device::from(&Cpu::new().unwrap());
-        let exact = Exact::of(&model, &cpu);
+        let exact = Exact::of(&*model, &cpu);
         let paths: Vec<Device> =
             Isa::available().iter().map(|isa| (&Cpu::with(8, *isa).unwrap()).into()).collect();
 
         let here = paths
             .iter()
-            .map(|path| exact.wrong(&model, path))
+            .map(|path| exact.wrong(&*model, path))
             .fold([0.0; 2], |most: [f64; 2], own| [0, 1].map(|i| most[i].max(own[i])));
-        let there = exact.wrong(&model, &gpu);
+        let there = exact.wrong(&*model, &gpu);
         eprintln!(
             "{name}, single steps: CPU {:.1e} (at most {:.1e}), GPU {:.1e} ({:.1e}) from double precision",
             here[0], here[1], there[0], there[1]
@@ -252,17 +252,18 @@ fn fifty_steps_are_as_exact_as_on_the_cpu() {
 
         let (model, exact) = (&model, &exact);
         let here = std::thread::scope(|scope| {
-            let orders = paths.iter().map(|path| scope.spawn(move || losses::<f32>(model, path, STEPS, 0.0)));
+            let orders =
+                paths.iter().map(|path| scope.spawn(move || losses::<f32>(&**model, path, STEPS, 0.0)));
             let mut runs: Vec<_> = orders.collect();
             runs.extend((1..=12).map(|i| {
                 let nudge = f64::from(i) * if i % 2 == 0 { 7e-8 } else { -7e-8 };
                 scope.spawn(move || {
-                    losses::<f32>(model, &(&Cpu::with(1, Isa::best()).unwrap()).into(), STEPS, nudge)
+                    losses::<f32>(&**model, &(&Cpu::with(1, Isa::best()).unwrap()).into(), STEPS, nudge)
                 })
             }));
             runs.into_iter().map(|run| exact.astray(&run.join().unwrap())).fold(0.0, f64::max)
         });
-        let told = losses::<f32>(model, &gpu, STEPS, 0.0);
+        let told = losses::<f32>(&**model, &gpu, STEPS, 0.0);
         let there = exact.astray(&told);
         eprintln!("{name}, fifty steps: CPU at most {here:.1e}, GPU {there:.1e} from double precision");
         assert!(there < SAME * here + 1e-4, "{name}: {there:e} from double precision, the CPU {here:e}");
@@ -278,8 +279,8 @@ fn a_full_step_of_every_network() {
     let Some(gpu) = asked() else { return };
     for (name, model) in models() {
         let (here, there) = (
-            losses::<f32>(&model, &(&Cpu::new().unwrap()).into(), 1, 0.0),
-            losses::<f32>(&model, &(&gpu).into(), 1, 0.0),
+            losses::<f32>(&*model, &(&Cpu::new().unwrap()).into(), 1, 0.0),
+            losses::<f32>(&*model, &(&gpu).into(), 1, 0.0),
         );
         for (a, b) in here.iter().zip(&there) {
             assert!((a - b).abs() < 1e-4 * a.abs(), "{name}: {a} {b}");
@@ -318,7 +319,7 @@ fn people() -> Trials {
     Trials::new(layout, x, info).unwrap()
 }
 
-/// From folds to decoders on the GPU: they learn, leave their seats at different times, and are the same in company and alone.
+/// From folds to decoders on the GPU: they learn, leave their slots at different times, and are the same in company and alone.
 #[test]
 fn folds_are_learnt_at_once() {
     let Some(gpu) = asked() else { return };
@@ -332,26 +333,24 @@ fn folds_are_learnt_at_once() {
             "augment": { "mirror": mirror },
         });
         let decoder = method.build(method.settings(trials.layout(), &changes).unwrap()).unwrap();
-        let lessons: Vec<Lesson<'_>> = (1..=4)
+        let data: Vec<TrainingData<'_>> = (1..=4)
             .map(|out| {
                 let train: Vec<u32> = (1..=7).filter(|s| *s != out).collect();
-                let lesson = Lesson::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap();
-                lesson.with_target(trials.of(&set(&[10])).unlabelled())
+                let data = TrainingData::new(trials.of(&set(&train)), trials.of(&set(&[8, 9]))).unwrap();
+                data.with_target(trials.of(&set(&[10])).unlabelled())
             })
             .collect();
-        let jobs: Vec<Job<'_>> = lessons
-            .iter()
-            .flat_map(|lesson| [1, 2].map(|seed| Job { lesson, seed, checkpoint: None }))
-            .collect();
-        let fits = decoder.fit_all(&jobs, &run, &mut Unwatched).unwrap();
-        let stranger = trials.of(&set(&[10]));
-        let of = |fit: &Fit| fit.fitted.probabilities(&stranger).unwrap();
+        let jobs: Vec<Job<'_>> =
+            data.iter().flat_map(|data| [1, 2].map(|seed| Job { data, seed, checkpoint: None })).collect();
+        let fits = decoder.fit_all(&jobs, &run, &mut NoWatch).unwrap();
+        let unseen = trials.of(&set(&[10]));
+        let of = |fit: &Fit| fit.fitted.probabilities(&unseen).unwrap();
         for fit in &fits {
             let p = of(fit);
-            let right = p.chunks(2).zip(stranger.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y);
-            assert!(right.count() as f64 >= 0.95 * stranger.len() as f64, "{name}");
+            let right = p.chunks(2).zip(unseen.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y);
+            assert!(right.count() as f64 >= 0.95 * unseen.len() as f64, "{name}");
         }
-        let alone = decoder.fit_seeds(&lessons[2], &[2], &run, &mut Unwatched).unwrap();
+        let alone = decoder.fit_seeds(&data[2], &[2], &run, &mut NoWatch).unwrap();
         assert_eq!(of(&alone[0]), of(&fits[5]), "{name}");
         assert_eq!(alone[0].history, fits[5].history);
     }

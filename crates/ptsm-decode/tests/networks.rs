@@ -7,17 +7,19 @@ use common::{EEGNET_NAMES, close, fill, golden_ptsm, input, norm, ptsm_parameter
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
-use ptsm_decode::ptsm::{Fusion, Masks, Pool, Ptsm, Weights, few_shot};
+use ptsm_decode::ptsm::{Fusion, Masks, Pool, Ptsm, Weights};
+use ptsm_decode::registry::METHODS;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
-use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
+use ptsm_signal::{Channel, Layout};
 
 const SHAPE: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subjects: 2 };
 const Y: [u32; 4] = [0, 1, 0, 1];
 const WHO: [u32; 4] = [0, 0, 1, 1];
 
 fn build(model: Ptsm) -> Network {
-    Model::Ptsm(model).build(SHAPE, 4).unwrap()
+    model.build(SHAPE, 4).unwrap()
 }
 
 /// A backward pass of the whole step on the golden batch.
@@ -119,7 +121,8 @@ fn routing_keeps_each_loss_out_of_the_other_masks() {
     let (task, both) = (plain(true), plain(false));
     let parameters = ptsm_parameters::<f64>(&both);
     let [task, both, routed] = [&task, &both, &routed].map(|n| backward(n, &parameters, &WHO));
-    let gradient = |step: &Step<f64>, name: &str| step.gradient(&parameters, 0, name).unwrap().unwrap().to_vec();
+    let gradient =
+        |step: &Step<f64>, name: &str| step.gradient(&parameters, 0, name).unwrap().unwrap().to_vec();
     for (name, of) in [
         ("common.spatial.0.weight", Some(true)),
         ("common.temporal.1.weight", Some(true)),
@@ -144,7 +147,7 @@ fn routing_keeps_each_loss_out_of_the_other_masks() {
     }
 }
 
-/// A stranger gets the mean of the table: setting every subject's bias to the same value must make training and inference
+/// An unseen subject gets the mean of the table: setting every subject's bias to the same value must make training and inference
 /// masks agree.
 #[test]
 fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
@@ -164,16 +167,21 @@ fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
         program.run(parameters, &feeds).unwrap();
         [0, 1].map(|i| program.output(parameters, 0, i).to_vec())
     };
-    let (own, stranger) = (masks(&parameters, Mode::Train), masks(&parameters, Mode::Infer));
-    assert!((own[0][0] - stranger[0][0]).abs() > 1e-3 && (own[1][0] - stranger[1][0]).abs() > 1e-3);
+    let (own, unseen) = (masks(&parameters, Mode::Train), masks(&parameters, Mode::Infer));
+    assert!((own[0][0] - unseen[0][0]).abs() > 1e-3 && (own[1][0] - unseen[1][0]).abs() > 1e-3);
     let mean: Vec<f64> = [(0.5 + 0.1) / 2.0, 0.0, (-0.5 + 0.3) / 2.0].into();
     parameters.set(0, "personal.table.space", &[mean.clone(), mean].concat()).unwrap();
     parameters.set(0, "personal.table.time", &[-0.2, -0.2]).unwrap();
     let same = masks(&parameters, Mode::Train);
-    for (a, b) in same.iter().flatten().zip(stranger.iter().flatten()) {
+    for (a, b) in same.iter().flatten().zip(unseen.iter().flatten()) {
         assert!((a - b).abs() < 1e-14);
     }
-    assert!(backward(&network, &parameters, &WHO).gradient(&parameters, 0, "personal.table.space").unwrap().is_some());
+    assert!(
+        backward(&network, &parameters, &WHO)
+            .gradient(&parameters, 0, "personal.table.space")
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]
@@ -190,7 +198,8 @@ fn few_shot_leaves_everything_else_bit_identical() {
     let mut parameters = Parameters::<f32>::new(&network.graph, &[5]).unwrap();
     let before = parameters.clone();
     let cpu = Cpu::new().unwrap();
-    let mut step = Step::new(&network.graph, &few_shot(&network, Adam::default()).unwrap(), 1, &cpu).unwrap();
+    let mut step =
+        Step::new(&network.graph, &network.adaptation_step(Adam::default()).unwrap(), 1, &cpu).unwrap();
     let x: Vec<f32> = input(4, 3, 32).iter().map(|v| *v as f32).collect();
     let feeds = [("x", Feed::Each(&x[..])), ("task", Feed::Labels(&Y))];
     let mut losses = vec![];
@@ -204,21 +213,21 @@ fn few_shot_leaves_everything_else_bit_identical() {
         assert_eq!(b != a, tensor.name.starts_with("personal."), "{}", tensor.name);
     }
     let none = build(Ptsm { masks: Masks::None, ..golden_ptsm(Pool::Last) });
-    let message = few_shot(&none, Adam::default()).unwrap_err().to_string();
+    let message = none.adaptation_step(Adam::default()).unwrap_err().to_string();
     assert!(message.contains("personal masks"), "{message}");
 }
 
 /// The same trials one by one and together.
 #[test]
 fn batch_size_does_not_change_decoding() {
-    let models = [
-        Model::Ptsm(Ptsm::default()),
-        Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
-        Model::EegNet(EegNet::default()),
-        Model::DeepConvNet(DeepConvNet::default()),
-        Model::DeepConvNet(DeepConvNet { kernel: 5, pool: 2, crop: Some(200), ..DeepConvNet::default() }),
-        Model::ShallowConvNet(ShallowConvNet::default()),
-        Model::EegConformer(EegConformer::default()),
+    let models: [Box<dyn Architecture>; 7] = [
+        Box::new(Ptsm::default()),
+        Box::new(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
+        Box::new(EegNet::default()),
+        Box::new(DeepConvNet::default()),
+        Box::new(DeepConvNet { kernel: 5, pool: 2, crop: Some(200), ..DeepConvNet::default() }),
+        Box::new(ShallowConvNet::default()),
+        Box::new(EegConformer::default()),
     ];
     let shape = TrialShape { channels: 9, time: 450, classes: 3, subjects: 4 };
     let x: Vec<f32> = input(5, 9, 450).iter().map(|v| *v as f32).collect();
@@ -242,32 +251,32 @@ fn batch_size_does_not_change_decoding() {
 #[test]
 fn configurations_that_cannot_work_are_refused() {
     let shape = SHAPE;
-    let ptsm = |f: fn(&mut Ptsm)| {
+    let ptsm = |f: fn(&mut Ptsm)| -> Box<dyn Architecture> {
         let mut c = Ptsm::default();
         f(&mut c);
-        Model::Ptsm(c)
+        Box::new(c)
     };
-    let eegnet = |f: fn(&mut EegNet)| {
+    let eegnet = |f: fn(&mut EegNet)| -> Box<dyn Architecture> {
         let mut c = EegNet::default();
         f(&mut c);
-        Model::EegNet(c)
+        Box::new(c)
     };
-    let deep = |f: fn(&mut DeepConvNet)| {
+    let deep = |f: fn(&mut DeepConvNet)| -> Box<dyn Architecture> {
         let mut c = DeepConvNet::default();
         f(&mut c);
-        Model::DeepConvNet(c)
+        Box::new(c)
     };
-    let shallow = |f: fn(&mut ShallowConvNet)| {
+    let shallow = |f: fn(&mut ShallowConvNet)| -> Box<dyn Architecture> {
         let mut c = ShallowConvNet::default();
         f(&mut c);
-        Model::ShallowConvNet(c)
+        Box::new(c)
     };
-    let conformer = |f: fn(&mut EegConformer)| {
+    let conformer = |f: fn(&mut EegConformer)| -> Box<dyn Architecture> {
         let mut c = EegConformer::default();
         f(&mut c);
-        Model::EegConformer(c)
+        Box::new(c)
     };
-    let cases: Vec<(Model, TrialShape, usize, &[&str])> = vec![
+    let cases: Vec<(Box<dyn Architecture>, TrialShape, usize, &[&str])> = vec![
         (ptsm(|_| ()), TrialShape { time: 8, ..shape }, 4, &["8 samples", "16"]),
         (ptsm(|_| ()), TrialShape { channels: 0, ..shape }, 4, &["channels"]),
         (ptsm(|_| ()), shape, 0, &["batch"]),
@@ -335,10 +344,20 @@ fn configurations_that_cannot_work_are_refused() {
 
 #[test]
 fn an_unknown_key_is_refused() {
-    for name in ["ptsm", "eegnet", "deepconvnet", "shallowconvnet", "eegconformer"] {
-        let text = format!(r#"{{"name":"{name}","config":{{"dropuot":0.1}}}}"#);
-        let message = serde_json::from_str::<Model>(&text).unwrap_err().to_string();
-        assert!(message.contains("dropuot") && message.contains("dropout"), "{message}");
+    let layout = Layout {
+        channels: ["C3", "Cz", "C4"].map(Channel::named).to_vec(),
+        samples: 640,
+        rate_hz: 160.0,
+        start_s: 0.0,
+        classes: vec!["left".into(), "right".into()],
+        task: Default::default(),
+    };
+    for method in METHODS {
+        let mut settings = method.defaults(&layout).unwrap();
+        let table = if settings["network"].is_object() { &mut settings["network"] } else { &mut settings };
+        table["dropuot"] = 0.1.into();
+        let message = method.build(settings).err().unwrap().to_string();
+        assert!(message.contains("dropuot"), "{}: {message}", method.name);
     }
 }
 
@@ -373,13 +392,13 @@ fn infer(network: &Network, parameters: &Parameters<f64>, value: ptsm_engine::Id
 fn cropping_is_the_plain_network_on_every_window() {
     let (channels, time, classes, batch) = (3, 43, 3, 2);
     let shape = |time| TrialShape { channels, time, classes, subjects: 1 };
-    let network = Model::DeepConvNet(cropped()).build(shape(time), batch).unwrap();
+    let network = cropped().build(shape(time), batch).unwrap();
     let parameters = seeded(&network);
     let x = input(batch, channels, time);
     let windows = infer(&network, &parameters, network.value("window_logits").unwrap(), &x);
     // 43 - 17 + 1 = 27 windows of 17 samples; the last three are left out.
     assert_eq!(windows.len(), batch * 24 * classes);
-    let plain = Model::DeepConvNet(DeepConvNet { crop: None, ..cropped() }).build(shape(18), 1).unwrap();
+    let plain = DeepConvNet { crop: None, ..cropped() }.build(shape(18), 1).unwrap();
     for trial in 0..batch {
         let mut mean = vec![0.0; classes];
         // The dealt order of windows is of no meaning: each must be there once.
@@ -408,7 +427,7 @@ fn cropping_is_the_plain_network_on_every_window() {
 #[test]
 fn eegnet_limits_its_norms() {
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
-    let network = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }).build(shape, 3).unwrap();
+    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape, 3).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
     let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
     set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
@@ -449,7 +468,7 @@ fn eegnet_limits_its_norms() {
 #[test]
 fn eegnet_does_not_care_for_scale_or_order() {
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
-    let network = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() }).build(shape, 3).unwrap();
+    let network = EegNet { dropout: 0.0, ..EegNet::default() }.build(shape, 3).unwrap();
     let mut parameters = Parameters::<f64>::new(&network.graph, &[0]).unwrap();
     let scales = [0.1, 0.1, 0.1, 0.1, 0.02, 0.1];
     set_all(&network.graph, &mut parameters, &EEGNET_NAMES.map(String::from), |k, _, n| {
@@ -484,7 +503,7 @@ fn eegnet_does_not_care_for_scale_or_order() {
 fn shallowconvnet_does_not_see_a_constant_in_training() {
     let shape = TrialShape { channels: 3, time: 200, classes: 2, subjects: 1 };
     let config = ShallowConvNet { dropout: 0.0, ..ShallowConvNet::default() };
-    let network = Model::ShallowConvNet(config).build(shape, 2).unwrap();
+    let network = config.build(shape, 2).unwrap();
     let parameters = Parameters::<f64>::new(&network.graph, &[3]).unwrap();
     let logits = |mode, x: &[f64]| {
         let cpu = Cpu::new().unwrap();

@@ -12,7 +12,7 @@ use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::ptsm::{Pool, Ptsm, Weights};
-use ptsm_decode::{Model, Network, TrialShape};
+use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Real, Step};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn optimizer(case: &Value) -> (Adam, f64) {
 
 fn check(
     name: &str,
-    model: &Model,
+    model: &dyn Architecture,
     shape: TrialShape,
     batch: usize,
     fill: impl Fn(&Network) -> Parameters<f64>,
@@ -49,9 +49,9 @@ fn check(
     let (adam, rate) = optimizer(&case);
     let cpu = Cpu::new().unwrap();
     let mut step = Step::new(&network.graph, &network.step(adam), 1, &cpu).unwrap();
-    let critics = network.critic_steps(adam);
-    let critics = critics.iter().map(|spec| Step::new(&network.graph, spec, 1, &cpu).unwrap());
-    let mut critics: Vec<Step<f64>> = critics.collect();
+    let discriminators = network.discriminator_steps(adam);
+    let discriminators = discriminators.iter().map(|spec| Step::new(&network.graph, spec, 1, &cpu).unwrap());
+    let mut discriminators: Vec<Step<f64>> = discriminators.collect();
     let labels = |key: &str| -> Vec<u32> {
         case["hyper"]["data"][key]
             .as_array()
@@ -73,8 +73,8 @@ fn check(
     let steps = case["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
     for (i, expected) in steps.iter().enumerate() {
-        for critic in &mut critics {
-            critic.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
+        for discriminator in &mut discriminators {
+            discriminator.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
         }
         step.run(&mut parameters, &feeds, &[rate], &[true]).unwrap();
         close(
@@ -113,7 +113,7 @@ fn check(
 const FIXED: [&str; 3] = ["scale.source", "scale.target", "frequency.transform"];
 
 /// The trained network, applied: its logits in f64 to 1e-8, in f32 to 1e-4 on every path.
-fn check_eval(name: &str, model: &Model, shape: TrialShape, batch: usize) {
+fn check_eval(name: &str, model: &dyn Architecture, shape: TrialShape, batch: usize) {
     fn logits<T: Real>(case: &Value, network: &Network, shape: TrialShape, batch: usize, isa: Isa) -> Vec<T> {
         let mut parameters = Parameters::<T>::new(&network.graph, &[0]).unwrap();
         for (tensor, values) in case["state"].as_object().unwrap() {
@@ -141,12 +141,12 @@ const PTSM: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subject
 
 #[test]
 fn ptsm_last_with_adam() {
-    check("ptsm_last", &Model::Ptsm(golden_ptsm(Pool::Last)), PTSM, 4, ptsm_parameters);
+    check("ptsm_last", &golden_ptsm(Pool::Last), PTSM, 4, ptsm_parameters);
 }
 
 #[test]
 fn ptsm_each_with_adamw_and_a_clip_that_bites() {
-    check("ptsm_each", &Model::Ptsm(golden_ptsm(Pool::Each)), PTSM, 4, ptsm_parameters);
+    check("ptsm_each", &golden_ptsm(Pool::Each), PTSM, 4, ptsm_parameters);
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn ptsm_with_literal_losses() {
         ..Weights::default()
     };
     let model = Ptsm { literal: true, weights, ..golden_ptsm(Pool::Last) };
-    check("ptsm_literal", &Model::Ptsm(model), PTSM, 4, ptsm_parameters);
+    check("ptsm_literal", &model, PTSM, 4, ptsm_parameters);
 }
 
 #[test]
 fn eegnet_with_a_max_norm_that_bites() {
-    let model = Model::EegNet(EegNet { dropout: 0.0, ..EegNet::default() });
+    let model = EegNet { dropout: 0.0, ..EegNet::default() };
     let shape = TrialShape { channels: 4, time: 128, classes: 3, subjects: 1 };
     check("eegnet", &model, shape, 3, |network| {
         let scales = [0.1, 2.0, 0.1, 0.1, 0.02, 0.1];
@@ -179,11 +179,11 @@ fn dann_with_a_reversed_gradient() {
     let encoder = EegNet { dropout: 0.0, ..EegNet::default() };
     let model = Dann { hidden: Some(5), weight: 1.3, ..Dann::on(encoder, Domains::Uda) };
     let shape = TrialShape { channels: 4, time: 128, classes: 2, subjects: 3 };
-    check("dann", &Model::Dann(model), shape, 6, |network| filled(network, 0.1));
+    check("dann", &model, shape, 6, |network| filled(network, 0.1));
 }
 
 #[test]
-fn acon_whose_critic_learns_first() {
+fn acon_whose_discriminator_learns_first() {
     let config = Acon {
         width: 4,
         features: 5,
@@ -197,7 +197,7 @@ fn acon_whose_critic_learns_first() {
         ..Acon::default()
     };
     let shape = TrialShape { channels: 3, time: 60, classes: 2, subjects: 3 };
-    let model = Model::Acon(config);
+    let model = config;
     check("acon", &model, shape, 8, |network| {
         let mut parameters = filled(network, 0.3);
         let parts = ["real", "imaginary"].map(|part| format!("frequency.mix.{part}"));
@@ -231,7 +231,7 @@ fn deepconvnet_over_windows_with_a_max_norm_that_bites() {
         ..DeepConvNet::default()
     };
     let shape = TrialShape { channels: 3, time: 43, classes: 3, subjects: 1 };
-    let model = Model::DeepConvNet(config);
+    let model = config;
     check("deepconvnet_cropped", &model, shape, 3, |network| filled(network, 0.5));
     check_eval("deepconvnet_cropped", &model, shape, 3);
 }
@@ -253,7 +253,7 @@ fn eegconformer_with_the_betas_of_its_authors() {
         ..EegConformer::default()
     };
     let shape = TrialShape { channels: 3, time: 50, classes: 3, subjects: 1 };
-    let model = Model::EegConformer(config);
+    let model = config;
     check("eegconformer", &model, shape, 4, |network| filled(network, 0.3));
     check_eval("eegconformer", &model, shape, 4);
 }

@@ -1,6 +1,6 @@
 //! From a fitted decoder and people it has never met to records.
 
-use ptsm_decode::{Adaptation, Adapted, Fitted, calibration};
+use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration};
 use ptsm_signal::{Subset, TargetAccess};
 
 use crate::error::Result;
@@ -55,10 +55,10 @@ impl Context {
 }
 
 /// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
-pub fn score(fitted: &dyn Fitted, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
+pub fn score(fitted: &dyn FittedDecoder, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
     let one = |subject| {
         let trials = people.only(|t| t.subject == subject);
-        let met = fitted.introduced(&trials, context.shown)?;
+        let met = fitted.with_target_access(&trials, context.shown)?;
         of_one(met.as_deref().unwrap_or(fitted), &trials, context, None)
     };
     people.subjects().into_iter().map(one).collect()
@@ -66,7 +66,7 @@ pub fn score(fitted: &dyn Fitted, people: &Subset<'_>, context: &Context) -> Res
 
 /// The record of trials of one person.
 fn of_one(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     context: &Context,
     adapt: Option<FewShot>,
@@ -103,13 +103,13 @@ pub struct Curve {
     /// A record for 0 shots and for each number asked for, all on the same later trials.
     pub records: Vec<Record>,
     /// What tuning with each number of shots gave.
-    pub adapted: Vec<(usize, Adapted)>,
+    pub adapted: Vec<(usize, AdaptedDecoder)>,
 }
 
 /// Tunes a decoder to one person with ever more labelled trials. The trials of the largest number of shots are set aside; the later
 /// ones are scored for every number.
 pub fn learning_curve(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     person: &Subset<'_>,
     shots: &[usize],
     how: &Adaptation,
@@ -132,14 +132,14 @@ pub fn learning_curve(
 
 /// The record that a decoder without anything to tune has in the place of a curve: no shots, on the trials that others are scored on.
 pub(crate) fn unadapted(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     person: &Subset<'_>,
     shots: &[usize],
     context: &Context,
 ) -> Result<Record> {
     let most = shots.iter().copied().max().unwrap_or(0);
     let (_, later) = calibration(person, most)?;
-    let met = fitted.introduced(person, context.shown)?;
+    let met = fitted.with_target_access(person, context.shown)?;
     let few = Some(FewShot { shots: 0, set_aside: most });
     of_one(met.as_deref().unwrap_or(fitted), &later, context, few)
 }
@@ -160,7 +160,7 @@ mod tests {
         wants: usize,
     }
 
-    impl Fitted for Curious {
+    impl FittedDecoder for Curious {
         fn layout(&self) -> &Layout {
             &self.layout
         }
@@ -170,7 +170,10 @@ mod tests {
             Ok(one.repeat(trials.len()))
         }
 
-        fn meet(&self, people: &Unlabelled<'_>) -> ptsm_decode::Result<Option<Box<dyn Fitted>>> {
+        fn adapt_unlabelled(
+            &self,
+            people: &Unlabelled<'_>,
+        ) -> ptsm_decode::Result<Option<Box<dyn FittedDecoder>>> {
             let who: Vec<_> = people.sessions().collect();
             assert_eq!(who, vec![who[0]; self.wants]);
             Ok(Some(Box::new(Curious { met: true, layout: self.layout.clone(), wants: self.wants })))

@@ -3,6 +3,7 @@
 //! A decoder that says "80 %" should be right in 80 of 100 such trials. What is looked at is the class it decides for and the probability that it gives to it
 //! (Guo et al. 2017, "On calibration of modern neural networks").
 
+use ptsm_decode::{inverse_temperature, softmax};
 use ptsm_eval::{Interval, Result, mean};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,6 @@ use crate::intervals::wilson;
 
 /// Probabilities less than this are taken for it, as scikit-learn does: the logarithm of 0 is no number.
 const LEAST: f64 = f64::EPSILON;
-/// Between these a temperature is looked for.
-const TEMPERATURES: [f64; 2] = [0.01, 100.0];
 
 /// Probabilities of classes, and which class it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,37 +170,16 @@ impl Predicted {
     pub fn temperature(&self) -> f64 {
         let logs = |row: &[f64]| -> Vec<f64> { row.iter().map(|p| p.max(LEAST).ln()).collect() };
         let trials: Vec<(Vec<f64>, usize)> = self.rows().map(|(row, label)| (logs(row), label)).collect();
-        // The loss is convex in the inverse of the temperature: its derivative rises and is 0 once.
-        let rises = |ln_temperature: f64| -> bool {
-            let inverse = (-ln_temperature).exp();
-            let one = |(logs, label): &(Vec<f64>, usize)| -> f64 {
-                let p = softmax(logs.iter().map(|l| l * inverse).collect());
-                p.iter().zip(logs).map(|(p, l)| p * l).sum::<f64>() - logs[*label]
-            };
-            trials.iter().map(one).sum::<f64>() > 0.0
-        };
-        let [mut low, mut high] = TEMPERATURES.map(f64::ln);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if rises(middle) { low = middle } else { high = middle }
-        }
-        (0.5 * (low + high)).exp()
+        1.0 / inverse_temperature(trials.iter().map(|(logs, label)| (&logs[..], *label)))
     }
 
     /// The same trials at another temperature, above 0.
     pub fn at(&self, temperature: f64) -> Predicted {
-        let heated = |row: &[f64]| softmax(row.iter().map(|p| p.max(LEAST).ln() / temperature).collect());
+        let heated =
+            |row: &[f64]| softmax(&row.iter().map(|p| p.max(LEAST).ln() / temperature).collect::<Vec<f64>>());
         let probabilities = self.probabilities.chunks(self.classes).flat_map(heated).collect();
         Predicted { probabilities, ..self.clone() }
     }
-}
-
-fn softmax(mut scores: Vec<f64>) -> Vec<f64> {
-    let largest = scores.iter().copied().fold(f64::MIN, f64::max);
-    scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
-    let sum: f64 = scores.iter().sum();
-    scores.iter_mut().for_each(|s| *s /= sum);
-    scores
 }
 
 fn curve(decisions: &[(f64, bool)], bins: Bins) -> Vec<Bin> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ptsm_decode::{Error, Fitted};
+use ptsm_decode::{Error, FittedDecoder};
 use ptsm_eval::{Result, mean};
 use ptsm_signal::{SubjectId, Subset};
 use rand::seq::SliceRandom;
@@ -146,7 +146,12 @@ pub struct Tried {
 
 /// Puts a ranking to the test, for any decoder. A decoder that refuses trials of which nothing is left is taken to know nothing of them: all
 /// classes are as likely.
-pub fn tried(fitted: &dyn Fitted, trials: &Subset<'_>, ranking: &Ranking, how: &Trying) -> Result<Tried> {
+pub fn tried(
+    fitted: &dyn FittedDecoder,
+    trials: &Subset<'_>,
+    ranking: &Ranking,
+    how: &Trying,
+) -> Result<Tried> {
     let fine = how.shares.iter().all(|s| (0.0..=1.0).contains(s)) && how.shares.is_sorted();
     if !fine || how.shares.len() < 2 || trials.is_empty() {
         let message = "a ranking is tried on at least 1 trial at 2 shares or more, in order from 0 to 1";
@@ -218,7 +223,7 @@ fn area(shares: &[f64], values: &[f64]) -> f64 {
 }
 
 struct Walk<'a> {
-    fitted: &'a dyn Fitted,
+    fitted: &'a dyn FittedDecoder,
     trials: &'a Subset<'a>,
     how: &'a Trying,
     length: usize,

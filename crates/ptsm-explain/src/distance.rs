@@ -1,7 +1,7 @@
 //! How far apart two sets of features are: whether a classifier can tell them apart in people it has not met.
 
 use nalgebra::DMatrix;
-use ptsm_decode::classic::{Logistic, Regularised};
+use ptsm_decode::classic::{Logistic, Regularisation};
 use ptsm_eval::{Result, mean};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -12,7 +12,7 @@ use crate::features::{Features, Standard, group_folds, members, refused};
 use crate::probes::chance_p;
 
 /// Both sets count the same.
-const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: true, tolerance: 1e-6 };
+const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-6 };
 
 /// The proxy A-distance, `2 (1 - 2 e)` with the error `e` of a linear classifier: 0 where the sets cannot be told apart, 2 where they
 /// always can (Ben-David et al. 2010, doi:10.1007/s10994-009-5152-4). Below 0 where the classifier does worse than guessing.

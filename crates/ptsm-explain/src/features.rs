@@ -1,7 +1,7 @@
 //! Features of trials, as a network makes them, and trials divided into those to learn from and those to be asked about.
 
 use nalgebra::DMatrix;
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_eval::{Error, Result};
 use ptsm_signal::Subset;
 
@@ -34,9 +34,9 @@ impl Features {
     }
 
     /// What a decoder makes of trials, by the first of these names it knows; none where it knows none.
-    pub fn of(fitted: &dyn Fitted, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Features>> {
+    pub fn of(fitted: &dyn FittedDecoder, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Features>> {
         for name in names {
-            if let Some(values) = fitted.inner(trials, &[name])?.and_then(|mut all| all.pop()) {
+            if let Some(values) = fitted.intermediate_values(trials, &[name])?.and_then(|mut all| all.pop()) {
                 return Features::new(&values, values.len() / trials.len()).map(Some);
             }
         }

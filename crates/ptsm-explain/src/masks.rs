@@ -1,6 +1,7 @@
 //! What PTSM's masks look like in each person.
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
+use ptsm_decode::ptsm::mask_values;
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
 use serde::{Deserialize, Serialize};
@@ -36,20 +37,14 @@ fn mean_over(rows: &[Vec<f64>]) -> Vec<f64> {
     (0..length).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / rows.len() as f64).collect()
 }
 
-const KINDS: [(&str, [&str; 2]); 3] = [
-    ("common", ["mask.common.space", "mask.common.time"]),
-    ("personal", ["mask.personal.space", "mask.personal.time"]),
-    ("fused", ["mask.space", "mask.time"]),
-];
-
 /// The masks a decoder has; none for a decoder without.
-pub fn masks(fitted: &dyn Fitted, people: &Subset<'_>) -> Result<Vec<Masks>> {
+pub fn masks(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<Vec<Masks>> {
     let mut found = vec![];
-    for (kind, names) in KINDS {
+    for (kind, names) in mask_values() {
         let (mut space, mut time, mut who) = (vec![], vec![], vec![]);
         for subject in people.subjects() {
             let own = people.only(|t| t.subject == subject);
-            let Some(values) = fitted.inner(&own, &names)? else { continue };
+            let Some(values) = fitted.intermediate_values(&own, &names)? else { continue };
             let mut means = values.iter().map(|v| mean_row(v, own.len()));
             space.extend(means.next());
             time.extend(means.next());

@@ -3,7 +3,7 @@
 //! Paper: Adebayo et al. 2018, arXiv:1810.03292. An explanation that looks the same for a decoder whose parameters are drawn anew tells of the trials or
 //! of the architecture, not of what was learnt. How alike explanations of two trainings are says what can be expected at best.
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_eval::{Result, mean};
 use serde::{Deserialize, Serialize};
 
@@ -51,14 +51,20 @@ impl Randomised {
 }
 
 /// An explanation by channels and by times, of a decoder; none where it has no such.
-pub type Look<'a> = dyn Fn(&dyn Fitted) -> Result<Option<[Vec<f64>; 2]>> + 'a;
+pub type Look<'a> = dyn Fn(&dyn FittedDecoder) -> Result<Option<[Vec<f64>; 2]>> + 'a;
 
 /// The same for channels and for times, of decoders that were trained with several seeds. Each is drawn anew once, from `seed` on. None where
 /// a decoder has no such explanation or nothing to draw anew.
-pub fn randomised(fits: &[&dyn Fitted], seed: u64, look: &Look<'_>) -> Result<Option<[Randomised; 2]>> {
+pub fn randomised(
+    fits: &[&dyn FittedDecoder],
+    seed: u64,
+    look: &Look<'_>,
+) -> Result<Option<[Randomised; 2]>> {
     let (mut trained, mut drawn) = ([vec![], vec![]], [vec![], vec![]]);
     for (i, &fitted) in fits.iter().enumerate() {
-        let Some(other) = fitted.redrawn(seed.wrapping_add(i as u64))? else { return Ok(None) };
+        let Some(other) = fitted.with_random_parameters(seed.wrapping_add(i as u64))? else {
+            return Ok(None);
+        };
         for (to, fitted) in [(&mut trained, fitted), (&mut drawn, &*other)] {
             let Some(seen) = look(fitted)? else { return Ok(None) };
             to.iter_mut().zip(seen).for_each(|(to, seen)| to.push(seen));

@@ -1,6 +1,6 @@
 //! What the features of one fit of a benchmark say of people.
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_eval::{Reading, Result, mean};
 use ptsm_signal::Subset;
 
@@ -21,14 +21,14 @@ const SEED: u64 = 1;
 
 /// How far the task features of the people tested are from those of the people learnt from, and whether they tell who somebody is. One person
 /// alone is divided by runs and compared with nobody else. Trials that cannot be asked about are told and are no error: the scores of the fit stand.
-pub fn reading(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
+pub fn reading(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
     match found(fitted, learnt, tested) {
         Err(error) if is_of_signals(&error) => Ok(Reading::Not { why: error.to_string() }),
         other => other,
     }
 }
 
-fn found(fitted: &dyn Fitted, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
+fn found(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
     let (learnt, tested) = (learnt.in_time(), tested.in_time());
     let of = |trials: &Subset<'_>| Features::of(fitted, trials, &TASK_FEATURES);
     let (Some(source), Some(target)) = (of(&learnt)?, of(&tested)?) else {

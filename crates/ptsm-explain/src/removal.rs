@@ -1,6 +1,6 @@
 //! Trials of which a part is gone.
 
-use ptsm_decode::{Error, Fitted};
+use ptsm_decode::{Error, FittedDecoder};
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
 
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256;
 
 /// Class probabilities `[n, K]` of trials without some parts, by person.
 pub(crate) fn probabilities_without(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     gone: &dyn Fn(SubjectId) -> Vec<Part>,
     fill: Fill,
@@ -50,7 +50,7 @@ pub(crate) fn probabilities_without(
 
 /// The probability of each trial's own class without some parts.
 pub(crate) fn own_probabilities(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     gone: &dyn Fn(SubjectId) -> Vec<Part>,
     fill: Fill,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Answer, Class, Fitted, Lesson, Run, Unwatched};
+use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_explain::{Fill, How, Occlusion, maps, occlusion};
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Trial, Trials};
@@ -75,7 +75,7 @@ fn refill(path: &Path) {
 }
 
 /// An EEGNet with the filled numbers.
-fn eegnet(trials: &Trials) -> Box<dyn Fitted> {
+fn eegnet(trials: &Trials) -> Box<dyn FittedDecoder> {
     let method = find("eegnet").unwrap();
     let settings = method
         .settings(
@@ -84,10 +84,10 @@ fn eegnet(trials: &Trials) -> Box<dyn Fitted> {
         )
         .unwrap();
     let decoder = method.build(settings.clone()).unwrap();
-    let lesson = Lesson::new(trials.all(), trials.all().at(&[])).unwrap();
+    let lesson = TrainingData::new(trials.all(), trials.all().at(&[])).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "captum" };
-    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched).unwrap();
+    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch).unwrap();
     let card = Card {
         decoder: method.name.into(),
         settings,
@@ -119,9 +119,11 @@ fn attribution_is_what_captum_finds() {
     let fitted = eegnet(&trials);
     let two = trials.all().at(&[0, 1]);
     let wide = |v: Vec<f32>| v.into_iter().map(f64::from).collect::<Vec<_>>();
-    let (logit, log) = (Answer::Logit(Class::Number(1)), Answer::LogProbability(Class::Own));
-    let all: Vec<_> =
-        (0..3).map(|k| fitted.sensitivity(&two, Answer::Logit(Class::Number(k))).unwrap().unwrap()).collect();
+    let (logit, log) =
+        (DecoderOutput::Logit(OutputClass::Number(1)), DecoderOutput::LogProbability(OutputClass::Own));
+    let all: Vec<_> = (0..3)
+        .map(|k| fitted.sensitivity(&two, DecoderOutput::Logit(OutputClass::Number(k))).unwrap().unwrap())
+        .collect();
     let logits: Vec<f32> = (0..2).flat_map(|i| all.iter().map(move |told| told.answers[i])).collect();
     close(&golden, "logits", &wide(logits));
     close(&golden, "gradient", &wide(all[1].gradient.clone()));

@@ -8,7 +8,7 @@ use ptsm_data::simulate::{Cohort, Task, Truth};
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
 use ptsm_decode::xdawn_ts::XdawnTs;
-use ptsm_decode::{Answer, Class, Fit, Fitted, Lesson, Run, Unwatched};
+use ptsm_decode::{DecoderOutput, Fit, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
     Axis, Compared, Fill, How, Map, Occlusion, Ranking, Trying, Way, agreement, attribution, csp_relevance,
@@ -47,7 +47,7 @@ fn strangers() -> Subset<'static> {
 
 fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let part = |from, to| PEOPLE.0.all().only(move |t| (from..=to).contains(&t.subject.0));
-    let lesson = Lesson::new(part(1, 5), part(6, 6)).unwrap();
+    let lesson = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
     let method = find(name).unwrap();
     let training = json!({
         "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
@@ -56,13 +56,13 @@ fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let decoder = method.build(method.settings(PEOPLE.0.layout(), &changes).unwrap()).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "simulated" };
-    decoder.fit_seeds(&lesson, seeds, &run, &mut Unwatched).unwrap()
+    decoder.fit_seeds(&lesson, seeds, &run, &mut NoWatch).unwrap()
 }
 
 static EEGNET: LazyLock<Vec<Fit>> = LazyLock::new(|| fit("eegnet", &[1, 2]));
 static CSP: LazyLock<Vec<Fit>> = LazyLock::new(|| fit("csp-lda", &[1]));
 
-const OWN: Answer = Answer::LogProbability(Class::Own);
+const OWN: DecoderOutput = DecoderOutput::LogProbability(OutputClass::Own);
 
 #[test]
 fn explanations_favour_what_is_true() {
@@ -107,10 +107,11 @@ fn features_tell_people_apart_who_are_measured_otherwise() {
     assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
     // One person has one run: nothing to divide. Classic decoders have no features.
     let one = strangers().only(|t| t.subject.0 == 8);
-    let not = |fitted: &dyn Fitted, people: &Subset<'_>| match reading(fitted, &learnt, people).unwrap() {
-        Reading::Not { why } => why,
-        made => panic!("{made:?}"),
-    };
+    let not =
+        |fitted: &dyn FittedDecoder, people: &Subset<'_>| match reading(fitted, &learnt, people).unwrap() {
+            Reading::Not { why } => why,
+            made => panic!("{made:?}"),
+        };
     assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
     assert!(not(&*CSP[0].fitted, &strangers()).contains("no features"));
 }
@@ -118,7 +119,7 @@ fn features_tell_people_apart_who_are_measured_otherwise() {
 #[test]
 fn integrated_gradients_add_up_to_the_answer() {
     let people = strangers().at(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    let of = Answer::Logit(Class::Number(0));
+    let of = DecoderOutput::Logit(OutputClass::Number(0));
     let residual = |steps| {
         let how = How::Integrated { steps };
         let found = attribution(&*EEGNET[0].fitted, &people, of, &how).unwrap().unwrap();
@@ -189,11 +190,11 @@ fn a_true_ranking_loses_more_than_random_ones() {
 #[test]
 fn explanations_of_what_was_drawn_anew_look_different() {
     let people = strangers();
-    let look = |fitted: &dyn Fitted| {
+    let look = |fitted: &dyn FittedDecoder| {
         let found = attribution(fitted, &people, OWN, &How::TimesInput)?;
         Ok(found.map(|r| r.by_person("gradient", &people)).map(|m| [m.space_mean(), m.time_mean()]))
     };
-    let fits: Vec<&dyn Fitted> = EEGNET.iter().map(|fit| &*fit.fitted).collect();
+    let fits: Vec<&dyn FittedDecoder> = EEGNET.iter().map(|fit| &*fit.fitted).collect();
     let [space, _] = randomised(&fits, 50, &look).unwrap().unwrap();
     assert_eq!((space.trained.len(), space.drawn.len()), (1, 4));
     assert!(space.trained_mean() > space.drawn_mean(), "{space:?}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use ptsm_data::arrays::read_trials;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Fitted, Lesson, Run, Unwatched};
+use ptsm_decode::{FittedDecoder, NoWatch, Run, TrainingData};
 use ptsm_engine::{Cpu, Isa};
 use ptsm_signal::{SubjectId, Subset};
 
@@ -29,17 +29,17 @@ pub(crate) fn run() -> Result<()> {
     let device = (&cpu).into();
     let run = Run { device: &device, identity: "bench" };
     let of = |people: &BTreeSet<u32>| trials.all().only(|t| people.contains(&t.subject.0));
-    let mut lesson = Lesson::new(of(&request.train), of(&request.validation))?;
+    let mut lesson = TrainingData::new(of(&request.train), of(&request.validation))?;
     if decoder.learns_from_target() {
         lesson = lesson.with_target(of(&request.test).unlabelled());
     }
     // What looks at people first does so whenever it decodes them.
-    let decode = |fitted: &dyn Fitted, trials: &Subset<'_>| -> Result<Vec<f32>> {
-        let met = fitted.introduced(trials, method.target_access)?;
+    let decode = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Vec<f32>> {
+        let met = fitted.with_target_access(trials, method.target_access)?;
         Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
     };
-    let learn = || -> Result<Box<dyn Fitted>> {
-        let mut fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+    let learn = || -> Result<Box<dyn FittedDecoder>> {
+        let mut fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
         Ok(fits.remove(0).fitted)
     };
     let fitted = learn()?;

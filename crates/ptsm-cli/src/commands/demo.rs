@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use ptsm::data::Source;
 use ptsm::data::simulate::Cohort;
 use ptsm::decode::registry::find;
-use ptsm::decode::{Adaptation, EpochRecord, Fit, Lesson, Run};
+use ptsm::decode::{Adaptation, EpochRecord, Fit, Run, TrainingData};
 use ptsm::eval::{Context, Record, Split, Summary, learning_curve, score};
 use ptsm::explanation::{MaskFindings, masks, mean_over_seeds};
 use ptsm::signal::{SubjectId, Subset, TargetAccess, Trials};
@@ -157,7 +157,7 @@ fn fit(
     let mut fitting = session.env.fitting(name);
     let all = split.sources().without_validation();
     let sources = if decoder.uses_validation() { split.sources() } else { &all };
-    let lesson = Lesson::new(sources.train(trials), sources.validation(trials))?;
+    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
     let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut fitting)?;
     drop(fitting);
     let mut records = vec![];

@@ -49,7 +49,7 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
             "target_access": method.target_access,
             "parameters": parameters,
             "adapts": method.adapts,
-            "converts": method.converts(),
+            "converts": method.converts,
             "mirroring": json!({
                 "declared": mirrored_share(&method.defaults(&declared)?),
                 "undeclared": mirrored_share(&method.defaults(&undeclared)?),

@@ -1,4 +1,4 @@
-//! ACON: a temporal and a frequency branch that teach each other, and a critic of domains on their outer product.
+//! ACON: a temporal and a frequency branch that teach each other, and a discriminator of domains on their outer product.
 //!
 //! Paper: Liu et al., NeurIPS 2024, "Boosting Transferability and Discriminability for Time Series Domain Adaptation"; the authors' code
 //! (`mingyangliu1024/ACON`) is the reference.
@@ -7,14 +7,14 @@
 //! x [B,C,T] -> z-score of its domain -> three convolutions, mean over time -> h [B,F] -> linear -> logits [B,K]
 //!                      \-> spectra of segments -> mixing of channels per bin -> amplitudes [B,C*m]
 //!                             -> linear -> g -> linear -> logits [B,K]            (training only)
-//! softmax(pooled g) x h -> critic: labelled or target                            (training only)
+//! softmax(pooled g) x h -> discriminator: labelled or target                     (training only)
 //! ```
 //!
-//! In every step the critic learns first, on features as they are; then everything else moves by
+//! In every step the discriminator learns first, on features as they are; then everything else moves by
 //!
 //! ```text
 //! CE(time) + CE(frequency)                     labelled trials
-//!   + domain * CE(critic, labels exchanged)    both
+//!   + domain * CE(discriminator, labels exchanged)  both
 //!   + entropy * (H(time) + H(frequency))       target
 //!   + teach_source * KL(frequency || time)     labelled: frequency teaches
 //!   + teach_target * KL(time || frequency)     target: time teaches
@@ -22,11 +22,7 @@
 //!
 //! Labelled and target trials go through batch norm in two passes. Only the temporal branch decodes.
 //!
-//! Differs: the first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights
-//! at C=62 (`rank = "none"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is
-//! chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from:
-//! validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is).
-//! An epoch is one pass over the labelled trials.
+//! Differs: see [`ACON`].
 //!
 //! Parameters at C=62, K=2, kernel 25, stride 6, period 128, pooled 16, no rank: 17 078 600 with complex weights counted once (held by
 //! a test); 296 706 decode.
@@ -35,14 +31,46 @@ mod frequency;
 mod time;
 
 use ptsm_engine::{Graph, Id, Init, Objective, Pooling};
+use ptsm_signal::{Layout, TargetAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{
-    Batches, Measure, Measured, Network, Part, TrialShape, positive, probability, weighted,
-};
+use crate::layers::weighted;
+use crate::method::Method;
+use crate::network::{Architecture, Batches, Measure, MeasuredStatistic, Network, TrialPart, TrialShape};
+use crate::settings::{eeg_rate_hz, positive, probability};
+use crate::training::{Recipe, Training};
 use frequency::Frequency;
 use time::Time;
+
+/// ACON with the test subjects as its target.
+pub const ACON: Method = Method {
+    name: "acon",
+    about: "a temporal and a frequency branch that teach each other, against a discriminator that tells the target from the rest",
+    paper: "Liu et al., NeurIPS 2024",
+    differs: DIFFERS,
+    target_access: TargetAccess::WHOLE,
+    ..Method::network::<Acon>(|layout| recipe(layout, Target::Given))
+};
+
+/// ACON with some of the training subjects as its target.
+pub const ACON_PSEUDO: Method = Method {
+    name: "acon-pseudo",
+    about: "the same where a third of the training subjects plays the target; not a form of its authors",
+    paper: "Liu et al., NeurIPS 2024",
+    differs: DIFFERS,
+    ..Method::network::<Acon>(|layout| recipe(layout, Target::Pretended))
+};
+
+const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from: validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is). An epoch is one pass over the labelled trials.";
+
+/// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
+fn recipe(layout: &Layout, target: Target) -> Recipe {
+    let config = eeg_rate_hz(layout).map_or_else(Acon::default, Acon::at_rate);
+    let period = config.period.min(layout.samples).max(2);
+    let training = Training { epochs: 50, batch_subjects: 8, batch_trials: 4, ..Training::adversarial() };
+    Recipe { training, ..Recipe::new(Acon { target, period, ..config }) }
+}
 
 /// Whose unlabelled trials are learnt from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +88,7 @@ pub enum Target {
 pub struct Weights {
     /// The classes by the frequency branch.
     pub frequency: f64,
-    /// Going against the critic.
+    /// Going against the discriminator.
     pub domain: f64,
     /// Entropy of what is said about the target.
     pub entropy: f64,
@@ -98,9 +126,9 @@ pub struct Acon {
     pub fft_normalize: bool,
     /// Numbers that the first layer of the frequency head goes through; none for a full one.
     pub rank: Option<usize>,
-    /// Places the critic sees of the frequency features.
+    /// Places the discriminator sees of the frequency features.
     pub pooled: usize,
-    /// Width of the critic.
+    /// Width of the discriminator.
     pub critic: usize,
     /// Temperature of what the branches teach each other.
     pub temperature: f64,
@@ -131,8 +159,8 @@ impl Default for Acon {
     }
 }
 
-/// Tensors that the critic's own step moves.
-const CRITIC: &str = "critic.";
+/// Tensors that the discriminator's own step moves; their name in model files is older than this one.
+const DISCRIMINATOR: &str = "critic.";
 
 /// Statistics of the two domains.
 const SOURCE: &str = "scale.source";
@@ -144,13 +172,6 @@ impl Acon {
         let times = rate_hz / 250.0;
         let scaled = |n: f64| (n * times).round().max(1.0) as usize;
         Acon { kernel: scaled(15.0), stride: scaled(3.0), ..Acon::default() }
-    }
-
-    pub(crate) fn batches(&self) -> Batches {
-        match self.target {
-            Target::Given => Batches::WithTarget,
-            Target::Pretended => Batches::WithPretended,
-        }
     }
 
     fn check(&self, shape: TrialShape) -> Result<()> {
@@ -184,13 +205,30 @@ impl Acon {
         }
         Ok(())
     }
+}
 
-    /// The network for a batch size; without training subjects, the temporal branch alone.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl Architecture for Acon {
+    fn name(&self) -> &'static str {
+        "acon"
+    }
+
+    fn batches(&self) -> Batches {
+        match self.target {
+            Target::Given => Batches::WithTarget,
+            Target::Pretended => Batches::WithPseudoTarget,
+        }
+    }
+
+    /// Nothing in it does.
+    fn may_keep_subjects(&self) -> bool {
+        false
+    }
+
+    /// Without training subjects, the temporal branch alone.
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.check(shape)?;
         let (c, classes) = (shape.channels, shape.classes);
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, c, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let learns = shape.subjects > 0;
         let labelled = if learns { batch.div_ceil(2) } else { batch };
         let task = g.labels("task", &[labelled], classes)?;
@@ -203,7 +241,7 @@ impl Acon {
         }
         let source = g.statistic(SOURCE, &[2, c], Init::Moments)?;
         let frequency = g.scoped("frequency", |g| Frequency::new(g, self, c, classes))?;
-        let critic = g.scoped("critic", |g| Critic::new(g, self))?;
+        let discriminator = g.scoped("critic", |g| Discriminator::new(g, self))?;
         // People it is judged by are of the labelled domain.
         let own = scaled(&mut g, x, source)?;
         let (_, logits) = g.scoped("time", |g| time.apply(g, self, own))?;
@@ -219,13 +257,15 @@ impl Acon {
             let (amplitude, f, z_f) = g.scoped("frequency", |g| frequency.apply(g, self, part))?;
             branches.push(Branches { h, z_t, amplitude, f, z_f });
         }
-        self.losses((g, logits), &critic, (task, domain), [branches[0], branches[1]])
+        self.losses((g, logits), &discriminator, (task, domain), [branches[0], branches[1]])
     }
+}
 
+impl Acon {
     fn losses(
         &self,
         (mut g, logits): (Graph, Id),
-        critic: &Critic,
+        discriminator: &Discriminator,
         (task, domain): (Id, Id),
         [source, target]: [Branches; 2],
     ) -> Result<Network> {
@@ -233,11 +273,11 @@ impl Acon {
         let (joint, guess) = g.scoped("critic", |g| -> Result<_> {
             let f = g.concat(source.f, target.f, 0)?;
             let h = g.concat(source.h, target.h, 0)?;
-            critic.apply(g, self, f, h)
+            discriminator.apply(g, self, f, h)
         })?;
         let by_time = g.scoped("loss.time", |g| g.cross_entropy(source.z_t, task, 0.0))?;
         let by_frequency = g.scoped("loss.frequency", |g| g.cross_entropy(source.z_f, task, 0.0))?;
-        // The input says 0 for labelled and 1 for target trials: the exchanged labels. The critic's own are the other way round.
+        // The input says 0 for labelled and 1 for target trials: the exchanged labels. The discriminator's own are the other way round.
         let against = g.scoped("loss.domain", |g| g.cross_entropy(guess, domain, 0.0))?;
         let judged = g.scoped("loss.critic", |g| -> Result<Id> {
             let (first, second) = (g.slice(guess, 1, 0, 1)?, g.slice(guess, 1, 1, 1)?);
@@ -262,8 +302,8 @@ impl Acon {
             weighted(g, &parts)
         })?;
         let Some(total) = total else { unreachable!("the task's loss has weight 1") };
-        let critics = vec![Objective::new(&g, judged, |name| name.starts_with(CRITIC))];
-        let objectives = vec![Objective::new(&g, total, |name| !name.starts_with(CRITIC))];
+        let discriminators = vec![Objective::new(&g, judged, |name| name.starts_with(DISCRIMINATOR))];
+        let objectives = vec![Objective::new(&g, total, |name| !name.starts_with(DISCRIMINATOR))];
         Ok(Network {
             total,
             losses: vec![
@@ -287,9 +327,9 @@ impl Acon {
                 ("critic_logits", guess),
             ],
             objectives,
-            critics,
-            measured: [(SOURCE, Part::Labelled), (TARGET, Part::Target)]
-                .map(|(name, of)| Measured { name, what: Measure::Channels, of })
+            discriminators,
+            measured: [(SOURCE, TrialPart::Labelled), (TARGET, TrialPart::Target)]
+                .map(|(name, of)| MeasuredStatistic { name, what: Measure::Channels, of })
                 .to_vec(),
             ..Network::new(g, logits, by_time)
         })
@@ -351,27 +391,27 @@ fn entropy(g: &mut Graph, logits: Id) -> Result<Id> {
 }
 
 /// Tells labelled from target trials.
-struct Critic {
+struct Discriminator {
     layers: Vec<[Id; 2]>,
 }
 
-impl Critic {
-    fn new(g: &mut Graph, acon: &Acon) -> Result<Critic> {
+impl Discriminator {
+    fn new(g: &mut Graph, acon: &Acon) -> Result<Discriminator> {
         let inputs = acon.pooled.saturating_mul(acon.features);
         let sizes = [(inputs, acon.critic), (acon.critic, acon.critic), (acon.critic, 2)];
         let layers = sizes.into_iter().enumerate();
         let layers =
             layers.map(|(i, (inputs, outputs))| g.scoped(i.to_string(), |g| layer(g, inputs, outputs)));
-        Ok(Critic { layers: layers.collect::<Result<_>>()? })
+        Ok(Discriminator { layers: layers.collect::<Result<_>>()? })
     }
 
     /// Weights of the pooled frequency features, and logits `[B, 2]`.
     fn apply(&self, g: &mut Graph, acon: &Acon, f: Id, h: Id) -> Result<(Id, Id)> {
         let [batch, features] = *g.shape(h) else { unreachable!("made with two axes") };
         let pooled = g.pool(f, Pooling::Adaptive { length: acon.pooled })?;
-        let shares = g.softmax(pooled)?;
+        let weights = g.softmax(pooled)?;
         let (column, row) =
-            (g.reshape(shares, &[batch, acon.pooled, 1])?, g.reshape(h, &[batch, 1, features])?);
+            (g.reshape(weights, &[batch, acon.pooled, 1])?, g.reshape(h, &[batch, 1, features])?);
         let product = g.matmul(column, row, false, false)?;
         let mut y = g.reshape(product, &[batch, acon.pooled * features])?;
         for (i, &[weight, bias]) in self.layers.iter().enumerate() {
@@ -380,7 +420,7 @@ impl Critic {
                 y = g.relu(y)?;
             }
         }
-        Ok((shares, y))
+        Ok((weights, y))
     }
 }
 

@@ -1,6 +1,4 @@
-//! From scores to decisions and probabilities.
-
-use nalgebra::DVector;
+//! From scores to decisions.
 
 /// The score above which examples are best taken as a class's own, both sides weighing the same. Between two scores it lies in the
 /// middle; of equally good ones it is the one nearest to 0.
@@ -26,31 +24,6 @@ pub(crate) fn threshold(scores: &[f64], own: &[bool]) -> f64 {
     best.1
 }
 
-/// Slopes between which the best is looked for: chance even for large scores, and certainty even for small ones.
-const SLOPES: [f64; 2] = [1e-2, 1e2];
-
-/// What scores `[K]` are best multiplied with before their softmax is taken, by the likelihood of the labels; of equally good ones the
-/// smaller.
-pub(crate) fn slope(scores: &[DVector<f64>], labels: &[u32]) -> f64 {
-    let loss = |ln_slope: f64| -> f64 {
-        let slope = ln_slope.exp();
-        let one = |(scores, &label): (&DVector<f64>, &u32)| {
-            let largest = scores.max();
-            let sum: f64 = scores.iter().map(|s| (slope * (s - largest)).exp()).sum();
-            sum.ln() - slope * (scores[label as usize] - largest)
-        };
-        scores.iter().zip(labels).map(one).sum()
-    };
-    // The loss is convex in the slope, so that it has one valley: the golden section finds its ground.
-    let share = 0.5 * (5f64.sqrt() - 1.0);
-    let [mut low, mut high] = SLOPES.map(f64::ln);
-    for _ in 0..60 {
-        let (a, b) = (high - share * (high - low), low + share * (high - low));
-        if loss(a) <= loss(b) { high = b } else { low = a }
-    }
-    (0.5 * (low + high)).exp()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,14 +36,5 @@ mod tests {
         // Equal scores are not parted, and one side alone needs nothing.
         assert_eq!(threshold(&[1.0, 1.0], &[false, true]), 0.0);
         assert_eq!(threshold(&[], &[]), 0.0);
-    }
-
-    #[test]
-    fn a_slope_is_as_certain_as_the_scores_are_right() {
-        let scores = |n: usize| vec![DVector::from_vec(vec![-1.0, 1.0]); n];
-        // Three of four are right: softmax(2 a) = 3 / 4.
-        let found = slope(&scores(4), &[1, 1, 1, 0]);
-        assert!((found - 0.5 * 3f64.ln()).abs() < 1e-6, "{found}");
-        assert!(slope(&scores(4), &[1; 4]) > 15.0 && slope(&scores(4), &[0; 4]) < 0.0101);
     }
 }

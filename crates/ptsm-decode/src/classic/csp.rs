@@ -9,7 +9,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::linear::{Generalised, class_counts, enough, positive};
+use super::linear::{GeneralisedEigen, class_counts, enough, positive};
 use crate::error::{Error, Result};
 
 /// Spatial filters.
@@ -77,7 +77,7 @@ impl Csp {
 /// Filters between two class means.
 fn one_turn(zero: &DMatrix<f64>, one: &DMatrix<f64>, filters: usize) -> Result<Csp> {
     let names = ["the whitened class mean", "the mean covariance"];
-    let Generalised { values: shares, vectors: all } = Generalised::new(one, &(zero + one), names)?;
+    let GeneralisedEigen { values: shares, vectors: all } = GeneralisedEigen::new(one, &(zero + one), names)?;
     let rank = shares.len();
     enough(filters, rank, one.nrows())?;
     let mut order: Vec<usize> = (0..rank).collect();

@@ -10,14 +10,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::matrices::{self, Matrices, Named};
-use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Lesson, Run, Watch};
+use super::matrices::{self, Matrices, NamedMatrices};
+use crate::decoder::{Decoder, Fit, FitSink, FittedDecoder, Job, Run, TrainingData, Watch};
 use crate::error::{Error, Result};
 
 /// Settings of a decoder in which nothing is random.
 pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// What it learns, with whatever decoding derives from that once.
-    type Learnt: Clone + Send + Sync + 'static;
+    type Coefficients: Clone + Send + Sync + 'static;
 
     /// Whether it looks at validation subjects.
     const USES_VALIDATION: bool = false;
@@ -31,19 +31,19 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
     }
 
     /// Learns from people.
-    fn learn(&self, lesson: &Lesson<'_>, workers: &Workers<'_>) -> Result<Self::Learnt>;
+    fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Self::Coefficients>;
 
     /// The probability of every class from one trial `[C, T]`.
-    fn decide(&self, learnt: &Self::Learnt, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
+    fn decide(&self, learnt: &Self::Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
 
     /// Numbers learnt.
-    fn parameters(learnt: &Self::Learnt) -> usize;
+    fn parameters(learnt: &Self::Coefficients) -> usize;
 
     /// What goes into a file.
-    fn matrices(learnt: &Self::Learnt) -> Named;
+    fn matrices(learnt: &Self::Coefficients) -> NamedMatrices;
 
     /// What was learnt, from its file.
-    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Self::Learnt>;
+    fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Self::Coefficients>;
 }
 
 /// Threads to work with, and somebody who may stop the work.
@@ -88,22 +88,28 @@ pub(crate) fn rows(features: &[Vec<f64>]) -> DMatrix<f64> {
 }
 
 impl<C: Classic> Decoder for C {
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
         let stop = || watch.stop();
-        // Nothing here is random: what is learnt from a lesson serves all seeds of it.
-        let mut last: Option<(&Lesson<'_>, FittedClassic<C>)> = None;
+        // Nothing here is random: what is learnt from a data serves all seeds of it.
+        let mut last: Option<(&TrainingData<'_>, FittedClassic<C>)> = None;
         for (i, job) in jobs.iter().enumerate() {
             let fitted = match last {
-                Some((lesson, fitted)) if std::ptr::eq(lesson, job.lesson) => fitted,
+                Some((data, fitted)) if std::ptr::eq(data, job.data) => fitted,
                 _ => FittedClassic {
-                    learnt: self.learn(job.lesson, &Workers::new(run.device, &stop))?,
+                    learnt: self.learn(job.data, &Workers::new(run.device, &stop))?,
                     settings: self.clone(),
-                    layout: job.lesson.train().layout().clone(),
+                    layout: job.data.train().layout().clone(),
                     device: run.device.clone(),
                 },
             };
             let own = Box::new(fitted.clone());
-            last = Some((job.lesson, fitted));
+            last = Some((job.data, fitted));
             done(i, Fit { fitted: own, seed: job.seed, history: vec![], best_epoch: None })?;
         }
         Ok(())
@@ -119,7 +125,7 @@ impl<C: Classic> Decoder for C {
 pub(crate) struct FittedClassic<C: Classic> {
     settings: C,
     layout: Layout,
-    learnt: C::Learnt,
+    learnt: C::Coefficients,
     device: Device,
 }
 
@@ -130,7 +136,7 @@ impl<C: Classic> FittedClassic<C> {
     }
 }
 
-impl<C: Classic> Fitted for FittedClassic<C> {
+impl<C: Classic> FittedDecoder for FittedClassic<C> {
     fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -10,9 +10,10 @@ use ptsm_signal::covariance::{Estimator, estimate};
 use serde::{Deserialize, Serialize};
 
 use super::cholesky::Cholesky;
-use super::linear::{RANK_TOLERANCE, class_counts, eigen, softmax};
-use super::matrices::{Matrices, Named, column};
+use super::linear::{RANK_TOLERANCE, class_counts, eigen};
+use super::matrices::{Matrices, NamedMatrices, column};
 use crate::error::{Error, Result};
+use crate::probabilities::softmax;
 
 /// How the covariance inside a class is pulled towards `mu I`, mu being its mean variance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -84,11 +85,11 @@ impl Lda {
 
     /// The probability of every class, `[K]`.
     pub fn probabilities(&self, features: &[f64]) -> Result<DVector<f64>> {
-        Ok(softmax(self.discriminants(features)?))
+        Ok(softmax(self.discriminants(features)?.as_slice()).into())
     }
 
     /// What goes into a file.
-    pub(crate) fn matrices(&self) -> Named {
+    pub(crate) fn matrices(&self) -> NamedMatrices {
         vec![("lda.weights", self.weights.clone()), ("lda.biases", column(&self.biases))]
     }
 

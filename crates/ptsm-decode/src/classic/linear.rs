@@ -28,16 +28,16 @@ pub(super) fn eigen(matrix: &DMatrix<f64>, what: &str) -> Result<(DVector<f64>, 
 }
 
 /// The generalised eigenproblem `A w = e B w` on the directions that B has something in.
-pub(super) struct Generalised {
+pub(super) struct GeneralisedEigen {
     /// In ascending order.
     pub(super) values: DVector<f64>,
     /// `[C, rank of B]`, scaled to `w^T B w = 1`.
     pub(super) vectors: DMatrix<f64>,
 }
 
-impl Generalised {
+impl GeneralisedEigen {
     /// `names` are those of A, whitened, and of B.
-    pub(super) fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, names: [&str; 2]) -> Result<Generalised> {
+    pub(super) fn new(a: &DMatrix<f64>, b: &DMatrix<f64>, names: [&str; 2]) -> Result<GeneralisedEigen> {
         let (powers, directions) = eigen(b, names[1])?;
         let floor = RANK_TOLERANCE * powers.iter().copied().fold(0.0, f64::max);
         let lost = powers.iter().filter(|&&p| p <= floor).count();
@@ -48,7 +48,7 @@ impl Generalised {
             column /= power.sqrt();
         }
         let (values, rotation) = eigen(&(whitening.transpose() * a * &whitening), names[0])?;
-        Ok(Generalised { values, vectors: whitening * rotation })
+        Ok(GeneralisedEigen { values, vectors: whitening * rotation })
     }
 }
 
@@ -82,14 +82,6 @@ pub(super) fn positive<R: nalgebra::Dim, S: nalgebra::StorageMut<f64, R>>(
 pub(crate) fn patterns(filters: &DMatrix<f64>, covariance: &DMatrix<f64>) -> Vec<Vec<f64>> {
     let pattern = |w: nalgebra::RowDVector<f64>| (w * covariance).normalize().as_slice().to_vec();
     filters.row_iter().map(|w| pattern(w.into_owned())).collect()
-}
-
-/// Numbers as probabilities: raised, then divided by their sum.
-pub(crate) fn softmax(values: DVector<f64>) -> DVector<f64> {
-    let largest = values.max();
-    let raised = values.map(|v| (v - largest).exp());
-    let sum = raised.sum();
-    raised / sum
 }
 
 /// Number of examples of each class; refuses labels that are no class, classes without examples and lists of unequal length.

@@ -7,9 +7,10 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::linear::{class_counts, softmax};
-use super::matrices::{Matrices, Named, column};
+use super::linear::class_counts;
+use super::matrices::{Matrices, NamedMatrices, column};
 use crate::error::{Error, Result};
+use crate::probabilities::softmax;
 
 /// Most Newton steps; ten are common.
 const STEPS: usize = 200;
@@ -18,7 +19,7 @@ const GRADIENTS: usize = 500;
 
 /// How a regression is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Regularised {
+pub struct Regularisation {
     /// What the losses weigh against the penalty, scikit-learn's `C`.
     pub inverse_penalty: f64,
     /// Whether classes weigh the same however many examples they have.
@@ -42,7 +43,7 @@ impl Logistic {
         features: &DMatrix<f64>,
         labels: &[u32],
         classes: usize,
-        how: Regularised,
+        how: Regularisation,
     ) -> Result<Logistic> {
         how.check()?;
         let counts = class_counts(features.nrows(), labels, classes)?;
@@ -74,11 +75,15 @@ impl Logistic {
             return Err(Error::Configuration(format!("{needed} features are needed, {given} are given")));
         }
         let scores = &self.weights * DVector::from_column_slice(features) + &self.biases;
-        Ok(softmax(if scores.len() == 1 { DVector::from_vec(vec![0.0, scores[0]]) } else { scores }))
+        let p = match scores.as_slice() {
+            [score] => softmax(&[0.0, *score]),
+            scores => softmax(scores),
+        };
+        Ok(p.into())
     }
 
     /// What goes into a file.
-    pub(crate) fn matrices(&self) -> Named {
+    pub(crate) fn matrices(&self) -> NamedMatrices {
         vec![("logistic.weights", self.weights.clone()), ("logistic.biases", column(&self.biases))]
     }
 
@@ -95,7 +100,7 @@ impl Logistic {
     }
 }
 
-impl Regularised {
+impl Regularisation {
     /// Refuses what cannot be minimised.
     pub(crate) fn check(&self) -> Result<()> {
         let positive = |v: f64| v.is_finite() && v > 0.0;
@@ -256,7 +261,7 @@ mod tests {
     use super::super::golden::{close, test_trials, train_trials};
     use super::*;
 
-    const PLAIN: Regularised = Regularised { inverse_penalty: 1.0, balanced: false, tolerance: 1e-10 };
+    const PLAIN: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: false, tolerance: 1e-10 };
 
     /// Even trials are of class 1.
     fn labels(n: u32) -> Vec<u32> {
@@ -315,7 +320,7 @@ mod tests {
             let mut counts = vec![0; classes as usize];
             labels.iter().for_each(|&l| counts[l as usize] += 1);
             for balanced in [false, true] {
-                let how = Regularised { inverse_penalty: 2.5, balanced, tolerance: 1e-13 };
+                let how = Regularisation { inverse_penalty: 2.5, balanced, tolerance: 1e-13 };
                 let found = Logistic::fit(&examples(40), &labels, classes as usize, how).unwrap();
                 let even = |l: u32| 40.0 / f64::from(classes) / f64::from(counts[l as usize]);
                 let scales: Vec<f64> =
@@ -329,7 +334,7 @@ mod tests {
     fn separable_examples_and_large_features_do_no_harm() {
         let labels: Vec<u32> = (0..20).map(|i| u32::from(i >= 10)).collect();
         let features = DMatrix::from_fn(20, 1, |i, _| 1e5 * (i as f64 - 9.5));
-        let how = Regularised { inverse_penalty: 1e6, ..PLAIN };
+        let how = Regularisation { inverse_penalty: 1e6, ..PLAIN };
         let found = Logistic::fit(&features, &labels, 2, how).unwrap();
         assert!(found.probabilities(&[1e9]).unwrap()[1] > 0.999 && found.weights[0].is_finite());
     }
@@ -342,8 +347,12 @@ mod tests {
         let labels = labels(8);
         assert!(refused(&examples(7), &labels, PLAIN).contains("7 examples"));
         assert!(refused(&examples(8).map(|_| f64::NAN), &labels, PLAIN).contains("not a number"));
-        assert!(refused(&examples(8), &labels, Regularised { inverse_penalty: 0.0, ..PLAIN }).contains("0"));
-        assert!(refused(&examples(8), &labels, Regularised { tolerance: f64::NAN, ..PLAIN }).contains("NaN"));
+        assert!(
+            refused(&examples(8), &labels, Regularisation { inverse_penalty: 0.0, ..PLAIN }).contains("0")
+        );
+        assert!(
+            refused(&examples(8), &labels, Regularisation { tolerance: f64::NAN, ..PLAIN }).contains("NaN")
+        );
         let found = Logistic::fit(&examples(8), &labels, 2, PLAIN).unwrap();
         assert!(found.probabilities(&[1.0]).unwrap_err().to_string().contains("3 features"));
     }

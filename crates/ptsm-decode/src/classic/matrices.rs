@@ -10,7 +10,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use crate::error::{Error, Result};
 
 /// Matrices by name, in the order they are written.
-pub(crate) type Named = Vec<(&'static str, DMatrix<f64>)>;
+pub(crate) type NamedMatrices = Vec<(&'static str, DMatrix<f64>)>;
 
 /// A vector as a matrix of one column.
 pub(crate) fn column(vector: &DVector<f64>) -> DMatrix<f64> {
@@ -23,7 +23,7 @@ pub(crate) fn stacked<'a>(matrices: impl Iterator<Item = &'a DMatrix<f64>>) -> D
 }
 
 /// Writes matrices with a header: rows first on disk, columns first in memory.
-pub(crate) fn write(path: &Path, header: HashMap<String, String>, matrices: &Named) -> Result<()> {
+pub(crate) fn write(path: &Path, header: HashMap<String, String>, matrices: &NamedMatrices) -> Result<()> {
     let wrong = |message: String| Error::file(path, format!("cannot be written: {message}"));
     let bytes: Vec<Vec<u8>> =
         matrices.iter().map(|(_, m)| m.transpose().iter().flat_map(|v| v.to_le_bytes()).collect()).collect();

@@ -25,7 +25,7 @@ pub use bins::Bins;
 pub use csp::Csp;
 pub use information::mutual_information;
 pub use lda::{Lda, Shrinkage};
-pub use logistic::{Logistic, Regularised};
+pub use logistic::{Logistic, Regularisation};
 pub use sparse::{Evidence, Sparse, SparseFeatures, Step, Target, normalised};
 pub use tangent::Tangent;
 pub use xdawn::{Moments, Xdawn};

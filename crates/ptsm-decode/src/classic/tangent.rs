@@ -5,8 +5,8 @@ use ptsm_signal::spd::{TangentSpace, karcher_mean};
 use rayon::prelude::*;
 
 use super::decoder::rows;
-use super::logistic::{Logistic, Regularised};
-use super::matrices::{Matrices, Named};
+use super::logistic::{Logistic, Regularisation};
+use super::matrices::{Matrices, NamedMatrices};
 use crate::error::Result;
 
 /// Covariances that one thread takes at once.
@@ -27,7 +27,7 @@ impl Tangent {
         covariances: &[DMatrix<f64>],
         labels: &[u32],
         classes: usize,
-        how: Regularised,
+        how: Regularisation,
     ) -> Result<Tangent> {
         let space = TangentSpace::at(karcher_mean(covariances)?)?;
         let some = covariances.par_chunks(TOGETHER).map(|some| space.vectors(some));
@@ -47,7 +47,7 @@ impl Tangent {
     }
 
     /// What goes into a file.
-    pub(crate) fn matrices(&self) -> Named {
+    pub(crate) fn matrices(&self) -> NamedMatrices {
         let mut all = vec![("reference", self.space.reference().clone())];
         all.extend(self.logistic.matrices());
         all

@@ -8,7 +8,7 @@
 use nalgebra::DMatrix;
 use ptsm_signal::covariance::{Estimator, estimate};
 
-use super::linear::{Generalised, enough, positive};
+use super::linear::{GeneralisedEigen, enough, positive};
 use crate::error::{Error, Result};
 
 /// Sums over trials that filters are learnt from. Trials are added one by one, so that they need not be in memory together.
@@ -99,7 +99,7 @@ impl Xdawn {
             let evoked: Vec<f64> = sum.iter().map(|v| v / count as f64).collect();
             let signal = estimate(&evoked, channels, Estimator::Scm);
             let names = ["the whitened response", "the covariance of all trials"];
-            let found = Generalised::new(&signal, &everything, names)?;
+            let found = GeneralisedEigen::new(&signal, &everything, names)?;
             enough(filters, found.values.len(), channels)?;
             let evoked = DMatrix::from_row_slice(channels, samples, &evoked);
             for mut filter in found.vectors.column_iter().rev().take(filters).map(|f| f.normalize()) {

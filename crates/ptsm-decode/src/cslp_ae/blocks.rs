@@ -3,11 +3,11 @@
 use ptsm_engine::{Graph, Id, Init, Padding};
 
 use crate::error::Result;
-use crate::network::linear;
+use crate::layers::{attention, linear};
 
 const EPS: f64 = 1e-5;
-/// Deviation of the places' start values.
-const PLACES: f64 = 0.02;
+/// Deviation of the positional embedding's start values.
+const EMBEDDING: f64 = 0.02;
 /// Taps, stride and zeros on both sides where the length is halved or doubled.
 const TAPS: usize = 4;
 const STRIDE: usize = 2;
@@ -59,7 +59,7 @@ pub(super) fn doubled(g: &mut Graph, x: Id) -> Result<Id> {
     Ok(g.transposed_conv(x, w, STRIDE, ZEROS)?)
 }
 
-/// Layers of self-attention over places: `[B, c, L]` to the same.
+/// Layers of self-attention over time: `[B, c, L]` to the same.
 pub(super) fn transformer(g: &mut Graph, x: Id, layers: usize) -> Result<Id> {
     let mut h = g.transpose(x, &[0, 2, 1])?;
     for layer in 0..layers {
@@ -68,11 +68,12 @@ pub(super) fn transformer(g: &mut Graph, x: Id, layers: usize) -> Result<Id> {
     Ok(g.transpose(h, &[0, 2, 1])?)
 }
 
-/// `[B, L, c]` to the same: places are added, then attention with one head and two linear layers, each normalised with its input.
+/// `[B, L, c]` to the same: a positional embedding is added, then attention with one head and two linear layers, each normalised with its input.
 fn attend(g: &mut Graph, x: Id) -> Result<Id> {
     let [_, length, width] = *g.shape(x) else { unreachable!("tokens are [B, L, c]") };
-    let places = g.parameter("places", &[1, length, width], Init::Normal(PLACES))?;
-    let x = g.add(x, places)?;
+    // The name in model files.
+    let embedding = g.parameter("places", &[1, length, width], Init::Normal(EMBEDDING))?;
+    let x = g.add(x, embedding)?;
     let h = g.scoped("attention", |g| -> Result<Id> {
         let all = g.scoped("in", |g| -> Result<Id> {
             let w = g.parameter("weight", &[3 * width, width], Init::glorot(width, 3 * width))?;
@@ -80,11 +81,8 @@ fn attend(g: &mut Graph, x: Id) -> Result<Id> {
             Ok(g.linear(x, w, Some(b))?)
         })?;
         let mut part = |i: usize| g.slice(all, 2, i * width, width);
-        let (queries, keys, values) = (part(0)?, part(1)?, part(2)?);
-        let shares = g.matmul(queries, keys, false, true)?;
-        let shares = g.scale(shares, 1.0 / (width as f64).sqrt())?;
-        let shares = g.softmax(shares)?;
-        let h = g.matmul(shares, values, false, false)?;
+        let queries_keys_values = [part(0)?, part(1)?, part(2)?];
+        let h = attention(g, queries_keys_values, (width as f64).sqrt(), None)?;
         g.scoped("out", |g| {
             let w = g.parameter("weight", &[width, width], Init::fan_in(width))?;
             let b = g.parameter("bias", &[width], Init::Constant(0.0))?;

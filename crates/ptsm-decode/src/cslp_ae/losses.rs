@@ -2,7 +2,7 @@
 
 use ptsm_engine::{Graph, Id};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Norms below this count as this.
 const LEAST_NORM: f64 = 1e-8;
@@ -36,7 +36,7 @@ fn unit(g: &mut Graph, x: Id) -> Result<Id> {
 /// first and second `[G, N, F]`, labels `[G * N]` (each row's place in its group), log_scale scalar -> two scalars
 pub fn contrasts(g: &mut Graph, first: Id, second: Id, labels: Id, log_scale: Id) -> Result<[Id; 2]> {
     let [groups, n, _] = *g.shape(first) else {
-        return Err(crate::Error::Configuration(format!(
+        return Err(Error::Configuration(format!(
             "a contrast is of groups [G, N, F], got {:?}",
             g.shape(first)
         )));

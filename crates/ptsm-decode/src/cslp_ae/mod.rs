@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! encoder  [B,C,T] -> conv 1, block -> levels x (block, conv 4 stride 2) -> [B,c,L], L = T / 2^levels
-//!          -> levels x (places, self-attention, linear layers) -> block -> block to s [B,d,L], block to t [B,d,L]
+//!          -> levels x (positional embedding, self-attention, linear layers) -> block -> block to s [B,d,L], block to t [B,d,L]
 //! decoder  u = block(s and t), v = u + block(s) + block(t), u + block(v) -> self-attention
 //!          -> levels x (transposed conv 4 stride 2, block) -> block -> [B,C,T]
 //! block    conv 3, ReLU, IN; conv 1, ReLU, IN; IN; conv 1           with the input added wherever it fits
@@ -14,14 +14,9 @@
 //! the second those of the task, and what comes out must be what went in; a contrast draws the exchanged latents of a pair together and
 //! those of different people (tasks) apart. There is no plain reconstruction.
 //!
-//! It is no classifier. Strangers are decoded by what was learnt from the task latents of the training people: see [`Readout`].
+//! It is no classifier. Unseen subjects are decoded by what was learnt from the task latents of the training people: see [`Readout`].
 //!
-//! Differs: widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings).
-//! Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no
-//! multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head
-//! reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared;
-//! the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally
-//! frequent, and the logistic readout counts classes equally.
+//! Differs: see [`CSLP_AE`].
 //!
 //! An epoch is as many drawn trials as there are, so that steps are epochs x trials / trials of a step. The authors have 200 epochs of many trials;
 //! a few thousand trials in steps of 512 would leave some hundred steps. Simulated ERPs were still at the contrasts' chance level (ln 2 for two classes) after 240
@@ -39,11 +34,45 @@ use ptsm_engine::{Graph, Id, Init, Objective};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::network::{Measure, Measured, Network, Pairs, Part, TrialShape, linear, positive};
+use crate::layers::linear;
+use crate::method::Method;
+use crate::network::{
+    Architecture, Batches, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, TrialPart, TrialShape,
+};
+use crate::settings::positive;
+use crate::training::{LrSchedule, Recipe, Select, Training};
 use autoencoder::Latents;
 use losses::{FIRST_SCALE, contrasts, distance};
 
-pub(crate) use readout::read_out;
+/// CSLP-AE.
+pub const CSLP_AE: Method = Method {
+    name: "cslp-ae",
+    about: "an autoencoder that keeps person and task apart, a small one (64 channels inside, not 256); linear on its task latents; converts",
+    paper: "Nørskov et al., NeurIPS 2023",
+    doi: "10.48550/arXiv.2311.07788",
+    differs: "Widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings). Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared; the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally frequent, and the logistic readout counts classes equally.",
+    converts: true,
+    ..Method::network::<CslpAe>(|layout| {
+        let mut config = CslpAe::default();
+        // At least two places must be left.
+        while config.levels > 1 && layout.samples <= 1 << config.levels {
+            config.levels -= 1;
+        }
+        let training = Training {
+            // The authors take 200 and the last state. The head that learns along says too little about the latents to choose by.
+            epochs: 100,
+            patience: None,
+            select: Select::Last,
+            // Theirs is 1e-4 for many more steps.
+            rate: 5e-4,
+            course: LrSchedule::OneCycle,
+            weight_decay: 0.0,
+            clip: None,
+            ..Training::default()
+        };
+        Recipe { training, ..Recipe::new(config) }
+    })
+};
 
 /// Configuration of CSLP-AE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +90,7 @@ pub struct CslpAe {
     pub permute: bool,
     /// Whether latents are contrasted.
     pub contrast: bool,
-    /// What decides about strangers.
+    /// What classifies trials of unseen subjects.
     pub readout: Readout,
 }
 
@@ -79,7 +108,7 @@ impl Default for CslpAe {
     }
 }
 
-/// What turns the task latents of a stranger into classes.
+/// What turns the task latents of an unseen subject into classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Readout {
@@ -134,14 +163,20 @@ impl CslpAe {
         }
         Ok(())
     }
+}
+
+impl Architecture for CslpAe {
+    fn name(&self) -> &'static str {
+        "cslpae"
+    }
 
     /// The network that reads latents and heads, and renders latents that are given to it.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.network(shape, batch, false)
     }
 
     /// The network of a training step, which takes [`batch`](Self::batch) trials of known subjects.
-    pub fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+    fn build_for_training(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         let wanted = self.batch(shape.subjects, shape.classes);
         if shape.subjects == 0 || batch != wanted {
             return Err(Error::Configuration(format!(
@@ -152,10 +187,22 @@ impl CslpAe {
         self.network(shape, batch, true)
     }
 
+    fn batches(&self) -> Batches {
+        Batches::Pairs { trials: self.pair_trials }
+    }
+
+    fn readout(&self) -> Option<FittedReadout> {
+        match self.readout {
+            Readout::Logistic => Some(FittedReadout { value: "task_latents", fit: readout::fit }),
+            Readout::Joint => None,
+        }
+    }
+}
+
+impl CslpAe {
     fn network(&self, shape: TrialShape, batch: usize, training: bool) -> Result<Network> {
         self.check(shape)?;
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let task = g.labels("task", &[batch], shape.classes)?;
         let [mean, deviation] = [(MEAN, 0.0), (DEVIATION, 1.0)]
             .map(|(name, start)| g.statistic(name, &[shape.channels, shape.time], Init::Constant(start)));
@@ -180,7 +227,7 @@ impl CslpAe {
         let head = |name: &str| name.starts_with("task_head.");
         let objectives = vec![Objective::new(&g, loss, |name| self.joint() || head(name))];
         let measured = [(MEAN, Measure::Mean), (DEVIATION, Measure::Deviation)]
-            .map(|(name, what)| Measured { name, what, of: Part::Labelled })
+            .map(|(name, what)| MeasuredStatistic { name, what, of: TrialPart::Labelled })
             .to_vec();
         let mut network =
             Network { values, objectives, measured, ..Network::new(Graph::new(), logits, loss) };

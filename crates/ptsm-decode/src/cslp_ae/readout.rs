@@ -3,14 +3,14 @@
 use nalgebra::DMatrix;
 use ptsm_engine::Parameters;
 
-use crate::classic::{Logistic, Regularised};
+use crate::classic::{Logistic, Regularisation};
 use crate::error::Result;
 
 /// Classes count equally, as they do in the pairs the latents were learnt from.
-const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
+const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
 
 /// Learns classes from latents `[n, F]` and makes the network's linear head say the same.
-pub(crate) fn read_out(
+pub(super) fn fit(
     parameters: &mut Parameters<f32>,
     latents: &[f32],
     labels: &[u32],
@@ -67,7 +67,7 @@ mod tests {
             latents.push(-value);
             labels.push(1);
         }
-        read_out(&mut parameters, &latents, &labels, 2).unwrap();
+        fit(&mut parameters, &latents, &labels, 2).unwrap();
         let weight = parameters.get(0, "task_head.linear.weight").unwrap();
         let bias = parameters.get(0, "task_head.linear.bias").unwrap();
         assert!(weight[1] - weight[0] > 0.5, "{weight:?}");

@@ -1,4 +1,4 @@
-//! Which trials meet in a batch.
+//! Which trials make up a batch.
 
 use ptsm_signal::{Subset, Trial};
 use rand::RngExt;
@@ -9,66 +9,66 @@ use crate::network::{Batches, Pairs};
 use crate::random::{Purpose, stream};
 
 /// How the batches of one job are drawn.
-pub(super) enum Draws {
-    /// See [`Batches::People`].
-    People(Pool),
+pub(super) enum BatchSampler {
+    /// See [`Batches::Subjects`].
+    Subjects(SubjectPool),
     /// See [`Batches::WithTarget`]; the number is that of the target's trials.
-    WithTarget(Pool, usize),
+    WithTarget(SubjectPool, usize),
     /// See [`Batches::Pairs`].
-    Pairs(Paired),
+    Pairs(PairSampler),
 }
 
-impl Draws {
+impl BatchSampler {
     /// For `subjects` x `trials` labelled trials in a batch, and a target of so many trials.
     pub(super) fn new(
         kind: Batches,
         train: &Subset<'_>,
         target: usize,
         (subjects, trials): (usize, usize),
-    ) -> Draws {
-        let pool = || Pool::new(train, subjects, trials);
+    ) -> BatchSampler {
+        let pool = || SubjectPool::new(train, subjects, trials);
         match kind {
-            Batches::People => Draws::People(pool()),
-            Batches::WithTarget | Batches::WithPretended => Draws::WithTarget(pool(), target),
-            Batches::Pairs { trials } => Draws::Pairs(Paired::new(train, trials)),
+            Batches::Subjects => BatchSampler::Subjects(pool()),
+            Batches::WithTarget | Batches::WithPseudoTarget => BatchSampler::WithTarget(pool(), target),
+            Batches::Pairs { trials } => BatchSampler::Pairs(PairSampler::new(train, trials)),
         }
     }
 
     /// Batches in an epoch: about as many labelled trials as there are.
     pub(super) fn steps(&self) -> usize {
         match self {
-            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.steps,
-            Draws::Pairs(paired) => paired.steps,
+            BatchSampler::Subjects(pool) | BatchSampler::WithTarget(pool, _) => pool.steps,
+            BatchSampler::Pairs(paired) => paired.steps,
         }
     }
 
     /// Trials in a batch that have labels: the first ones.
     pub(super) fn labelled(&self) -> usize {
         match self {
-            Draws::People(pool) | Draws::WithTarget(pool, _) => pool.batch(),
-            Draws::Pairs(paired) => paired.batch(),
+            BatchSampler::Subjects(pool) | BatchSampler::WithTarget(pool, _) => pool.batch(),
+            BatchSampler::Pairs(paired) => paired.batch(),
         }
     }
 
     /// Trials in a batch.
     pub(super) fn batch(&self) -> usize {
         match self {
-            Draws::People(_) | Draws::Pairs(_) => self.labelled(),
-            Draws::WithTarget(..) => 2 * self.labelled(),
+            BatchSampler::Subjects(_) | BatchSampler::Pairs(_) => self.labelled(),
+            BatchSampler::WithTarget(..) => 2 * self.labelled(),
         }
     }
 
     /// All trials of an epoch, batch after batch, of one seed: labelled ones as rows of the set, others by their place in the target.
     pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let (pool, target) = match self {
-            Draws::People(pool) => return pool.epoch(seed, epoch),
-            Draws::Pairs(paired) => return paired.epoch(seed, epoch),
-            Draws::WithTarget(pool, target) => (pool, target),
+            BatchSampler::Subjects(pool) => return pool.epoch(seed, epoch),
+            BatchSampler::Pairs(paired) => return paired.epoch(seed, epoch),
+            BatchSampler::WithTarget(pool, target) => (pool, target),
         };
         let labelled = pool.epoch(seed, epoch);
-        // A stream of its own: labelled trials meet as they would without a target.
+        // A stream of its own: labelled trials are drawn as they would without a target.
         let mut rng = stream(seed, Purpose::Target, epoch, 0);
-        let mut deck = Deck::new((0..*target as u32).collect(), &mut rng);
+        let mut deck = ShuffledCycle::new((0..*target as u32).collect(), &mut rng);
         let mut all = Vec::with_capacity(2 * labelled.len());
         for batch in labelled.chunks(pool.batch()) {
             all.extend_from_slice(batch);
@@ -79,7 +79,7 @@ impl Draws {
 }
 
 /// As many trials from each of some subjects, classes in turn: the trials of each subject by class, as rows of the set.
-pub(super) struct Pool {
+pub(super) struct SubjectPool {
     /// `[subject][class][..]`; classes a subject lacks are left out.
     subjects: Vec<Vec<Vec<u32>>>,
     /// Subjects in a batch.
@@ -90,9 +90,9 @@ pub(super) struct Pool {
     steps: usize,
 }
 
-impl Pool {
+impl SubjectPool {
     /// `subjects` x `trials` in a batch; with fewer people than that, more trials of each.
-    fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> Pool {
+    fn new(train: &Subset<'_>, subjects: usize, trials: usize) -> SubjectPool {
         let classes = train.layout().classes.len();
         let by_subject = train.subjects().into_iter().map(|subject| {
             let mut rows = vec![vec![]; classes];
@@ -110,7 +110,7 @@ impl Pool {
         // No more than there are: a small set is one batch.
         let each = each.min(train.len().div_ceil(together)).max(1);
         let steps = train.len().div_ceil(together * each);
-        Pool { subjects: by_subject, together, each, steps }
+        SubjectPool { subjects: by_subject, together, each, steps }
     }
 
     /// Trials in a batch.
@@ -121,11 +121,11 @@ impl Pool {
     /// All rows of an epoch, batch after batch, of one seed.
     fn epoch(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let mut rng = stream(seed, Purpose::Batches, epoch, 0);
-        let mut people = Deck::new((0..self.subjects.len()).collect(), &mut rng);
-        let mut trials: Vec<Vec<Deck<u32>>> = self
+        let mut people = ShuffledCycle::new((0..self.subjects.len()).collect(), &mut rng);
+        let mut trials: Vec<Vec<ShuffledCycle<u32>>> = self
             .subjects
             .iter()
-            .map(|classes| classes.iter().map(|rows| Deck::new(rows.clone(), &mut rng)).collect())
+            .map(|classes| classes.iter().map(|rows| ShuffledCycle::new(rows.clone(), &mut rng)).collect())
             .collect();
         let mut turn = vec![0; self.subjects.len()];
         let mut rows = Vec::with_capacity(self.steps * self.batch());
@@ -145,15 +145,15 @@ impl Pool {
 }
 
 /// The trials of each subject, and those of each class, as rows of the set.
-pub(super) struct Paired {
+pub(super) struct PairSampler {
     by_subject: Vec<Vec<u32>>,
     by_class: Vec<Vec<u32>>,
     pairs: [Pairs; 2],
     steps: usize,
 }
 
-impl Paired {
-    fn new(train: &Subset<'_>, trials: usize) -> Paired {
+impl PairSampler {
+    fn new(train: &Subset<'_>, trials: usize) -> PairSampler {
         let rows = |wanted: &dyn Fn(&Trial) -> bool| -> Vec<u32> {
             let rows = train.rows().iter().zip(train.info());
             rows.filter(|(_, info)| wanted(info)).map(|(&row, _)| row as u32).collect()
@@ -162,7 +162,7 @@ impl Paired {
         let classes = train.layout().classes.len() as u32;
         let by_class: Vec<_> = (0..classes).map(|class| rows(&|t| t.label == class)).collect();
         let pairs = [by_subject.len(), by_class.len()].map(|values| Pairs::new(values, trials));
-        let mut paired = Paired { by_subject, by_class, pairs, steps: 0 };
+        let mut paired = PairSampler { by_subject, by_class, pairs, steps: 0 };
         paired.steps = train.len().div_ceil(paired.batch());
         paired
     }
@@ -187,15 +187,15 @@ impl Paired {
 }
 
 /// Cards drawn in random order, shuffled again when all have been.
-struct Deck<T> {
+struct ShuffledCycle<T> {
     cards: Vec<T>,
     drawn: usize,
 }
 
-impl<T: Copy> Deck<T> {
-    fn new(mut cards: Vec<T>, rng: &mut ChaCha8Rng) -> Deck<T> {
+impl<T: Copy> ShuffledCycle<T> {
+    fn new(mut cards: Vec<T>, rng: &mut ChaCha8Rng) -> ShuffledCycle<T> {
         cards.shuffle(rng);
-        Deck { cards, drawn: 0 }
+        ShuffledCycle { cards, drawn: 0 }
     }
 
     fn next(&mut self, rng: &mut ChaCha8Rng) -> T {
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn batches_are_balanced_over_subjects_and_classes() {
         let trials = trials(20, 40);
-        let pool = Pool::new(&trials.all(), 8, 8);
+        let pool = SubjectPool::new(&trials.all(), 8, 8);
         assert_eq!((pool.batch(), pool.steps), (64, 13));
         let rows = pool.epoch(1, 0);
         assert_eq!(rows.len(), 13 * 64);
@@ -260,10 +260,10 @@ mod tests {
     #[test]
     fn half_a_batch_is_of_the_target_and_the_other_half_is_what_it_was() {
         let trials = trials(20, 40);
-        let plain = Draws::new(Batches::People, &trials.all(), 0, (8, 8));
-        let draws = Draws::new(Batches::WithTarget, &trials.all(), 100, (8, 8));
-        assert_eq!((draws.batch(), draws.labelled(), draws.steps()), (128, 64, plain.steps()));
-        let (all, labelled) = (draws.epoch(1, 3), plain.epoch(1, 3));
+        let plain = BatchSampler::new(Batches::Subjects, &trials.all(), 0, (8, 8));
+        let sampler = BatchSampler::new(Batches::WithTarget, &trials.all(), 100, (8, 8));
+        assert_eq!((sampler.batch(), sampler.labelled(), sampler.steps()), (128, 64, plain.steps()));
+        let (all, labelled) = (sampler.epoch(1, 3), plain.epoch(1, 3));
         let mut target = vec![];
         for (batch, own) in all.chunks(128).zip(labelled.chunks(64)) {
             assert_eq!(&batch[..64], own);
@@ -274,16 +274,16 @@ mod tests {
         let mut first = target[..100].to_vec();
         first.sort_unstable();
         assert_eq!(first, (0..100).collect::<Vec<u32>>());
-        assert_ne!(draws.epoch(1, 4), all);
+        assert_ne!(sampler.epoch(1, 4), all);
     }
 
     #[test]
     fn a_group_of_pairs_has_every_person_or_every_class_once_on_each_side() {
         let trials = trials(20, 40);
-        let draws = Draws::new(Batches::Pairs { trials: 90 }, &trials.all(), 0, (8, 8));
+        let sampler = BatchSampler::new(Batches::Pairs { trials: 90 }, &trials.all(), 0, (8, 8));
         // 2 groups of 20 people and 22 of 2 classes, twice.
-        assert_eq!((draws.batch(), draws.steps()), (80 + 88, 5));
-        let rows = draws.epoch(1, 0);
+        assert_eq!((sampler.batch(), sampler.steps()), (80 + 88, 5));
+        let rows = sampler.epoch(1, 0);
         assert_eq!(rows.len(), 5 * 168);
         for batch in rows.chunks(168) {
             let info = |row: &u32| trials.info()[*row as usize];
@@ -299,18 +299,18 @@ mod tests {
             assert_ne!(people[..40], people[40..]);
             assert_ne!(classes[..44], classes[44..]);
         }
-        assert_eq!(rows, draws.epoch(1, 0));
-        assert_ne!(rows, draws.epoch(1, 1));
-        assert_ne!(rows, draws.epoch(2, 0));
+        assert_eq!(rows, sampler.epoch(1, 0));
+        assert_ne!(rows, sampler.epoch(1, 1));
+        assert_ne!(rows, sampler.epoch(2, 0));
     }
 
     #[test]
     fn few_people_give_more_trials_each() {
         let small = trials(3, 40);
-        let pool = Pool::new(&small.all(), 8, 8);
+        let pool = SubjectPool::new(&small.all(), 8, 8);
         assert_eq!((pool.together, pool.each, pool.steps), (3, 22, 2));
         let tiny = trials(2, 4);
-        let pool = Pool::new(&tiny.all(), 8, 8);
+        let pool = SubjectPool::new(&tiny.all(), 8, 8);
         assert_eq!((pool.together, pool.each, pool.steps), (2, 4, 1));
     }
 }

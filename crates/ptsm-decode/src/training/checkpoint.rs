@@ -16,16 +16,16 @@ use crate::error::{Error, Result};
 
 /// Where one job stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct JobProgress {
     pub(super) learning: bool,
     /// Counted from 1; 0 before the first.
     pub(crate) best_epoch: usize,
     pub(crate) history: Vec<EpochRecord>,
 }
 
-impl Standing {
-    pub(crate) fn new() -> Standing {
-        Standing { learning: true, best_epoch: 0, history: vec![] }
+impl JobProgress {
+    pub(crate) fn new() -> JobProgress {
+        JobProgress { learning: true, best_epoch: 0, history: vec![] }
     }
 
     pub(crate) fn improves(&self, new: &EpochRecord, select: Select) -> bool {
@@ -46,12 +46,13 @@ impl Standing {
 
 /// Everything of a checkpoint that is not a tensor.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Mark {
+pub(super) struct CheckpointHeader {
     /// What the job is: settings, seed, data.
     pub(super) identity: String,
     /// Epochs finished.
     pub(super) epoch: usize,
-    pub(super) standing: Standing,
+    #[serde(rename = "standing")]
+    pub(super) progress: JobProgress,
 }
 
 /// Numbers of steps and runs of one optimizer.
@@ -86,7 +87,7 @@ pub(crate) fn expect_own(path: &Path, found: &str, identity: &str) -> Result<()>
 /// Writes the state of one replica.
 pub(super) fn write(
     path: &Path,
-    mark: &Mark,
+    mark: &CheckpointHeader,
     replica: usize,
     now: &Parameters<f32>,
     best: &Parameters<f32>,
@@ -132,14 +133,14 @@ pub(super) fn read(
     now: &mut Parameters<f32>,
     best: &mut Parameters<f32>,
     steps: &mut Steps,
-) -> Result<Mark> {
+) -> Result<CheckpointHeader> {
     let damaged = |message: String| damaged(path, message);
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, format!("cannot be read: {e}")))?;
     let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
     let header = header.metadata().clone().unwrap_or_default();
     let entry = |key: &str| header.get(key).ok_or_else(|| damaged(format!("it lacks `{key}`")));
-    let mark: Mark = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
+    let mark: CheckpointHeader = serde_json::from_str(entry(MARK)?).map_err(|e| damaged(e.to_string()))?;
     let counts: Vec<Counts> = serde_json::from_str(entry(COUNTS)?).map_err(|e| damaged(e.to_string()))?;
     expect_own(path, &mark.identity, identity)?;
     let values = |name: &str| -> Result<Vec<f32>> {

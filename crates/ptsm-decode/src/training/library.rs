@@ -7,7 +7,7 @@ use ptsm_signal::Trials;
 
 use super::Task;
 use crate::augment::mirror::Mirror;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// All trials of all sets that some jobs use, each set once.
 pub(super) struct Library<'a> {
@@ -26,7 +26,7 @@ impl<'a> Library<'a> {
         let mut sets: Vec<(&'a Trials, usize)> = vec![];
         let mut trials = 0;
         for task in tasks {
-            for part in [&task.train, task.job.lesson.validation()] {
+            for part in [&task.train, task.job.data.validation()] {
                 let set = part.set();
                 if !sets.iter().any(|(known, _)| std::ptr::eq(*known, set)) {
                     sets.push((set, trials));
@@ -63,15 +63,15 @@ impl<'a> Library<'a> {
         Ok(Library { table, sets, labels, unlabelled })
     }
 
-    /// The number of a set's first trial.
-    pub(super) fn first(&self, set: &Trials) -> u32 {
+    /// The number of a set's first trial; refuses a set that it was not made from.
+    pub(super) fn first(&self, set: &Trials) -> Result<u32> {
         let found = self.sets.iter().find(|(known, _)| std::ptr::eq(*known, set));
-        found.map_or(0, |(_, first)| *first as u32)
+        found.map(|(_, first)| *first as u32).ok_or_else(|| unknown("a set of trials"))
     }
 
-    /// The number of an unlabelled trial.
-    pub(super) fn unlabelled(&self, signal: &[f32]) -> u32 {
-        self.unlabelled.get(&signal.as_ptr()).copied().unwrap_or(0)
+    /// The number of an unlabelled trial; refuses one that it was not made from.
+    pub(super) fn unlabelled(&self, signal: &[f32]) -> Result<u32> {
+        self.unlabelled.get(&signal.as_ptr()).copied().ok_or_else(|| unknown("an unlabelled trial"))
     }
 
     /// The number of a trial's image.
@@ -81,5 +81,43 @@ impl<'a> Library<'a> {
 
     pub(super) fn label(&self, number: u32) -> u32 {
         self.labels[number as usize]
+    }
+}
+
+fn unknown(what: &str) -> Error {
+    Error::trials(
+        format!("{what} is asked for that is not among the trials of these jobs"),
+        "this is a mistake in the program; please report it",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_signal::{Channel, Layout, SubjectId, Trial};
+
+    use super::*;
+
+    #[test]
+    fn trials_of_other_jobs_are_refused() {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 2,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        };
+        let trial = Trial { label: 0, subject: SubjectId(1), session: 1, run: 1, cue_s: 0.0 };
+        let set = |first: f32| Trials::new(layout.clone(), vec![first, 1.0], vec![trial]).unwrap();
+        let (own, other) = (set(0.0), set(5.0));
+        let library = Library {
+            table: Table::new(vec![own.signal(0)]).unwrap(),
+            sets: vec![(&own, 0)],
+            labels: vec![0],
+            unlabelled: HashMap::from([(own.signal(0).as_ptr(), 0)]),
+        };
+        assert_eq!((library.first(&own).unwrap(), library.unlabelled(own.signal(0)).unwrap()), (0, 0));
+        assert!(library.first(&other).unwrap_err().to_string().contains("not among the trials"));
+        assert!(library.unlabelled(other.signal(0)).is_err());
     }
 }

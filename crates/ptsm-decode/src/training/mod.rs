@@ -1,16 +1,17 @@
 //! How networks learn: one trainer for all of them.
 //!
 //! Adam with weight decay, a rate that mostly falls as a cosine over all steps, the gradient's norm clipped, batches balanced over subjects and classes, and after every
-//! epoch a look at people who are not trained on: the best state is kept, and a job that has not improved
+//! epoch a look at validation subjects, who are not trained on: the best state is kept, and a job that has not improved
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
 //! ends with the same bytes as one that was never disturbed, whoever trained beside it.
 
 mod batches;
 mod checkpoint;
-mod crew;
 mod library;
 mod measured;
+mod recipe;
+mod replica_trainer;
 mod scorer;
 mod steps;
 mod tally;
@@ -18,17 +19,17 @@ mod target;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Real, Schedule, Shape};
+use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Schedule, Shape};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
 use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
-use crate::deep::{Deep, shape};
 use crate::error::{Error, Result};
-use crate::network::{Batches, Measure, Part, TrialShape};
-use batches::Draws;
-pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, MARK, Standing, damaged, expect_own};
-use crew::Crew;
+use crate::network::{Batches, Measure, TrialPart, TrialShape};
+use batches::BatchSampler;
+pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, JobProgress, MARK, damaged, expect_own};
+pub use recipe::Recipe;
+use replica_trainer::ReplicaTrainer;
 pub(crate) use tally::{Score, Tally};
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -50,7 +51,7 @@ impl Select {
     pub(crate) fn check(self, validation: &Subset<'_>) -> Result<()> {
         if validation.is_empty() && self != Select::Last {
             return Err(Error::trials(
-                "there is no validation subject to stop by",
+                "there is no validation subject for early stopping",
                 "give more subjects, or set `training.select = \"last\"` to keep the last epoch",
             ));
         }
@@ -61,7 +62,7 @@ impl Select {
 /// What the learning rate does after it has risen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Course {
+pub enum LrSchedule {
     /// Falls as half a cosine to 0 over all epochs.
     #[default]
     Cosine,
@@ -87,7 +88,7 @@ pub struct Training {
     /// Highest learning rate.
     pub rate: f64,
     /// What the rate does after it has risen.
-    pub course: Course,
+    pub course: LrSchedule,
     /// Epochs over which the rate rises first.
     pub warm_up: usize,
     /// Weight decay.
@@ -113,7 +114,7 @@ impl Default for Training {
             patience: Some(15),
             select: Select::Accuracy,
             rate: 1e-3,
-            course: Course::Cosine,
+            course: LrSchedule::Cosine,
             warm_up: 0,
             weight_decay: 1e-4,
             decoupled_decay: false,
@@ -127,6 +128,11 @@ impl Default for Training {
 }
 
 impl Training {
+    /// Adam at one rate and no limit of the gradient: a discriminator is not to slow the encoder down.
+    pub(crate) fn adversarial() -> Training {
+        Training { course: LrSchedule::Constant, clip: None, ..Training::default() }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Configuration(message));
         for (name, n) in [
@@ -149,7 +155,7 @@ impl Training {
                 "`training.epochs` must be at most {MOST_EPOCHS} and `training.warm_up` no more than that, got {epochs} and {warm_up}"
             ));
         }
-        if self.course == Course::OneCycle && self.warm_up > 0 {
+        if self.course == LrSchedule::OneCycle && self.warm_up > 0 {
             return wrong(
                 "`training.course = \"one_cycle\"` has no `training.warm_up`; leave it at 0".into(),
             );
@@ -164,10 +170,10 @@ impl Training {
     fn at(&self, step: u64, epoch: u64) -> (f64, f64) {
         let (rate, steps) = (self.rate, self.epochs as u64 * epoch);
         let shape = match self.course {
-            Course::Cosine => Shape::Cosine { steps, least: 0.0 },
-            Course::Constant => Shape::Constant,
-            Course::Inverse => Shape::Inverse { steps },
-            Course::OneCycle => {
+            LrSchedule::Cosine => Shape::Cosine { steps, least: 0.0 },
+            LrSchedule::Constant => Shape::Constant,
+            LrSchedule::Inverse => Shape::Inverse { steps },
+            LrSchedule::OneCycle => {
                 return OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step);
             }
         };
@@ -182,7 +188,7 @@ impl Training {
 }
 
 /// One job's network after training.
-pub(crate) struct Trained {
+pub(crate) struct TrainedNetwork {
     pub(crate) parameters: Parameters<f32>,
     pub(crate) history: Vec<EpochRecord>,
     pub(crate) best_epoch: usize,
@@ -208,16 +214,16 @@ pub(crate) const INFERENCE_BATCH: usize = 32;
 
 /// Trains a network once per job; `done` gets each with its number when it is ready.
 pub(crate) fn train(
-    deep: &Deep,
+    recipe: &Recipe,
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
-    done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+    done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
 ) -> Result<()> {
     if jobs.is_empty() {
         return Err(Error::Configuration("training needs at least 1 seed".into()));
     }
-    let tasks = jobs.iter().map(|job| Task::new(deep, job, run)).collect::<Result<Vec<_>>>()?;
+    let tasks = jobs.iter().map(|job| Task::new(recipe, job, run)).collect::<Result<Vec<_>>>()?;
     let mut meter = Meter::new(tasks.iter().map(Task::steps));
     // Those of one shape train at once.
     let mut groups: Vec<Vec<usize>> = vec![];
@@ -227,18 +233,20 @@ pub(crate) fn train(
             None => groups.push(vec![i]),
         }
     }
-    groups.into_iter().try_for_each(|group| Crew::new(deep, &tasks, group, run)?.run(&mut meter, watch, done))
+    groups
+        .into_iter()
+        .try_for_each(|group| ReplicaTrainer::new(recipe, &tasks, group, run)?.run(&mut meter, watch, done))
 }
 
 /// A job with all that follows from it.
 struct Task<'a> {
     job: &'a Job<'a>,
-    /// Those of its lesson's trials that it learns from with their labels.
+    /// Those of its data's trials that it learns from with their labels.
     train: Subset<'a>,
     /// Trials that it learns from without.
     target: Vec<&'a [f32]>,
     shape: TrialShape,
-    draws: Draws,
+    sampler: BatchSampler,
     epochs: usize,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
     people: Vec<u32>,
@@ -247,23 +255,23 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn new(deep: &Deep, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
-        let validation = job.lesson.validation();
-        let training = &deep.training;
+    fn new(recipe: &Recipe, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
+        let validation = job.data.validation();
+        let training = &recipe.training;
         training.select.check(validation)?;
-        let kind = deep.model.batches();
+        let kind = recipe.network.batches();
         let (train, target) = target::parts(kind, job)?;
-        if matches!(kind, Batches::Pairs { .. }) && deep.augment.strength("mirror") > 0.0 {
+        if matches!(kind, Batches::Pairs { .. }) && recipe.augment.strength("mirror") > 0.0 {
             return Err(Error::Configuration(
                 "pairs of one class cannot be mirrored, which changes classes; leave `augment.mirror` at 0"
                     .into(),
             ));
         }
         let together = (training.batch_subjects, training.batch_trials);
-        let draws = Draws::new(kind, &train, target.len(), together);
-        if draws.labelled() < 4 {
+        let sampler = BatchSampler::new(kind, &train, target.len(), together);
+        if sampler.labelled() < 4 {
             return Err(Error::trials(
-                format!("a batch of {} trials is too small", draws.labelled()),
+                format!("a batch of {} trials is too small", sampler.labelled()),
                 "at least 4 are needed; raise `training.batch_trials` or give more trials",
             ));
         }
@@ -271,10 +279,10 @@ impl<'a> Task<'a> {
         let order: Vec<_> = subjects.iter().copied().collect();
         let shape = shape(train.layout(), order.len());
         let mut identity = serde_json::json!({
-            "model": deep.model,
+            "model": { "name": recipe.network.name(), "config": recipe.network.as_settings()? },
             "shape": shape,
             "training": training,
-            "augment": deep.augment,
+            "augment": recipe.augment,
             "seed": job.seed,
             "train": (train.len(), &subjects),
             "validation": (validation.len(), validation.subjects()),
@@ -290,7 +298,7 @@ impl<'a> Task<'a> {
             train,
             target,
             shape,
-            draws,
+            sampler,
             epochs: training.epochs,
             people,
             identity: identity.to_string(),
@@ -299,18 +307,20 @@ impl<'a> Task<'a> {
 
     /// Tasks with the same key can train at once.
     fn key(&self) -> (TrialShape, usize, &'a Layout) {
-        (self.shape, self.draws.batch(), self.train.layout())
+        (self.shape, self.sampler.batch(), self.train.layout())
     }
 
     fn steps(&self) -> usize {
-        self.epochs * self.draws.steps()
+        self.epochs * self.sampler.steps()
     }
 
-    fn measure(&self, what: Measure, of: Part) -> Vec<f32> {
+    fn measure(&self, what: Measure, of: TrialPart) -> Vec<f32> {
         let channels = self.shape.channels;
         match of {
-            Part::Labelled => measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels),
-            Part::Target => measured::measure(what, &self.target, channels),
+            TrialPart::Labelled => {
+                measured::measure(what, &self.train.signals().collect::<Vec<_>>(), channels)
+            }
+            TrialPart::Target => measured::measure(what, &self.target, channels),
         }
     }
 }
@@ -351,6 +361,16 @@ impl Meter {
     }
 }
 
+/// The shape of trials of so many training subjects.
+pub(crate) fn shape(layout: &Layout, subjects: usize) -> TrialShape {
+    TrialShape {
+        channels: layout.channels.len(),
+        time: layout.samples,
+        classes: layout.classes.len(),
+        subjects,
+    }
+}
+
 /// The samples of some trials.
 pub(crate) fn signals<'a>(set: &'a Trials, rows: &[u32]) -> Vec<&'a [f32]> {
     rows.iter().map(|&row| set.signal(row as usize)).collect()
@@ -361,18 +381,4 @@ pub(crate) fn padded(rows: &[usize]) -> Vec<u32> {
     let last = rows.last().copied().unwrap_or(0);
     let filled = rows.iter().copied().chain(std::iter::repeat(last)).take(INFERENCE_BATCH);
     filled.map(|r| r as u32).collect()
-}
-
-/// Probabilities from logits.
-pub(crate) fn softmax<T: Real>(logits: &[T]) -> Vec<T> {
-    let most = logits.iter().copied().reduce(|a, b| if b > a { b } else { a }).unwrap_or(T::ZERO);
-    let powers: Vec<T> = logits.iter().map(|&l| (l - most).exp()).collect();
-    let sum = powers.iter().fold(T::ZERO, |sum, &p| sum + p);
-    powers.iter().map(|&p| p / sum).collect()
-}
-
-/// The place of the largest number, the first of equals.
-pub(crate) fn largest<T: Real>(values: &[T]) -> usize {
-    let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
-    (1..values.len()).fold(0, better)
 }

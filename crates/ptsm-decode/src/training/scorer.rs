@@ -4,9 +4,10 @@ use ptsm_engine::{Device, Feed, Mode, Parameters, Program};
 use ptsm_signal::Subset;
 
 use super::library::Library;
-use super::{INFERENCE_BATCH, Score, Tally, softmax};
+use super::{INFERENCE_BATCH, Score, Tally};
 use crate::error::Result;
-use crate::network::{Model, TrialShape};
+use crate::network::{Architecture, TrialShape};
+use crate::probabilities::softmax;
 
 /// Scores replicas, each on trials of its own.
 pub(super) struct Scorer {
@@ -16,8 +17,13 @@ pub(super) struct Scorer {
 }
 
 impl Scorer {
-    pub(super) fn new(model: &Model, shape: TrialShape, replicas: usize, device: &Device) -> Result<Scorer> {
-        let network = model.build(shape, INFERENCE_BATCH)?;
+    pub(super) fn new(
+        architecture: &dyn Architecture,
+        shape: TrialShape,
+        replicas: usize,
+        device: &Device,
+    ) -> Result<Scorer> {
+        let network = architecture.build(shape, INFERENCE_BATCH)?;
         let program = Program::new(&network.graph, Mode::Infer, &[network.logits], replicas, device)?;
         Ok(Scorer { program, replicas, classes: shape.classes })
     }
@@ -43,7 +49,7 @@ impl Scorer {
             let mut active = vec![false; self.replicas];
             for (r, trials) in who.iter().filter(|(_, trials)| from < trials.len()) {
                 active[*r] = true;
-                let first = library.first(trials.set());
+                let first = library.first(trials.set())?;
                 let rows = trials.rows()[from..].iter().take(INFERENCE_BATCH);
                 let own = &mut numbers[r * INFERENCE_BATCH..][..INFERENCE_BATCH];
                 own.iter_mut().zip(rows).for_each(|(number, &row)| *number = first + row as u32);

@@ -1,31 +1,31 @@
-//! The moves of one training step: critics first, one after the other, then the network.
+//! One training step: discriminator steps first, one after the other, then the step of the network.
 
 use ptsm_engine::{Adam, Checkpoint, Device, Feed, Parameters, Result, Step};
 
 use crate::network::Network;
 
-/// All moves of a step over one set of parameters, each with an optimizer of its own.
+/// All steps over one set of parameters, each with an optimizer of its own.
 pub(super) struct Steps {
-    critics: Vec<Step<f32>>,
+    discriminators: Vec<Step<f32>>,
     main: Step<f32>,
 }
 
 impl Steps {
-    pub(super) fn new(network: &Network, adam: Adam, seats: usize, device: &Device) -> Result<Steps> {
-        let critics = network.critic_steps(adam);
-        let critics = critics.iter().map(|spec| Step::new(&network.graph, spec, seats, device));
+    pub(super) fn new(network: &Network, adam: Adam, slots: usize, device: &Device) -> Result<Steps> {
+        let discriminators = network.discriminator_steps(adam);
+        let discriminators = discriminators.iter().map(|spec| Step::new(&network.graph, spec, slots, device));
         Ok(Steps {
-            critics: critics.collect::<Result<_>>()?,
-            main: Step::new(&network.graph, &network.step(adam), seats, device)?,
+            discriminators: discriminators.collect::<Result<_>>()?,
+            main: Step::new(&network.graph, &network.step(adam), slots, device)?,
         })
     }
 
     fn all(&self) -> impl Iterator<Item = &Step<f32>> {
-        self.critics.iter().chain([&self.main])
+        self.discriminators.iter().chain([&self.main])
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Step<f32>> {
-        self.critics.iter_mut().chain([&mut self.main])
+        self.discriminators.iter_mut().chain([&mut self.main])
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -40,7 +40,7 @@ impl Steps {
         self.main.most_under_way()
     }
 
-    /// Begins all moves; a device makes them in this order, each on what the one before has moved.
+    /// Begins all of them; a device makes them in this order, each on what the one before has moved.
     pub(super) fn start(
         &mut self,
         parameters: &mut Parameters<f32>,

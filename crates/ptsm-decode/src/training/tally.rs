@@ -2,7 +2,7 @@
 
 use ptsm_engine::Real;
 
-use super::largest;
+use crate::probabilities::largest;
 
 /// Balanced accuracy and cross-entropy; none where there is no trial.
 pub(crate) type Score = Option<(f64, f64)>;

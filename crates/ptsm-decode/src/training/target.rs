@@ -12,23 +12,23 @@ use crate::random::{Purpose, stream};
 
 /// What a job learns from with labels, and what without.
 pub(super) fn parts<'a>(kind: Batches, job: &Job<'a>) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
-    let train = job.lesson.train();
+    let train = job.data.train();
     match kind {
-        Batches::People | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
+        Batches::Subjects | Batches::Pairs { .. } => Ok((train.clone(), vec![])),
         Batches::WithTarget => Ok((train.clone(), given(job)?)),
-        Batches::WithPretended => pretended(train, job.seed),
+        Batches::WithPseudoTarget => pretended(train, job.seed),
     }
 }
 
 /// The target that a job must have.
 fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
-    let Some(target) = job.lesson.target().filter(|target| !target.is_empty()) else {
+    let Some(target) = job.data.target().filter(|target| !target.is_empty()) else {
         return Err(Error::trials(
             "this decoder learns from the unlabelled trials of the people it will decode, and got none",
             "name these people as the target, or take a decoder that needs nothing of them",
         ));
     };
-    job.lesson.train().layout().expect(target.layout())?;
+    job.data.train().layout().expect(target.layout())?;
     Ok(target.signals().collect())
 }
 

@@ -1,4 +1,4 @@
-//! Which trials meet in a batch: as many from each of some domains.
+//! Which trials make up a batch: as many from each of some domains.
 
 use ptsm_signal::{SubjectId, Subset};
 use rand::seq::SliceRandom;
@@ -36,7 +36,7 @@ pub(super) fn of_each<'a>(trials: &'a Subset<'_>) -> impl Iterator<Item = Domain
 }
 
 /// Domains to draw batches from.
-pub(super) struct Pool {
+pub(super) struct DomainPool {
     /// The trials of each, at least two.
     domains: Vec<Vec<usize>>,
     /// Domains in a batch, and trials of each.
@@ -49,40 +49,40 @@ pub(super) struct Pool {
 /// A batch: domains by number, and some trials of each.
 pub(super) type Plan = Vec<(usize, Vec<usize>)>;
 
-impl Pool {
+impl DomainPool {
     /// `together` x `each` in a batch; a domain with fewer trials gives all it has.
-    pub(super) fn new(domains: Vec<Vec<usize>>, together: usize, each: usize) -> Pool {
+    pub(super) fn new(domains: Vec<Vec<usize>>, together: usize, each: usize) -> DomainPool {
         let together = together.min(domains.len());
-        let hands: usize = domains.iter().map(|trials| (trials.len() / each).max(1)).sum();
-        Pool { together, each, steps: hands / together.max(1), domains }
+        let batches: usize = domains.iter().map(|trials| (trials.len() / each).max(1)).sum();
+        DomainPool { together, each, steps: batches / together.max(1), domains }
     }
 
     /// Trials in a batch at most.
     pub(super) fn batch(&self) -> usize {
-        let mut hands: Vec<usize> = self.domains.iter().map(|trials| trials.len().min(self.each)).collect();
-        hands.sort_unstable();
-        hands.iter().rev().take(self.together).sum()
+        let mut sizes: Vec<usize> = self.domains.iter().map(|trials| trials.len().min(self.each)).collect();
+        sizes.sort_unstable();
+        sizes.iter().rev().take(self.together).sum()
     }
 
     pub(super) fn domains(&self) -> usize {
         self.domains.len()
     }
 
-    /// All batches of an epoch. Domains are drawn at random among those that have a full hand left; the epoch ends when too few have.
+    /// All batches of an epoch. Domains are drawn at random among those that have enough trials left; the epoch ends when too few have.
     pub(super) fn epoch(&self, seed: u64, epoch: usize) -> Vec<Plan> {
         let mut rng = stream(seed, Purpose::Batches, epoch, 0);
         let mut left = self.domains.clone();
         left.iter_mut().for_each(|trials| trials.shuffle(&mut rng));
-        let hand = |domain: usize| self.each.min(self.domains[domain].len());
+        let share = |domain: usize| self.each.min(self.domains[domain].len());
         let mut plans = vec![];
         loop {
-            let mut able: Vec<usize> = (0..left.len()).filter(|&d| left[d].len() >= hand(d)).collect();
+            let mut able: Vec<usize> = (0..left.len()).filter(|&d| left[d].len() >= share(d)).collect();
             if able.len() < self.together || able.is_empty() {
                 return plans;
             }
             able.shuffle(&mut rng);
             let mut draw = |&domain: &usize| {
-                let rest = left[domain].len() - hand(domain);
+                let rest = left[domain].len() - share(domain);
                 (domain, left[domain].split_off(rest))
             };
             plans.push(able[..self.together].iter().map(&mut draw).collect());
@@ -94,13 +94,13 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn pool(sizes: &[usize], together: usize, each: usize) -> Pool {
+    fn pool(sizes: &[usize], together: usize, each: usize) -> DomainPool {
         let mut first = 0;
         let domain = |&n: &usize| {
             first += n;
             (first - n..first).collect()
         };
-        Pool::new(sizes.iter().map(domain).collect(), together, each)
+        DomainPool::new(sizes.iter().map(domain).collect(), together, each)
     }
 
     #[test]

@@ -12,22 +12,26 @@ use super::train::State;
 use super::weights::{Sizes, Weights};
 use crate::classic::matrices::{Matrices, stacked, write as write_matrices};
 use crate::error::{Error, Result};
-use crate::training::{MARK, Standing, damaged, expect_own};
+use crate::training::{JobProgress, MARK, damaged, expect_own};
 
 /// Everything of a checkpoint that is not a tensor.
 #[derive(Serialize, Deserialize)]
-struct Mark {
+struct CheckpointHeader {
     /// What the job is: settings, seed, data.
     identity: String,
     /// Steps of the optimizer.
     steps: u64,
-    standing: Standing,
+    #[serde(rename = "standing")]
+    progress: JobProgress,
 }
 
 /// Writes where a job stands at the end of an epoch.
 pub(super) fn write(path: &Path, identity: &str, state: &State) -> Result<()> {
-    let mark =
-        Mark { identity: identity.to_string(), steps: state.adam.steps, standing: state.standing.clone() };
+    let mark = CheckpointHeader {
+        identity: identity.to_string(),
+        steps: state.adam.steps,
+        progress: state.progress.clone(),
+    };
     let mark =
         serde_json::to_string(&mark).map_err(|e| Error::file(path, format!("cannot be written: {e}")))?;
     let variances = state.statistics.iter().map(|s| s.variance);
@@ -47,7 +51,7 @@ pub(super) fn read(path: &Path, identity: &str, sizes: &Sizes, state: &mut State
     let damaged = |error: String| damaged(path, error);
     let header = metadata(path).map_err(|e| damaged(e.to_string()))?;
     let mark = header.get(MARK).ok_or_else(|| damaged(format!("it lacks `{MARK}`")))?;
-    let mark: Mark = serde_json::from_str(mark).map_err(|e| damaged(e.to_string()))?;
+    let mark: CheckpointHeader = serde_json::from_str(mark).map_err(|e| damaged(e.to_string()))?;
     expect_own(path, &mark.identity, identity)?;
     let file = Matrices::read(path)?;
     let (all, count, side) = (state.weights.len(), state.statistics.len(), sizes.subspace);
@@ -58,7 +62,7 @@ pub(super) fn read(path: &Path, identity: &str, sizes: &Sizes, state: &mut State
     state.adam.first = weights("first")?;
     state.adam.second = weights("second")?;
     state.adam.steps = mark.steps;
-    state.standing = mark.standing;
+    state.progress = mark.progress;
     let (means, variances) = (sized("means", count * side, side)?, sized("variances", count, 1)?);
     let statistics =
         |i: usize| Statistics { mean: means.rows(i * side, side).into_owned(), variance: variances[i] };

@@ -1,4 +1,4 @@
-//! TSMNet after its fit, and after it has met somebody.
+//! TSMNet after its fit, and after unlabelled adaptation to sessions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::batches::{Domain, domains, measurable, of_each};
 use super::network::Network;
 use super::norm::Statistics;
 use super::weights::{NAMES, Sizes, Weights};
-use super::{Normalised, TsmNet};
+use super::{Normalisation, TsmNet};
 use crate::classic::matrices::{self, Matrices};
-use crate::decoder::Fitted;
+use crate::decoder::FittedDecoder;
 use crate::error::{Error, Result};
-use crate::training::softmax;
+use crate::probabilities::softmax;
 
 /// A trained TSMNet.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct FittedTsmNet {
 pub(super) enum Known {
     /// Of all training trials.
     Training(Statistics),
-    /// Of the sessions it has met; none in a file.
+    /// Of the sessions it was adapted to; none in a file.
     Sessions(BTreeMap<Domain, Statistics>),
 }
 
@@ -44,7 +44,7 @@ impl FittedTsmNet {
     pub(crate) fn load(
         path: &Path,
         settings: TsmNet,
-        normalised: Normalised,
+        normalised: Normalisation,
         layout: &Layout,
         device: &Device,
     ) -> Result<FittedTsmNet> {
@@ -55,8 +55,8 @@ impl FittedTsmNet {
             *weights = file.sized(name, rows, columns)?;
         }
         let known = match normalised {
-            Normalised::ByDomain => Known::Sessions(BTreeMap::new()),
-            Normalised::Globally => Known::Training(Statistics {
+            Normalisation::ByDomain => Known::Sessions(BTreeMap::new()),
+            Normalisation::Globally => Known::Training(Statistics {
                 mean: file.sized("norm.mean", sizes.subspace, sizes.subspace)?,
                 variance: file.sized("norm.variance", 1, 1)?[0],
             }),
@@ -78,15 +78,15 @@ impl FittedTsmNet {
             Known::Sessions(met) => met.get(&domain).ok_or_else(|| {
                 let (subject, session) = domain;
                 Error::trials(
-                    format!("`tsmnet` has not met {subject} in session {session}"),
-                    "let it meet the unlabelled trials of a session before it decodes any of them; `tsmnet-spdmbn` needs none",
+                    format!("`tsmnet` has not been adapted to {subject} in session {session}"),
+                    "adapt it to the unlabelled trials of a session before it decodes any of them; `tsmnet-spdmbn` needs none",
                 )
             }),
         }
     }
 }
 
-impl Fitted for FittedTsmNet {
+impl FittedDecoder for FittedTsmNet {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -111,7 +111,7 @@ impl Fitted for FittedTsmNet {
         Ok(all)
     }
 
-    fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
+    fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
         let Known::Sessions(met) = &self.known else { return Ok(None) };
         self.layout.expect(people.layout())?;
         let sessions = measurable(people.sessions())?;
@@ -130,7 +130,7 @@ impl Fitted for FittedTsmNet {
         self.weights.len()
     }
 
-    /// What it has seen of people it met stays out of the file.
+    /// Statistics of sessions it was adapted to stay out of the file.
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()> {
         let mut tensors: Vec<_> = NAMES.into_iter().zip(self.weights.0.iter().cloned()).collect();
         tensors.push(("gain", DMatrix::from_element(1, 1, self.gain)));

@@ -9,12 +9,10 @@
 //! ```
 //!
 //! `tsmnet` has statistics for every domain, a session of a person. A person is decoded after their own statistics were found from
-//! their trials without labels ([`Fitted::meet`](crate::Fitted::meet)); nothing is learnt from them but a mean and a
+//! their trials without labels ([`FittedDecoder::adapt_unlabelled`](crate::FittedDecoder::adapt_unlabelled)); nothing is learnt from them but a mean and a
 //! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a person.
 //!
-//! Differs: validation is whole people, whose statistics are found as at test time, in place of a fifth of each person's trials. Trials of any
-//! unit are multiplied with one number, learnt from the training trials, that gives the middle one the size of EEG in microvolts: the
-//! bound on eigenvalues means nothing otherwise. Weights are kept in double precision; the convolutions work in single precision.
+//! Differs: see [`TSMNET`].
 //!
 //! Parameters at C=62, K=2, kernel 25: 11287.
 
@@ -32,20 +30,70 @@ mod spectral;
 mod train;
 mod weights;
 
-use ptsm_signal::{Layout, Unlabelled};
+use ptsm_engine::Device;
+use ptsm_signal::{Layout, TargetAccess, Unlabelled};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::decoder::{Decoder, Done, Job, Run, Watch};
+use crate::decoder::{Decoder, FitSink, FittedDecoder, Job, Run, Watch};
 use crate::error::{Error, Result};
+use crate::method::{Method, ModelFile};
+use crate::settings::{eeg_rate_hz, from_value, to_value};
 use crate::training::{MOST_EPOCHS, Select, check_parameters};
-pub(crate) use fitted::FittedTsmNet;
+use fitted::FittedTsmNet;
 pub use momentum::Momentum;
 use weights::Sizes;
+
+/// TSMNet with statistics for every session of every subject.
+pub const TSMNET: Method = Method {
+    name: "tsmnet",
+    about: "covariances of convolved trials, normalised by each session's own unlabelled trials on their curved space",
+    paper: "Kobler et al. 2022",
+    doi: "10.48550/arXiv.2206.01323",
+    differs: DIFFERS,
+    target_access: TargetAccess::WHOLE,
+    ..Method::own(
+        |layout| to_value(&TsmNet::defaults(layout)),
+        |settings| decoder(settings, Normalisation::ByDomain),
+        |file, device| load(file, device, Normalisation::ByDomain),
+    )
+};
+
+/// TSMNet with one set of statistics.
+pub const TSMNET_SPDMBN: Method = Method {
+    name: "tsmnet-spdmbn",
+    about: "the same with one normalisation for everybody, found from the training trials",
+    paper: "Kobler et al. 2022",
+    doi: "10.48550/arXiv.2206.01323",
+    differs: DIFFERS,
+    ..Method::own(
+        |layout| to_value(&TsmNet::defaults(layout)),
+        |settings| decoder(settings, Normalisation::Globally),
+        |file, device| load(file, device, Normalisation::Globally),
+    )
+};
+
+const DIFFERS: &str = "Validation is whole people, whose statistics are found as at test time, in place of a fifth of each person's trials. Trials of any unit are multiplied with one number, learnt from the training trials, that gives the middle one the size of EEG in microvolts: the bound on eigenvalues means nothing otherwise. Weights are kept in double precision; the convolutions work in single precision.";
+
+fn checked(settings: Value) -> Result<TsmNet> {
+    let settings = from_value::<TsmNet>(settings)?;
+    settings.check()?;
+    Ok(settings)
+}
+
+fn decoder(settings: Value, normalised: Normalisation) -> Result<Box<dyn Decoder>> {
+    Ok(Box::new(TsmNetDecoder { settings: checked(settings)?, normalised }))
+}
+
+fn load(file: &ModelFile<'_>, device: &Device, normalised: Normalisation) -> Result<Box<dyn FittedDecoder>> {
+    let settings = checked(file.settings.clone())?;
+    Ok(Box::new(FittedTsmNet::load(file.path, settings, normalised, file.layout, device)?))
+}
 
 /// Whose statistics trials are normalised with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Normalised {
+pub(crate) enum Normalisation {
     /// Those of their own session.
     ByDomain,
     /// Those of all training trials.
@@ -57,15 +105,15 @@ pub(crate) enum Normalised {
 #[serde(deny_unknown_fields, default)]
 pub struct TsmNet {
     /// How large it is.
-    pub network: Structure,
+    pub network: TsmNetStructure,
     /// How it is trained.
-    pub training: Learning,
+    pub training: TsmNetTraining,
 }
 
 /// How large the network is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Structure {
+pub struct TsmNetStructure {
     /// Temporal filters.
     pub filters: usize,
     /// Their taps.
@@ -80,9 +128,9 @@ pub struct Structure {
     pub amplitude_uv: f64,
 }
 
-impl Default for Structure {
-    fn default() -> Structure {
-        Structure {
+impl Default for TsmNetStructure {
+    fn default() -> TsmNetStructure {
+        TsmNetStructure {
             filters: 4,
             kernel: 25,
             outputs: 40,
@@ -96,12 +144,12 @@ impl Default for Structure {
 /// How the network is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Learning {
+pub struct TsmNetTraining {
     /// Epochs, all of which are done.
     pub epochs: usize,
     /// Which epoch is kept.
     pub select: Select,
-    /// Learning rate, constant.
+    /// TsmNetTraining rate, constant.
     pub rate: f64,
     /// Weight decay, of all but the orthonormal matrix.
     pub weight_decay: f64,
@@ -113,9 +161,9 @@ pub struct Learning {
     pub momentum: Momentum,
 }
 
-impl Default for Learning {
-    fn default() -> Learning {
-        Learning {
+impl Default for TsmNetTraining {
+    fn default() -> TsmNetTraining {
+        TsmNetTraining {
             epochs: 50,
             select: Select::Loss,
             rate: 1e-3,
@@ -135,15 +183,12 @@ const MOST_NUMBERS: usize = 1 << 30;
 /// Copies of the network that a job holds: now, best, two moments, gradients.
 const COPIES: usize = 5;
 
-/// Below this the rate is not one of EEG.
-const LEAST_RATE_HZ: f64 = 32.0;
-
 impl TsmNet {
     /// The settings for trials when nobody changes them: a temporal kernel of a tenth of a second.
     pub(crate) fn defaults(layout: &Layout) -> TsmNet {
         let mut settings = TsmNet::default();
-        if layout.rate_hz >= LEAST_RATE_HZ {
-            settings.network.kernel = (0.1 * layout.rate_hz).round() as usize;
+        if let Some(rate_hz) = eeg_rate_hz(layout) {
+            settings.network.kernel = (0.1 * rate_hz).round() as usize;
         }
         // Trials that are shorter than that cannot be reflected.
         settings.network.kernel = settings.network.kernel.min(layout.samples).max(1);
@@ -228,20 +273,26 @@ fn check_memory(sizes: &Sizes, batch: usize, matrices: usize) -> Result<()> {
 }
 
 /// TSMNet of one kind, ready to learn.
-pub(crate) struct Untrained {
+pub(crate) struct TsmNetDecoder {
     pub(crate) settings: TsmNet,
-    pub(crate) normalised: Normalised,
+    pub(crate) normalised: Normalisation,
 }
 
-impl Decoder for Untrained {
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+impl Decoder for TsmNetDecoder {
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
         train::train(self, jobs, run, watch, done)
     }
 
-    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+    fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {
         match self.normalised {
-            Normalised::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
-            Normalised::Globally => Ok(()),
+            Normalisation::ByDomain => batches::measurable(people.sessions()).map(|_| ()),
+            Normalisation::Globally => Ok(()),
         }
     }
 

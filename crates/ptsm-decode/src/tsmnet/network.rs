@@ -9,7 +9,7 @@ use super::norm::{Batch, Normaliser, Statistics};
 use super::spectral::{Function, Spectrum, symmetric};
 use super::weights::{BIMAP, LINEAR, LINEAR_BIAS, SCALE, Sizes, Weights};
 use crate::error::Result;
-use crate::training::softmax;
+use crate::probabilities::softmax;
 
 /// Trials whose gradients one thread adds up: always the same ones, so that the sums do not depend on the threads.
 const PIECE: usize = 4;
@@ -34,7 +34,7 @@ struct Mapped {
 }
 
 /// Trials of one domain in a batch.
-pub(super) struct Hand<'a> {
+pub(super) struct DomainBatch<'a> {
     pub(super) signals: Vec<&'a [f32]>,
     pub(super) labels: Vec<u32>,
     /// The domain's statistics, which the step moves.
@@ -43,7 +43,7 @@ pub(super) struct Hand<'a> {
     pub(super) later: Option<Statistics>,
 }
 
-/// What a hand adds to the gradients.
+/// What a batch adds to the gradients.
 struct Head {
     loss: f64,
     linear: DMatrix<f64>,
@@ -96,28 +96,28 @@ impl<'a, T: Number> Network<'a, T> {
     /// device's threads.
     pub(super) fn learn(
         &self,
-        hands: &mut [Hand<'_>],
+        batches: &mut [DomainBatch<'_>],
         momenta: [f64; 2],
         traces: &mut Vec<Traces<T>>,
     ) -> Result<(f64, Weights)> {
-        let signals: Vec<&[f32]> = hands.iter().flat_map(|hand| hand.signals.iter().copied()).collect();
+        let signals: Vec<&[f32]> = batches.iter().flat_map(|batch| batch.signals.iter().copied()).collect();
         while traces.len() < signals.len() {
             traces.push(Traces::new(&self.sizes));
         }
         let traces = &mut traces[..signals.len()];
         let mapped = each(self.device, traces, |i, traces| self.mapped(signals[i], traces))?;
-        let firsts: Vec<usize> = hands
+        let firsts: Vec<usize> = batches
             .iter()
-            .scan(0, |first, hand| {
+            .scan(0, |first, batch| {
                 let own = *first;
-                *first += hand.signals.len();
+                *first += batch.signals.len();
                 Some(own)
             })
             .collect();
         let share = 1.0 / signals.len() as f64;
-        let heads = each(self.device, hands, |i, hand| {
-            let own = &mapped[firsts[i]..][..hand.signals.len()];
-            self.head(hand, own, momenta, share)
+        let heads = each(self.device, batches, |i, batch| {
+            let own = &mapped[firsts[i]..][..batch.signals.len()];
+            self.head(batch, own, momenta, share)
         })?;
         let mut gradient = Weights::zeros(&self.sizes);
         let mut loss = 0.0;
@@ -144,14 +144,20 @@ impl<'a, T: Number> Network<'a, T> {
     }
 
     /// Normalisation and everything after it, there and back.
-    fn head(&self, hand: &mut Hand<'_>, mapped: &[Mapped], momenta: [f64; 2], share: f64) -> Result<Head> {
+    fn head(
+        &self,
+        batch: &mut DomainBatch<'_>,
+        mapped: &[Mapped],
+        momenta: [f64; 2],
+        share: f64,
+    ) -> Result<Head> {
         let trials: Vec<&DMatrix<f64>> = mapped.iter().map(|m| &m.matrix).collect();
-        let later = hand.later.as_mut().map(|later| (later, momenta[1]));
-        let batch = Batch::new(&trials, &mut hand.statistics, momenta[0], self.weights.scale(), later)?;
+        let later = batch.later.as_mut().map(|later| (later, momenta[1]));
+        let norm = Batch::new(&trials, &mut batch.statistics, momenta[0], self.weights.scale(), later)?;
         let linear = &self.weights.0[LINEAR];
         let (mut loss, mut by_weight, mut by_bias) = (0.0, linear * 0.0, &self.weights.0[LINEAR_BIAS] * 0.0);
         let mut after = vec![];
-        for (log, &label) in batch.logs().zip(&hand.labels) {
+        for (log, &label) in norm.logs().zip(&batch.labels) {
             let features = vector(&log);
             let mut p = softmax(self.linear(&features).as_slice());
             loss -= share * p[label as usize].max(f64::MIN_POSITIVE).ln();
@@ -161,7 +167,7 @@ impl<'a, T: Number> Network<'a, T> {
             by_bias += &logits;
             after.push(matrix(&(linear.transpose() * logits), self.sizes.subspace));
         }
-        let found = batch.gradients(&trials, &after);
+        let found = norm.gradients(&trials, &after);
         Ok(Head { loss, linear: by_weight, bias: by_bias, scale: found.scale, trials: found.trials })
     }
 
@@ -248,20 +254,20 @@ mod tests {
         (0..8).map(one).collect()
     }
 
-    fn hands(signals: &[Vec<f32>]) -> Vec<Hand<'_>> {
-        let mut hands = vec![];
+    fn batches(signals: &[Vec<f32>]) -> Vec<DomainBatch<'_>> {
+        let mut batches = vec![];
         for signals in signals.chunks(4) {
             let signals = signals.iter().map(Vec::as_slice).collect();
             let (labels, statistics) = (vec![0, 1, 0, 1], Statistics::new(3));
-            hands.push(Hand { signals, labels, statistics, later: None });
+            batches.push(DomainBatch { signals, labels, statistics, later: None });
         }
-        hands
+        batches
     }
 
     fn loss<T: Number>(weights: &Weights, momentum: f64, device: &Device) -> (f64, Weights) {
         let (signals, mut traces) = (signals(), vec![]);
         let network = Network::<T>::new(&SIZES, weights, 1.0, 1e-4, device);
-        network.learn(&mut hands(&signals), [momentum, 0.1], &mut traces).unwrap()
+        network.learn(&mut batches(&signals), [momentum, 0.1], &mut traces).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How the network learns.
 //!
-//! There are as many seats as there are threads. A job sits down, takes one step with everybody else at a time, and leaves its seat to the next
-//! one when all its epochs are done. What a job leads to depends on its seed and its lesson alone.
+//! There are as many slots as there are threads. A job is admitted to a slot, takes one step with all others at a time, and leaves its slot to the next
+//! one when all its epochs are done. What a job leads to depends on its seed and its data alone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -10,69 +10,70 @@ use nalgebra::DMatrix;
 use ptsm_engine::Device;
 use ptsm_signal::Subset;
 
-use super::batches::{Plan, Pool, measurable, of_each};
+use super::batches::{DomainPool, Plan, measurable, of_each};
 use super::checkpoint;
 use super::convolution::Traces;
 use super::fitted::{FittedTsmNet, Known};
 use super::momentum::Schedule;
-use super::network::{Hand, Network, each};
+use super::network::{DomainBatch, Network, each};
 use super::norm::Statistics;
 use super::optimizer::Adam;
 use super::weights::{Sizes, Weights};
-use super::{Normalised, TsmNet, Untrained, check_memory};
-use crate::decoder::{Done, EpochRecord, Fit, Job, Run, Watch};
+use super::{Normalisation, TsmNet, TsmNetDecoder, check_memory};
+use crate::decoder::{EpochRecord, Fit, FitSink, Job, Run, Watch};
 use crate::error::{Error, Result};
+use crate::probabilities::softmax;
 use crate::random::{Purpose, stream};
-use crate::training::{BETWEEN_CHECKPOINTS, Meter, Score, Standing, Tally, softmax};
+use crate::training::{BETWEEN_CHECKPOINTS, JobProgress, Meter, Score, Tally};
 
 /// Trains once per job.
 pub(super) fn train(
-    untrained: &Untrained,
+    decoder: &TsmNetDecoder,
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
-    done: &mut Done<'_>,
+    done: &mut FitSink<'_>,
 ) -> Result<()> {
-    let tasks = jobs.iter().map(|job| Task::new(untrained, job, run)).collect::<Result<Vec<_>>>()?;
+    let tasks = jobs.iter().map(|job| Task::new(decoder, job, run)).collect::<Result<Vec<_>>>()?;
     let mut waiting: VecDeque<usize> = (0..tasks.len()).collect();
-    let mut seats: Vec<Seat<'_, '_>> = vec![];
-    let epochs = untrained.settings.training.epochs;
+    let mut slots: Vec<Slot<'_, '_>> = vec![];
+    let epochs = decoder.settings.training.epochs;
     let mut meter = Meter::new(tasks.iter().map(|task| task.pool.steps * epochs));
     loop {
-        while seats.len() < run.device.threads()
+        while slots.len() < run.device.threads()
             && let Some(task) = waiting.pop_front()
         {
-            seats.push(Seat::new(task, &tasks[task])?);
+            slots.push(Slot::new(task, &tasks[task])?);
         }
-        let (over, going): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.epoch() == epochs);
-        seats = going;
+        let (over, going): (Vec<_>, Vec<_>) = slots.into_iter().partition(|slot| slot.epoch() == epochs);
+        slots = going;
         let any = !over.is_empty();
-        for seat in over {
-            meter.ended = (meter.ended.0 + 1, meter.ended.1 + seat.task.pool.steps * epochs);
-            done(seat.number, seat.leave()?)?;
+        for slot in over {
+            meter.ended = (meter.ended.0 + 1, meter.ended.1 + slot.task.pool.steps * epochs);
+            done(slot.number, slot.leave()?)?;
         }
         if any {
             continue;
         }
-        if seats.is_empty() {
+        if slots.is_empty() {
             return Ok(());
         }
         if watch.stop() {
             // What this epoch has done is done again; the last checkpoint stands.
             return Err(Error::Stopped);
         }
-        let ended = run.device.enter(|| each(run.device, &mut seats, |_, seat| seat.advance()))?;
-        meter.trials += seats.iter().map(|seat| seat.last).sum::<usize>();
+        let ended = run.device.enter(|| each(run.device, &mut slots, |_, slot| slot.advance()))?;
+        meter.trials += slots.iter().map(|slot| slot.last).sum::<usize>();
         let ended: Vec<EpochRecord> = ended.into_iter().flatten().collect();
         // An epoch may have fewer steps than all trials would make.
-        let steps = |seat: &Seat<'_, '_>| {
-            let steps = seat.task.pool.steps;
-            seat.epoch() * steps + seat.step.min(steps)
+        let steps = |slot: &Slot<'_, '_>| {
+            let steps = slot.task.pool.steps;
+            slot.epoch() * steps + slot.step.min(steps)
         };
-        let epoch = seats.iter().map(Seat::epoch).min().unwrap_or(0);
-        watch.progress(&meter.progress(seats.iter().map(steps).sum(), (epoch, epochs), &ended));
-        for seat in &mut seats {
-            seat.write(epochs, watch.stop())?;
+        let epoch = slots.iter().map(Slot::epoch).min().unwrap_or(0);
+        watch.progress(&meter.progress(slots.iter().map(steps).sum(), (epoch, epochs), &ended));
+        for slot in &mut slots {
+            slot.write(epochs, watch.stop())?;
         }
     }
 }
@@ -81,10 +82,10 @@ pub(super) fn train(
 struct Task<'a> {
     job: &'a Job<'a>,
     settings: &'a TsmNet,
-    normalised: Normalised,
+    normalised: Normalisation,
     device: &'a Device,
     sizes: Sizes,
-    pool: Pool,
+    pool: DomainPool,
     /// The validation trials that are normalised together.
     judged: Vec<Vec<usize>>,
     schedule: Schedule,
@@ -96,26 +97,26 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn new(untrained: &'a Untrained, job: &'a Job<'a>, run: &'a Run<'_>) -> Result<Task<'a>> {
-        let Untrained { settings, normalised } = untrained;
-        let (train, validation) = (job.lesson.train(), job.lesson.validation());
+    fn new(decoder: &'a TsmNetDecoder, job: &'a Job<'a>, run: &'a Run<'_>) -> Result<Task<'a>> {
+        let TsmNetDecoder { settings, normalised } = decoder;
+        let (train, validation) = (job.data.train(), job.data.validation());
         let training = &settings.training;
         training.select.check(validation)?;
         let (pool, share, kept) = match normalised {
-            Normalised::ByDomain => {
+            Normalisation::ByDomain => {
                 let domains = places(train)?;
-                let pool = Pool::new(domains, training.batch_domains, training.batch_trials);
+                let pool = DomainPool::new(domains, training.batch_domains, training.batch_trials);
                 let share = 1.0 / pool.together as f64;
                 (pool, share, 0.85)
             }
-            Normalised::Globally => {
+            Normalisation::Globally => {
                 let batch = (training.batch_domains * training.batch_trials).min(train.len());
-                (Pool::new(vec![(0..train.len()).collect()], 1, batch), 0.1, 0.35)
+                (DomainPool::new(vec![(0..train.len()).collect()], 1, batch), 0.1, 0.35)
             }
         };
         let judged = match normalised {
-            Normalised::ByDomain => places(validation)?,
-            Normalised::Globally => vec![(0..validation.len()).collect()],
+            Normalisation::ByDomain => places(validation)?,
+            Normalisation::Globally => vec![(0..validation.len()).collect()],
         };
         let sizes = settings.sizes(train.layout())?;
         check_memory(&sizes, pool.batch(), pool.domains() + train.len().max(validation.len()))?;
@@ -182,11 +183,11 @@ pub(super) struct State {
     pub(super) adam: Adam,
     /// Of every domain; where statistics are global, besides those for training the ones for decoding.
     pub(super) statistics: Vec<Statistics>,
-    pub(super) standing: Standing,
+    pub(super) progress: JobProgress,
 }
 
 /// A job that is being done.
-struct Seat<'t, 'a> {
+struct Slot<'t, 'a> {
     number: usize,
     task: &'t Task<'a>,
     state: State,
@@ -201,23 +202,23 @@ struct Seat<'t, 'a> {
     written: (usize, Instant),
 }
 
-impl<'t, 'a> Seat<'t, 'a> {
-    fn new(number: usize, task: &'t Task<'a>) -> Result<Seat<'t, 'a>> {
+impl<'t, 'a> Slot<'t, 'a> {
+    fn new(number: usize, task: &'t Task<'a>) -> Result<Slot<'t, 'a>> {
         let seed = task.job.seed;
         let weights = Weights::start(&task.sizes, &mut stream(seed, Purpose::Start, 0, 0))?;
-        let sets = task.pool.domains() + usize::from(task.normalised == Normalised::Globally);
+        let sets = task.pool.domains() + usize::from(task.normalised == Normalisation::Globally);
         let mut state = State {
             best: weights.clone(),
             weights,
             adam: Adam::new(&task.sizes),
             statistics: vec![Statistics::new(task.sizes.subspace); sets],
-            standing: Standing::new(),
+            progress: JobProgress::new(),
         };
         if let Some(path) = task.job.checkpoint.as_deref().filter(|path| path.exists()) {
             checkpoint::read(path, &task.identity, &task.sizes, &mut state)?;
         }
-        let epoch = state.standing.history.len();
-        Ok(Seat {
+        let epoch = state.progress.history.len();
+        Ok(Slot {
             number,
             task,
             plan: task.pool.epoch(seed, epoch),
@@ -232,19 +233,19 @@ impl<'t, 'a> Seat<'t, 'a> {
 
     /// Epochs finished.
     fn epoch(&self) -> usize {
-        self.state.standing.history.len()
+        self.state.progress.history.len()
     }
 
     /// One step, and the end of the epoch where it was the last.
     fn advance(&mut self) -> Result<Option<EpochRecord>> {
         let (task, state) = (self.task, &mut self.state);
         let training = &task.settings.training;
-        let momenta = task.schedule.at(state.standing.history.len() + 1);
-        let global = task.normalised == Normalised::Globally;
+        let momenta = task.schedule.at(state.progress.history.len() + 1);
+        let global = task.normalised == Normalisation::Globally;
         let plan = &self.plan[self.step];
-        let mut hands: Vec<Hand<'_>> = plan
+        let mut batches: Vec<DomainBatch<'_>> = plan
             .iter()
-            .map(|(domain, places)| Hand {
+            .map(|(domain, places)| DomainBatch {
                 signals: places.iter().map(|&place| task.signals[place]).collect(),
                 labels: places.iter().map(|&place| task.labels[place]).collect(),
                 statistics: state.statistics[*domain].clone(),
@@ -252,17 +253,17 @@ impl<'t, 'a> Seat<'t, 'a> {
             })
             .collect();
         let network = task.network(&state.weights);
-        let (loss, gradient) = network.learn(&mut hands, momenta, &mut self.traces)?;
+        let (loss, gradient) = network.learn(&mut batches, momenta, &mut self.traces)?;
         if !(loss.is_finite() && gradient.0.iter().flat_map(|m| m.iter()).all(|g| g.is_finite())) {
             return Err(Error::Configuration(format!(
                 "seed {} cannot go on: its gradient is not finite in epoch {}; a smaller `training.rate` may help",
                 task.job.seed,
-                state.standing.history.len() + 1
+                state.progress.history.len() + 1
             )));
         }
-        for ((domain, _), hand) in plan.iter().zip(hands) {
-            state.statistics[*domain] = hand.statistics;
-            if let Some(later) = hand.later {
+        for ((domain, _), batch) in plan.iter().zip(batches) {
+            state.statistics[*domain] = batch.statistics;
+            if let Some(later) = batch.later {
                 state.statistics[1] = later;
             }
         }
@@ -278,18 +279,18 @@ impl<'t, 'a> Seat<'t, 'a> {
         let (task, state) = (self.task, &mut self.state);
         let score = score(task, state)?;
         let record = EpochRecord {
-            epoch: state.standing.history.len() + 1,
+            epoch: state.progress.history.len() + 1,
             seed: task.job.seed,
             losses: vec![("total".into(), self.loss / self.plan.len() as f64)],
             validation_accuracy: score.map(|s| s.0),
             validation_loss: score.map(|s| s.1),
             rate: task.settings.training.rate,
         };
-        if state.standing.improves(&record, task.settings.training.select) {
-            state.standing.best_epoch = record.epoch;
+        if state.progress.improves(&record, task.settings.training.select) {
+            state.progress.best_epoch = record.epoch;
             state.best = state.weights.clone();
         }
-        state.standing.history.push(record.clone());
+        state.progress.history.push(record.clone());
         (self.step, self.loss) = (0, 0.0);
         self.plan = task.pool.epoch(task.job.seed, record.epoch);
         Ok(record)
@@ -311,8 +312,8 @@ impl<'t, 'a> Seat<'t, 'a> {
     fn leave(self) -> Result<Fit> {
         let (task, state) = (self.task, self.state);
         let known = match task.normalised {
-            Normalised::ByDomain => Known::Sessions(BTreeMap::new()),
-            Normalised::Globally => {
+            Normalisation::ByDomain => Known::Sessions(BTreeMap::new()),
+            Normalisation::Globally => {
                 let network = task.network(&state.best);
                 let found = task.device.enter(|| Statistics::of(&network.matrices(&task.signals)?));
                 Known::Training(found?)
@@ -320,21 +321,21 @@ impl<'t, 'a> Seat<'t, 'a> {
         };
         let fitted = FittedTsmNet {
             settings: task.settings.clone(),
-            layout: task.job.lesson.train().layout().clone(),
+            layout: task.job.data.train().layout().clone(),
             sizes: task.sizes,
             weights: state.best,
             gain: task.gain,
             known,
             device: task.device.clone(),
         };
-        let Standing { best_epoch, history, .. } = state.standing;
+        let JobProgress { best_epoch, history, .. } = state.progress;
         Ok(Fit { fitted: Box::new(fitted), seed: task.job.seed, history, best_epoch: Some(best_epoch) })
     }
 }
 
 /// Balanced accuracy and cross-entropy on the validation subjects, whose statistics are found as at test time; none without such.
 fn score(task: &Task<'_>, state: &State) -> Result<Score> {
-    let validation = task.job.lesson.validation();
+    let validation = task.job.data.validation();
     let network = task.network(&state.weights);
     let signals: Vec<&[f32]> = validation.signals().collect();
     let labels = validation.labels();
@@ -342,8 +343,8 @@ fn score(task: &Task<'_>, state: &State) -> Result<Score> {
     let classes = task.sizes.classes;
     let counted = each(task.device, &mut task.judged.clone(), |_, places| {
         let statistics = match task.normalised {
-            Normalised::Globally => state.statistics[1].clone(),
-            Normalised::ByDomain => Statistics::of(
+            Normalisation::Globally => state.statistics[1].clone(),
+            Normalisation::ByDomain => Statistics::of(
                 &places.iter().map(|&place| matrices[place].clone()).collect::<Vec<DMatrix<f64>>>(),
             )?,
         };

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, Decoder, Fit, Job, Lesson, Run, Watch};
+use ptsm_decode::{Adaptation, Decoder, Fit, Job, Run, TrainingData, Watch};
 use ptsm_engine::Device;
 use ptsm_signal::SubjectId;
 
@@ -69,7 +69,7 @@ pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
 struct Group<'a> {
     entry: &'a Entry,
     decoder: &'a dyn Decoder,
-    lessons: &'a BTreeMap<usize, Lesson<'a>>,
+    lessons: &'a BTreeMap<usize, TrainingData<'a>>,
     tested: &'a [Units],
 }
 
@@ -125,7 +125,7 @@ impl Benchmark<'_> {
     fn together(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
         item::make_room(self.folder)?;
         let job = |item: &&Item| Job {
-            lesson: &group.lessons[&item.fold],
+            data: &group.lessons[&item.fold],
             seed: item.seed,
             checkpoint: Some(item.checkpoint(self.folder)),
         };

@@ -1,13 +1,13 @@
 //! What the features of a fit say about people: asked while the fit is at hand, for it is not kept.
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_signal::Subset;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
 /// Asks the features of a decoder, given the trials it has learnt from and those of the people who are tested.
-pub type Ask = dyn Fn(&dyn Fitted, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
+pub type Ask = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
 
 /// What was found in the features of one fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

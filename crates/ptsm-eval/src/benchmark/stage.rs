@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::Duplicate;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Decoder, Lesson, calibration};
+use ptsm_decode::{Decoder, TrainingData, calibration};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -237,7 +237,7 @@ impl Stage {
             let decoder = method.build(settings.clone())?;
             for units in parts.iter().flat_map(|(_, tested)| tested) {
                 let tested = sets.tested().all().only(|t| units.contains(t));
-                decoder.check_people(&tested, method.target_access)?;
+                decoder.check_subjects(&tested, method.target_access)?;
             }
             let folds = self.given_to(&*decoder, &folds);
             for (learnt, tested) in &parts {
@@ -280,7 +280,7 @@ impl Stage {
         learnt: &Units,
         tested: &[Units],
         with_target: bool,
-    ) -> Result<BTreeMap<usize, Lesson<'a>>> {
+    ) -> Result<BTreeMap<usize, TrainingData<'a>>> {
         let some = |trials: Subset<'a>, what: &str| -> Result<Subset<'a>> {
             let kept = trials.only(|t| learnt.contains(t));
             if kept.is_empty() && !trials.is_empty() {
@@ -288,10 +288,10 @@ impl Stage {
             }
             Ok(kept)
         };
-        let lesson = |fold: &Fold| -> Result<Lesson<'a>> {
+        let lesson = |fold: &Fold| -> Result<TrainingData<'a>> {
             let train = some(fold.sources.train(sets.learnt), "training people")?;
             let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
-            let lesson = Lesson::new(train, validation)?;
+            let lesson = TrainingData::new(train, validation)?;
             if !with_target {
                 return Ok(lesson);
             }

@@ -12,7 +12,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_signal::Subset;
 
 use crate::benchmark::Reading;
@@ -31,7 +31,7 @@ pub use worker::{WorkerTask, work};
 use work::Work;
 
 /// Who asks the features of each fit what they say of subjects.
-pub type FeatureReader = dyn Fn(&dyn Fitted, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
+pub type FeatureReader = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
 
 /// Who does the work.
 #[derive(Clone, Debug, Default, PartialEq)]

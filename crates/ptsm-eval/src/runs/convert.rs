@@ -50,7 +50,7 @@ pub struct Conversion {
 pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let run = TrainedRun::load(&args.run, &env.device)?;
     let decoder = &run.card.decoder;
-    if !find(decoder)?.converts() {
+    if !find(decoder)?.converts {
         return Err(Error::request(
             format!("`{decoder}` decodes trials and cannot make them"),
             "train with `--model cslp-ae`, which can",

@@ -11,7 +11,7 @@ use ptsm_data::SubjectList;
 use ptsm_data::check::Problem;
 use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
-use ptsm_decode::{Decoder, EpochRecord, Fit, Fitted, Job, Lesson, Run};
+use ptsm_decode::{Decoder, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData};
 use ptsm_io::atomic::replace;
 use ptsm_signal::{Alignment, Layout, SubjectId, Subset};
 use serde_json::Value;
@@ -113,7 +113,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         false => Sources::all(learners.clone())?,
     };
     sources.check_duplicates(&input.duplicates, &target)?;
-    let mut lesson = Lesson::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    let mut lesson = TrainingData::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
         lesson = lesson.with_target(input.trials.of(&target).unlabelled());
     }
@@ -173,7 +173,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             }
         });
         let run = Run { device: &env.device, identity: &input.fingerprint };
-        let job = |&seed| Job { lesson: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
+        let job = |&seed| Job { data: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
         decoder.fit_all(&seeds.iter().map(job).collect::<Vec<_>>(), &run, &mut fitting)?
     };
     let mut lines = String::new();
@@ -203,7 +203,7 @@ impl TrainingReport {
         method: &Method,
         settings: &Value,
         input: &PreparedData,
-        lesson: &Lesson<'_>,
+        lesson: &TrainingData<'_>,
         fits: &[Fit],
     ) -> Result<TrainingReport> {
         // What chance exceeds once in twenty times on the validation subjects.
@@ -213,7 +213,7 @@ impl TrainingReport {
             let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
             let accuracy = match best.and_then(|e| e.validation_accuracy) {
                 // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
-                Some(_) if method.converts() => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
+                Some(_) if method.converts => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
                 of_epoch => of_epoch,
             };
             reports.push(FitReport {
@@ -227,7 +227,7 @@ impl TrainingReport {
         }
         Ok(TrainingReport {
             model: method.name.into(),
-            converts: method.converts(),
+            converts: method.converts,
             parameters: fits[0].fitted.parameters(),
             settings: settings.clone(),
             layout: lesson.train().layout().clone(),
@@ -315,7 +315,7 @@ fn card(
     method: &Method,
     settings: &serde_json::Value,
     input: &PreparedData,
-    lesson: &Lesson<'_>,
+    lesson: &TrainingData<'_>,
     fit: &Fit,
 ) -> Card {
     Card {
@@ -338,7 +338,7 @@ fn card(
 }
 
 /// The balanced accuracy of a decoder on some people's trials; NaN where a class has none.
-fn balanced_accuracy(fitted: &dyn Fitted, trials: &Subset<'_>) -> Result<f64> {
+fn balanced_accuracy(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Result<f64> {
     let classes = trials.layout().classes.len();
     Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_decode::file::{self, Card};
 use ptsm_decode::registry::find;
-use ptsm_decode::{EpochRecord, Fitted};
+use ptsm_decode::{EpochRecord, FittedDecoder};
 use ptsm_engine::Device;
 
 use super::file::{RunFile, models, read};
@@ -20,7 +20,7 @@ pub struct TrainedRun {
     /// What the folder says of the run.
     pub file: RunFile,
     /// The decoders with their seeds.
-    pub decoders: Vec<(u64, Box<dyn Fitted>)>,
+    pub decoders: Vec<(u64, Box<dyn FittedDecoder>)>,
     /// The model card they share.
     pub card: Card,
 }

@@ -2,7 +2,7 @@
 //!
 //! Papers: Sundararajan et al. 2017, arXiv:1703.01365 (integrated gradients); Smilkov et al. 2017, arXiv:1706.03825 (smooth gradients).
 
-use ptsm_decode::{Answer, Error, Fitted, Sensitivity};
+use ptsm_decode::{DecoderOutput, Error, FittedDecoder, Sensitivity};
 use ptsm_eval::Result;
 use ptsm_signal::Subset;
 use rand::SeedableRng;
@@ -54,9 +54,9 @@ const AT_ONCE: usize = 256;
 /// Hands over the relevance of every sample, trial by trial in their order, so that all trials together need no memory. False, and nothing
 /// handed over, for a decoder without gradients.
 pub fn maps(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
-    of: Answer,
+    of: DecoderOutput,
     how: &How,
     each: &mut dyn FnMut(Map),
 ) -> Result<bool> {

@@ -9,15 +9,15 @@ pub use maps::{How, Map, maps};
 pub use occlusion::{Occlusion, occlusion};
 pub use relevance::Relevance;
 
-use ptsm_decode::{Answer, Fitted};
+use ptsm_decode::{DecoderOutput, FittedDecoder};
 use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
 /// What the answer to each trial rests on, by the decoder's gradient; none for a decoder that has none ([`occlusion`] works for all).
 pub fn attribution(
-    fitted: &dyn Fitted,
+    fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
-    of: Answer,
+    of: DecoderOutput,
     how: &How,
 ) -> Result<Option<Relevance>> {
     let mut relevance = Relevance::default();

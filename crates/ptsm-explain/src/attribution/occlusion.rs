@@ -1,6 +1,6 @@
 //! Relevance by what is lost without a part of the trial.
 
-use ptsm_decode::{Error, Fitted};
+use ptsm_decode::{Error, FittedDecoder};
 use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
@@ -18,7 +18,7 @@ pub struct Occlusion {
 
 /// How much less probable each trial's own class is without each channel, and without each window of time, which tells of all its samples.
 /// For any decoder. The last window may be shorter.
-pub fn occlusion(fitted: &dyn Fitted, trials: &Subset<'_>, how: &Occlusion) -> Result<Relevance> {
+pub fn occlusion(fitted: &dyn FittedDecoder, trials: &Subset<'_>, how: &Occlusion) -> Result<Relevance> {
     if how.window_samples == 0 {
         return Err(Error::Configuration("a window has at least 1 sample, got 0".into()).into());
     }

@@ -4,7 +4,7 @@ mod curved;
 mod discriminant;
 
 use nalgebra::DMatrix;
-use ptsm_decode::classic::{Logistic, Regularised};
+use ptsm_decode::classic::{Logistic, Regularisation};
 use ptsm_eval::{ALPHA, Interval, Result, chance_threshold, mean};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -92,7 +92,7 @@ pub struct Shuffled {
     pub p: f64,
 }
 
-const HOW: Regularised = Regularised { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
+const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
 
 /// Asks a question of the features of some trials after learning from others.
 pub fn probe(question: &Question<'_>, split: &Split, probe: Probe, shuffles: Shuffles) -> Result<Probed> {

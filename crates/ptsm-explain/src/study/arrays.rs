@@ -2,27 +2,22 @@
 
 use std::path::Path;
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
+use ptsm_decode::ptsm::mask_values;
 use ptsm_io::npy::Array;
 use ptsm_io::npz::{self, Compression};
 use ptsm_signal::Subset;
 
 use ptsm_eval::{Error, Result};
 
-const MASKS: [(&str, &str); 6] = [
-    ("common_space", "mask.common.space"),
-    ("common_time", "mask.common.time"),
-    ("personal_space", "mask.personal.space"),
-    ("personal_time", "mask.personal.time"),
-    ("fused_space", "mask.space"),
-    ("fused_time", "mask.time"),
-];
-
 /// Writes the masks of a decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
-pub fn write_masks(fitted: &dyn Fitted, people: &Subset<'_>, path: &Path) -> Result<()> {
-    let mut arrays: Vec<(&str, Array)> = vec![];
-    for (name, value) in MASKS {
-        if let Some(values) = fitted.inner(people, &[value])?.and_then(|mut all| all.pop()) {
+pub fn write_masks(fitted: &dyn FittedDecoder, people: &Subset<'_>, path: &Path) -> Result<()> {
+    let mut arrays: Vec<(String, Array)> = vec![];
+    let names = mask_values()
+        .into_iter()
+        .flat_map(|(kind, [space, time])| [(format!("{kind}_space"), space), (format!("{kind}_time"), time)]);
+    for (name, value) in names {
+        if let Some(values) = fitted.intermediate_values(people, &[value])?.and_then(|mut all| all.pop()) {
             arrays.push((name, Array::new(vec![people.len(), values.len() / people.len()], values)?));
         }
     }
@@ -36,7 +31,7 @@ pub fn write_masks(fitted: &dyn Fitted, people: &Subset<'_>, path: &Path) -> Res
     let channels: Vec<String> = layout.channels.iter().map(|channel| channel.name.clone()).collect();
     let numbers =
         |of: fn(&ptsm_signal::Trial) -> u32| Array::vector(people.info().map(of).collect::<Vec<u32>>());
-    arrays.extend([
+    let described: [(&str, Array); 7] = [
         ("y", numbers(|t| t.label)),
         ("subject", numbers(|t| t.subject.0)),
         ("session", numbers(|t| t.session)),
@@ -44,7 +39,9 @@ pub fn write_masks(fitted: &dyn Fitted, people: &Subset<'_>, path: &Path) -> Res
         ("channels", Array::vector(channels)),
         ("classes", Array::vector(layout.classes.clone())),
         ("times_s", Array::vector(layout.times_s().collect::<Vec<f64>>())),
-    ]);
-    let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (*name, array)).collect();
+    ];
+    let arrays = arrays.iter().map(|(name, array)| (name.as_str(), array));
+    let arrays: Vec<(&str, &Array)> =
+        arrays.chain(described.iter().map(|(name, array)| (*name, array))).collect();
     Ok(npz::write(path, &arrays, Compression::Deflated)?)
 }

@@ -8,7 +8,7 @@ mod sanity;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_decode::registry::find;
-use ptsm_decode::{Fitted, Lesson, Run};
+use ptsm_decode::{FittedDecoder, Run, TrainingData};
 use ptsm_eval::{Env, Error, Evaluation, Result, Task};
 use ptsm_signal::{SubjectId, Subset};
 
@@ -131,12 +131,12 @@ impl Steps<'_> {
 
 /// A decoder as it is, or once it has met people.
 enum Met<'a> {
-    As(&'a dyn Fitted),
-    After(Box<dyn Fitted>),
+    As(&'a dyn FittedDecoder),
+    After(Box<dyn FittedDecoder>),
 }
 
 impl Met<'_> {
-    fn get(&self) -> &dyn Fitted {
+    fn get(&self) -> &dyn FittedDecoder {
         match self {
             Met::As(fitted) => *fitted,
             Met::After(fitted) => &**fitted,
@@ -178,7 +178,7 @@ impl<'a> Study<'a> {
     }
 
     /// The decoder of the first seed, which stands for all where one is enough.
-    fn first(&self) -> &dyn Fitted {
+    fn first(&self) -> &dyn FittedDecoder {
         self.decoders[0].get()
     }
 
@@ -219,7 +219,7 @@ impl<'a> Study<'a> {
         for i in 0..self.request.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
             let mut lesson =
-                Lesson::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
+                TrainingData::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
             if decoder.learns_from_target() {
                 lesson = lesson.with_target(self.people.unlabelled());
             }
@@ -253,8 +253,8 @@ impl<'a> Study<'a> {
 /// The decoders of a run, each as it is once it has met people where it may look at them.
 fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<Met<'a>>> {
     let access = find(&evaluation.run.card.decoder)?.target_access;
-    let one = |(_, fitted): &'a (u64, Box<dyn Fitted>)| -> Result<Met<'a>> {
-        Ok(fitted.introduced(people, access)?.map_or(Met::As(&**fitted), Met::After))
+    let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<Met<'a>> {
+        Ok(fitted.with_target_access(people, access)?.map_or(Met::As(&**fitted), Met::After))
     };
     evaluation.run.decoders.iter().map(one).collect()
 }

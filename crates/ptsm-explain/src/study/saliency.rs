@@ -1,6 +1,6 @@
 //! What a decoder's answers rest on.
 
-use ptsm_decode::{Answer, Class, Fitted};
+use ptsm_decode::{DecoderOutput, FittedDecoder, OutputClass};
 use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
@@ -12,10 +12,11 @@ use crate::removal::Fill;
 impl Study<'_> {
     pub(super) fn relevance(
         &self,
-        fitted: &dyn Fitted,
+        fitted: &dyn FittedDecoder,
         trials: &Subset<'_>,
     ) -> Result<(&'static str, Relevance)> {
-        let by_gradient = attribution(fitted, trials, Answer::LogProbability(Class::Own), &How::default())?;
+        let by_gradient =
+            attribution(fitted, trials, DecoderOutput::LogProbability(OutputClass::Own), &How::default())?;
         Ok(match by_gradient {
             Some(relevance) => ("integrated gradients", relevance),
             None => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_decode::Fitted;
+use ptsm_decode::FittedDecoder;
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_eval::Result;
@@ -77,7 +77,7 @@ impl Study<'_> {
             }
         }
         if let Some(rests) = &found.saliency {
-            let by = |fitted: &dyn Fitted, trials: &Subset<'_>| -> Result<Look> {
+            let by = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Look> {
                 let (how, relevance) = self.relevance(fitted, trials)?;
                 Ok(look(&relevance.by_person(how, trials)))
             };
@@ -103,10 +103,10 @@ impl Study<'_> {
     }
 
     /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
-    fn drawn(&self, explain: &dyn Fn(&dyn Fitted) -> Result<Option<Look>>) -> Result<Vec<Look>> {
+    fn drawn(&self, explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Look>>) -> Result<Vec<Look>> {
         let mut all = vec![];
         for (i, met) in self.decoders.iter().enumerate() {
-            if let Some(other) = met.get().redrawn(SEED + i as u64)? {
+            if let Some(other) = met.get().with_random_parameters(SEED + i as u64)? {
                 all.extend(explain(&*other)?);
             }
         }

@@ -5,8 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use ptsm_decode::{Model, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
+use ptsm_decode::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
 use serde::{Deserialize, Serialize};
+
+use crate::protocol::Model;
 
 /// Networks that both sides train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]

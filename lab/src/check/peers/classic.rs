@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use nalgebra::DMatrix;
-use ptsm_decode::classic::{Csp, Evidence, Lda, Logistic, Moments, Regularised, Xdawn, mutual_information};
+use ptsm_decode::classic::{
+    Csp, Evidence, Lda, Logistic, Moments, Regularisation, Xdawn, mutual_information,
+};
 use ptsm_decode::registry::find;
-use ptsm_decode::{Lesson, Run, Unwatched};
+use ptsm_decode::{NoWatch, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_signal::covariance::{Estimator, estimate};
 use ptsm_signal::spd::{TangentSpace, distance, karcher_mean, mean_log_euclid, upper};
@@ -202,7 +204,7 @@ fn lda(told: &Told, settings: &Value) -> Result<()> {
 
 fn logistic(told: &Told, settings: &Value) -> Result<()> {
     let number = |name: &str| settings[name].as_f64().with_context(|| format!("`{name}`"));
-    let how = Regularised {
+    let how = Regularisation {
         inverse_penalty: number("inverse_penalty")?,
         balanced: settings["balanced"] == true,
         tolerance: number("tolerance")?,
@@ -282,8 +284,8 @@ fn decoder(told: &Told, settings: &Value) -> Result<()> {
     let cpu = Cpu::new()?;
     let run = Run { device: &(&cpu).into(), identity: "peers" };
     let people = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
-    let lesson = Lesson::new(people(1), people(3))?;
-    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut Unwatched)?;
+    let lesson = TrainingData::new(people(1), people(3))?;
+    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
     let found = fits[0].fitted.probabilities(&people(2))?;
     told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
 }

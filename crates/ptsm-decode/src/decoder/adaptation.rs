@@ -1,20 +1,12 @@
-//! A decoder tuned to one person by a few labelled trials: only the personal mask generators move.
-//!
-//! The trials are the first of each class in time. Whether tuning helps is asked of them alone: each is decoded by a network
-//! tuned on all others (leave-one-out, the copies being replicas of one program), and where that does not decode more of them
-//! right than the network as it was, the network stays as it was.
+//! Few-shot adaptation: what is asked for, what comes of it, and which trials it may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptsm_engine::{Adam, Feed, Step};
 use ptsm_signal::{Subset, Trial};
 use serde::{Deserialize, Serialize};
 
-use crate::decoder::Fitted;
-use crate::deep::FittedNetwork;
+use super::FittedDecoder;
 use crate::error::{Error, Result};
-use crate::ptsm;
-use crate::training::{largest, signals};
 
 /// How a decoder is tuned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +44,7 @@ pub struct Guard {
 impl Guard {
     /// Weighs accuracy and cross-entropy as it was against those of tuned networks. Only more trials decoded right are a gain: networks
     /// grow more certain with nearly every tuning, so that cross-entropy falls also where nothing is decoded better.
-    fn weigh(before: (f64, f64), tuned: (f64, f64)) -> Guard {
+    pub(crate) fn weigh(before: (f64, f64), tuned: (f64, f64)) -> Guard {
         let ((before_accuracy, before_loss), (tuned_accuracy, tuned_loss)) = (before, tuned);
         let kept = tuned_accuracy > before_accuracy;
         Guard { before_accuracy, tuned_accuracy, before_loss, tuned_loss, kept }
@@ -60,9 +52,9 @@ impl Guard {
 }
 
 /// A decoder after tuning, or as it was.
-pub struct Adapted {
+pub struct AdaptedDecoder {
     /// The decoder.
-    pub fitted: Box<dyn Fitted>,
+    pub fitted: Box<dyn FittedDecoder>,
     /// Calibration trials.
     pub trials: usize,
     /// What the guard found; none where it was switched off.
@@ -111,78 +103,6 @@ pub fn calibration<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<
         |i: usize, j: usize| run(i) == run(j) && (long || (info[i].cue_s - info[j].cue_s).abs() < near_s);
     let later: Vec<usize> = (end..labels.len()).filter(|&i| !chosen.iter().any(|&j| shares(i, j))).collect();
     Ok((ordered.at(&chosen), ordered.at(&later)))
-}
-
-pub(crate) fn adapt(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
-    if trials.len() < 2 {
-        return Err(Error::trials(
-            format!("{} trial is too few to adapt to", trials.len()),
-            "give at least one of each class",
-        ));
-    }
-    if how.steps == 0 || !(how.rate.is_finite() && how.rate > 0.0) {
-        let (steps, rate) = (how.steps, how.rate);
-        return Err(Error::Configuration(format!(
-            "adaptation needs at least 1 step and a rate above 0, got {steps} and {rate}"
-        )));
-    }
-    let everything: Vec<usize> = (0..trials.len()).collect();
-    let guard = how.guard.then(|| judge(network, trials, how)).transpose()?;
-    let fitted = if guard.is_none_or(|g| g.kept) {
-        tune(network, trials, &[everything], how)?.remove(0)
-    } else {
-        network.clone()
-    };
-    Ok(Adapted { fitted: Box::new(fitted), trials: trials.len(), guard })
-}
-
-/// Networks tuned at once; more would only take memory.
-const AT_ONCE: usize = 8;
-
-/// Leave-one-out over the calibration trials.
-fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<Guard> {
-    let labels = trials.labels();
-    let (n, classes) = (trials.len(), trials.layout().classes.len());
-    let before = network.probabilities(trials)?;
-    let mut tuned = vec![];
-    let others: Vec<Vec<usize>> = (0..n).map(|i| (0..n).filter(|&j| j != i).collect()).collect();
-    for (g, group) in others.chunks(AT_ONCE).enumerate() {
-        for (i, network) in tune(network, trials, group, how)?.iter().enumerate() {
-            tuned.extend(network.probabilities(&trials.at(&[g * AT_ONCE + i]))?);
-        }
-    }
-    let score = |p: &[f32]| {
-        let each = p.chunks(classes).zip(&labels);
-        let right = each.clone().filter(|(p, label)| largest(p) == **label as usize).count();
-        let loss = each.map(|(p, label)| -f64::from(p[*label as usize].max(f32::MIN_POSITIVE)).ln());
-        (right as f64 / n as f64, loss.sum::<f64>() / n as f64)
-    };
-    Ok(Guard::weigh(score(&before), score(&tuned)))
-}
-
-/// One tuned copy of the network per group of calibration trials; groups are of one size.
-fn tune(
-    network: &FittedNetwork,
-    trials: &Subset<'_>,
-    groups: &[Vec<usize>],
-    how: &Adaptation,
-) -> Result<Vec<FittedNetwork>> {
-    let batch = groups[0].len();
-    let built = network.build(batch)?;
-    let spec = ptsm::few_shot(&built, Adam::default())?;
-    let seeds = vec![0; groups.len()];
-    let mut parameters = network.parameters.spread(0, &seeds)?;
-    let mut step = Step::new(&built.graph, &spec, groups.len(), &network.device)?;
-    let rows: Vec<u32> = groups.iter().flatten().map(|&place| trials.rows()[place] as u32).collect();
-    let labels = trials.labels();
-    let task: Vec<u32> = groups.iter().flatten().map(|&place| labels[place]).collect();
-    let slices = signals(trials.set(), &rows);
-    let feeds = [("x", Feed::Slices(&slices)), ("task", Feed::Labels(&task))];
-    let (rates, active) = (vec![how.rate; groups.len()], vec![true; groups.len()]);
-    for _ in 0..how.steps {
-        step.run(&mut parameters, &feeds, &rates, &active)?;
-    }
-    (0..groups.len()).map(|r| Ok(network.with(parameters.spread(r, &[0])?))).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! The one trait of all decoders, deep and classic.
 
+mod adaptation;
+mod sensitivity;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -7,28 +10,34 @@ use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
-use crate::few_shot::{Adaptation, Adapted};
-use crate::sensitivity::{Answer, Sensitivity};
+pub use adaptation::{Adaptation, AdaptedDecoder, Guard, calibration};
+pub use sensitivity::{DecoderOutput, OutputClass, Sensitivity};
 
 /// A decoder with its settings, ready to learn.
 pub trait Decoder: Send + Sync {
-    /// Learns from people, once per job. Each answer is handed over when it is ready, in any order, with the number of its job. How many
+    /// Fits it once per job. Each result is handed over when it is ready, in any order, with the number of its job. How many
     /// jobs are done at once is the decoder's own affair: networks train as many as the device has room for.
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()>;
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()>;
 
-    /// Whether it learns from unlabelled trials of the people it will decode: its lessons then have a target.
+    /// Whether it learns from unlabelled trials of the test (target) subjects: its training data then have a target.
     fn learns_from_target(&self) -> bool {
         false
     }
 
     /// Whether it looks at validation subjects while it learns: to choose an epoch, to be scored after each, to calibrate probabilities. Where
-    /// it does not, holding some back would only leave less to learn from, and its lessons have none.
+    /// it does not, holding some back would only leave less to learn from, and its training data have none.
     fn uses_validation(&self) -> bool {
         true
     }
 
-    /// Refuses people that it could not meet once it has learnt ([`Fitted::meet`]), so that this is known before.
-    fn expect(&self, people: &Unlabelled<'_>) -> Result<()> {
+    /// Refuses trials that it could not be adapted to ([`FittedDecoder::adapt_unlabelled`]), so that this is known before the fit.
+    fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {
         let _ = people;
         Ok(())
     }
@@ -41,24 +50,24 @@ pub trait Decoder: Send + Sync {
 }
 
 /// Takes what a job has led to. An error ends the other jobs.
-pub type Done<'a> = dyn FnMut(usize, Fit) -> Result<()> + 'a;
+pub type FitSink<'a> = dyn FnMut(usize, Fit) -> Result<()> + 'a;
 
 impl dyn Decoder {
-    /// Learns from one lesson with some seeds, and answers when all are ready, in their order.
+    /// Fits it to the same training data with some seeds, and answers when all are ready, in their order.
     pub fn fit_seeds(
         &self,
-        lesson: &Lesson<'_>,
+        data: &TrainingData<'_>,
         seeds: &[u64],
         run: &Run<'_>,
         watch: &mut dyn Watch,
     ) -> Result<Vec<Fit>> {
-        let jobs: Vec<Job<'_>> = seeds.iter().map(|&seed| Job { lesson, seed, checkpoint: None }).collect();
+        let jobs: Vec<Job<'_>> = seeds.iter().map(|&seed| Job { data, seed, checkpoint: None }).collect();
         self.fit_all(&jobs, run, watch)
     }
 
-    /// Refuses people to whom it could not be `introduced` once it has learnt.
-    pub fn check_people(&self, people: &Subset<'_>, access: TargetAccess) -> Result<()> {
-        shown(people, access).map_or(Ok(()), |people| self.expect(&people))
+    /// Refuses test subjects that it could not be adapted to under this access ([`FittedDecoder::adapt_unlabelled`]).
+    pub fn check_subjects(&self, people: &Subset<'_>, access: TargetAccess) -> Result<()> {
+        shown(people, access).map_or(Ok(()), |people| self.check_unlabelled(&people))
     }
 
     /// Does all jobs and answers in their order.
@@ -68,21 +77,27 @@ impl dyn Decoder {
             fits[job] = Some(fit);
             Ok(())
         })?;
-        Ok(fits.into_iter().flatten().collect())
+        let ended = |(job, fit): (usize, Option<Fit>)| {
+            fit.ok_or_else(|| {
+                let (seed, of) = (jobs[job].seed, jobs.len());
+                Error::Configuration(format!("job {} of {of} (seed {seed}) ended without a decoder", job + 1))
+            })
+        };
+        fits.into_iter().enumerate().map(ended).collect()
     }
 }
 
 /// What a decoder has learnt.
-pub trait Fitted: Send + Sync {
+pub trait FittedDecoder: Send + Sync {
     /// The trials it is for.
     fn layout(&self) -> &Layout;
 
-    /// Class probabilities `[n, K]`, each trial by itself.
+    /// OutputClass probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
     /// What it becomes once it has seen trials of people without labels, each session of a person by itself; none for one that does not look.
-    /// Whoever hands out data calls `introduced`, which calls this where the method may look.
-    fn meet(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn Fitted>>> {
+    /// Whoever hands out data calls `with_target_access`, which calls this where the method may look.
+    fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = people;
         Ok(None)
     }
@@ -99,42 +114,55 @@ pub trait Fitted: Send + Sync {
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()>;
 
     /// Tunes a copy to one person by a few labelled trials of theirs.
-    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
+    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
         let _ = (calibration, how);
-        Err(Error::Configuration("this decoder has nothing to adapt; `ptsm` and `ptsm-paper` have".into()))
+        Err(Error::Configuration(
+            "this decoder has nothing to adapt; `ptsm models` says which have (\"few-shot\")".into(),
+        ))
     }
 
     /// The trials as they might look if they were of the person whose other trials are given, `[n, C, T]`, in the unit of those trials.
     fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
         let _ = (trials, person);
-        Err(Error::Configuration("this decoder cannot convert trials; `cslp-ae` can".into()))
+        Err(cannot_convert())
     }
 
     /// Values inside the decoder by name (masks, features), one `[n, ..]` per name in order; none where it has no such value.
-    fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+    fn intermediate_values(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         let _ = (trials, names);
         Ok(None)
     }
 
     /// How an answer to each trial changes with every sample of that trial; none for a decoder that does not say (the classic ones, TSMNet).
-    fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
+    fn sensitivity(&self, trials: &Subset<'_>, of: DecoderOutput) -> Result<Option<Sensitivity>> {
         let _ = (trials, of);
         Ok(None)
     }
 
     /// The same decoder with what it has learnt drawn anew, as before a training with this seed: what knows nothing should look different.
-    /// None where nothing begins at random (the classic ones) or what it met people with would not fit any more (TSMNet).
-    fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
+    /// None where nothing begins at random (the classic ones) or the statistics of sessions it was adapted to would not fit any more (TSMNet).
+    fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = seed;
         Ok(None)
     }
 }
 
-impl dyn Fitted + '_ {
+/// What a decoder says that does not convert trials.
+pub(crate) fn cannot_convert() -> Error {
+    Error::Configuration(
+        "this decoder cannot convert trials; `ptsm models --json` says which can (`converts`)".into(),
+    )
+}
+
+impl dyn FittedDecoder + '_ {
     /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
     /// look.
-    pub fn introduced(&self, people: &Subset<'_>, access: TargetAccess) -> Result<Option<Box<dyn Fitted>>> {
-        shown(people, access).map_or(Ok(None), |people| self.meet(&people))
+    pub fn with_target_access(
+        &self,
+        people: &Subset<'_>,
+        access: TargetAccess,
+    ) -> Result<Option<Box<dyn FittedDecoder>>> {
+        shown(people, access).map_or(Ok(None), |people| self.adapt_unlabelled(&people))
     }
 }
 
@@ -146,16 +174,16 @@ fn shown<'a>(people: &Subset<'a>, access: TargetAccess) -> Option<Unlabelled<'a>
     }
 }
 
-/// What a decoder learns from: some people's trials, and other people's to stop by.
-pub struct Lesson<'a> {
+/// What a decoder is fitted to: trials of training subjects, and of validation subjects for early stopping.
+pub struct TrainingData<'a> {
     train: Subset<'a>,
     validation: Subset<'a>,
     target: Option<Unlabelled<'a>>,
 }
 
-impl<'a> Lesson<'a> {
+impl<'a> TrainingData<'a> {
     /// Checks that something can be learnt: two classes, enough trials, nobody on both sides.
-    pub fn new(train: Subset<'a>, validation: Subset<'a>) -> Result<Lesson<'a>> {
+    pub fn new(train: Subset<'a>, validation: Subset<'a>) -> Result<TrainingData<'a>> {
         let classes = &train.layout().classes;
         let counts = train.class_counts();
         if train.len() < 4 {
@@ -182,20 +210,20 @@ impl<'a> Lesson<'a> {
                 "validation is whole subjects that training never sees",
             ));
         }
-        Ok(Lesson { train, validation, target: None })
+        Ok(TrainingData { train, validation, target: None })
     }
 
     /// The same with the unlabelled trials of the people to be decoded.
-    pub fn with_target(self, target: Unlabelled<'a>) -> Lesson<'a> {
-        Lesson { target: Some(target), ..self }
+    pub fn with_target(self, target: Unlabelled<'a>) -> TrainingData<'a> {
+        TrainingData { target: Some(target), ..self }
     }
 
-    /// Trials to learn from.
+    /// Trials of the training subjects.
     pub fn train(&self) -> &Subset<'a> {
         &self.train
     }
 
-    /// Trials of other people, to stop by.
+    /// Trials of the validation subjects.
     pub fn validation(&self) -> &Subset<'a> {
         &self.validation
     }
@@ -209,7 +237,7 @@ impl<'a> Lesson<'a> {
 /// One fit that is wanted.
 pub struct Job<'a> {
     /// What to learn from.
-    pub lesson: &'a Lesson<'a>,
+    pub data: &'a TrainingData<'a>,
     /// Decides everything random.
     pub seed: u64,
     /// A file to continue from and to write what has been done to.
@@ -227,7 +255,7 @@ pub struct Run<'a> {
 /// One decoder fitted, and how that went.
 pub struct Fit {
     /// The decoder.
-    pub fitted: Box<dyn Fitted>,
+    pub fitted: Box<dyn FittedDecoder>,
     /// The seed it was fitted with.
     pub seed: u64,
     /// Every epoch in order; none for decoders without.
@@ -286,6 +314,76 @@ pub trait Watch {
 }
 
 /// Watches nothing.
-pub struct Unwatched;
+pub struct NoWatch;
 
-impl Watch for Unwatched {}
+impl Watch for NoWatch {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ptsm_engine::Cpu;
+    use ptsm_signal::{Channel, SubjectId, Trial, Trials};
+
+    use super::*;
+
+    /// Hands over every fit but that of the first job.
+    struct Forgetful;
+
+    impl Decoder for Forgetful {
+        fn fit(
+            &self,
+            jobs: &[Job<'_>],
+            _: &Run<'_>,
+            _: &mut dyn Watch,
+            done: &mut FitSink<'_>,
+        ) -> Result<()> {
+            (1..jobs.len()).try_for_each(|i| {
+                let fitted = Box::new(Coin(jobs[i].data.train().layout().clone()));
+                done(i, Fit { fitted, seed: jobs[i].seed, history: vec![], best_epoch: None })
+            })
+        }
+    }
+
+    struct Coin(Layout);
+
+    impl FittedDecoder for Coin {
+        fn layout(&self) -> &Layout {
+            &self.0
+        }
+
+        fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>> {
+            Ok(vec![0.5; 2 * trials.len()])
+        }
+
+        fn parameters(&self) -> usize {
+            0
+        }
+
+        fn save(&self, _: &Path, _: HashMap<String, String>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_missing_fit_is_an_error_and_does_not_move_the_others() {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 1,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        };
+        let trial =
+            |i: u32| Trial { label: i % 2, subject: SubjectId(i / 4), session: 1, run: 1, cue_s: 0.0 };
+        let trials = Trials::new(layout, vec![0.0; 8], (0..8).map(trial).collect()).unwrap();
+        let of = |id: u32| trials.of(&BTreeSet::from([SubjectId(id)]));
+        let data = TrainingData::new(of(0), of(1)).unwrap();
+        let device = (&Cpu::new().unwrap()).into();
+        let run = Run { device: &device, identity: "" };
+        let decoder: &dyn Decoder = &Forgetful;
+        let error = decoder.fit_seeds(&data, &[7, 8], &run, &mut NoWatch).err().unwrap();
+        assert!(error.to_string().contains("job 1 of 2 (seed 7)"), "{error}");
+    }
+}

@@ -3,16 +3,16 @@
 use ptsm_engine::{Feed, Mode, Program};
 use ptsm_signal::Subset;
 
-use crate::decoder::Fitted;
-use crate::deep::FittedNetwork;
+use super::FittedNetwork;
+use crate::decoder::{FittedDecoder, cannot_convert};
 use crate::error::{Error, Result};
 use crate::training::INFERENCE_BATCH;
 
 /// The task of each trial with the person of the others, whose latents are averaged.
-pub(crate) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
+pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
     let network = fitted.build(INFERENCE_BATCH)?;
     let Some(rendered) = network.value("rendered") else {
-        return Err(Error::Configuration("this decoder cannot convert trials; `cslp-ae` can".into()));
+        return Err(cannot_convert());
     };
     if person.is_empty() {
         return Err(Error::trials(
@@ -21,7 +21,7 @@ pub(crate) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subs
         ));
     }
     let latents = |of: &Subset<'_>, name: &str| -> Result<Vec<f32>> {
-        Ok(fitted.inner(of, &[name])?.and_then(|mut all| all.pop()).unwrap_or_default())
+        Ok(fitted.intermediate_values(of, &[name])?.ok_or_else(cannot_convert)?.concat())
     };
     let (people, tasks) = (latents(person, "subject_latents")?, latents(trials, "task_latents")?);
     let one = people.len() / person.len();

@@ -1,46 +1,45 @@
 //! Jobs of one shape, trained at once.
 //!
-//! There are as many seats as the device has room for. A job sits down, takes one step with everybody else at a time, is judged when its own
-//! epoch ends, and leaves its seat to the next one when it has learnt enough.
+//! There are as many slots (replicas of one program) as the device has room for. A job is admitted to a slot, takes one step with all others at
+//! a time, is validated when its own epoch ends, and leaves its slot to the next job when its training has ended.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use ptsm_engine::{Device, Feed, Graph, Parameters};
 
-use super::checkpoint::{self, BETWEEN_CHECKPOINTS, Mark, Standing};
+use super::checkpoint::{self, BETWEEN_CHECKPOINTS, CheckpointHeader, JobProgress};
 use super::library::Library;
 use super::scorer::Scorer;
 use super::steps::Steps;
-use super::{Meter, Task, Trained, check_parameters};
+use super::{Meter, Recipe, Task, TrainedNetwork, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
-use crate::deep::Deep;
 use crate::error::{Error, Result};
-use crate::network::{Measured, Ramp};
+use crate::network::{MeasuredStatistic, Ramp};
 
 /// Checkpoints are written no more often than takes this part of the time.
 const CHECKPOINT_SHARE: u32 = 20;
 
-/// More seats than this gain nothing on the largest GPU.
-const MOST_SEATS: usize = 128;
+/// More slots than this gain nothing on the largest GPU.
+const MOST_SLOTS: usize = 128;
 
-pub(super) struct Crew<'t, 'a> {
-    deep: &'t Deep,
+pub(super) struct ReplicaTrainer<'t, 'a> {
+    recipe: &'t Recipe,
     tasks: &'t [Task<'a>],
     /// Trials in a batch, and how many of them have labels.
     batch: usize,
     labelled: usize,
-    /// Those that wait for a seat.
+    /// Those that wait for a slot.
     queue: VecDeque<usize>,
-    seats: Vec<Option<Seat>>,
+    slots: Vec<Option<Slot>>,
     augmenter: Option<Augmenter>,
     steps: Steps,
     graph: Graph,
     loss_names: Vec<&'static str>,
     ramps: Vec<(&'static str, Ramp)>,
-    measured: Vec<Measured>,
-    /// Of every seat: as they are, and the best so far.
+    measured: Vec<MeasuredStatistic>,
+    /// Of every slot: as they are, and the best so far.
     parameters: Parameters<f32>,
     best: Parameters<f32>,
     scorer: Scorer,
@@ -50,9 +49,9 @@ pub(super) struct Crew<'t, 'a> {
 }
 
 /// A job that is being done.
-struct Seat {
+struct Slot {
     task: usize,
-    standing: Standing,
+    progress: JobProgress,
     /// Epochs finished, and steps of the present one.
     epoch: usize,
     step: usize,
@@ -66,29 +65,30 @@ struct Seat {
     written: Instant,
 }
 
-impl<'t, 'a> Crew<'t, 'a> {
+impl<'t, 'a> ReplicaTrainer<'t, 'a> {
     pub(super) fn new(
-        deep: &'t Deep,
+        recipe: &'t Recipe,
         tasks: &'t [Task<'a>],
         group: Vec<usize>,
         run: &Run<'_>,
-    ) -> Result<Crew<'t, 'a>> {
+    ) -> Result<ReplicaTrainer<'t, 'a>> {
         let first = &tasks[group[0]];
         let (shape, batch, layout) = first.key();
-        let network = deep.model.build_for_training(shape, batch)?;
+        let network = recipe.network.build_for_training(shape, batch)?;
         let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
         let numbers = numbers.fold(0usize, usize::saturating_add);
         check_parameters(numbers)?;
-        let augmenter = deep.augment.is_on().then(|| Augmenter::new(&deep.augment, layout)).transpose()?;
-        let adam = deep.training.adam();
+        let augmenter =
+            recipe.augment.is_on().then(|| Augmenter::new(&recipe.augment, layout)).transpose()?;
+        let adam = recipe.training.adam();
         let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
-        let seats = match run.device {
+        let slots = match run.device {
             // One for each thread: they do not wait for each other.
-            Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SEATS),
+            Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SLOTS),
             Device::Cuda(cuda) => {
                 let one = Steps::new(&network, adam, 1, run.device)?.bytes()
-                    + Scorer::new(&deep.model, shape, 1, run.device)?.bytes()
+                    + Scorer::new(&*recipe.network, shape, 1, run.device)?.bytes()
                     + 2 * numbers * size_of::<f32>();
                 let row = library.table.row_length() * size_of::<f32>();
                 // Trials that are changed on the way are handed over, step by step.
@@ -98,23 +98,23 @@ impl<'t, 'a> Crew<'t, 'a> {
                 even(group.len(), (free - free / 16) / one)
             }
         };
-        let seeds: Vec<u64> = group.iter().take(seats).map(|&i| tasks[i].job.seed).collect();
+        let seeds: Vec<u64> = group.iter().take(slots).map(|&i| tasks[i].job.seed).collect();
         let parameters = Parameters::new(&network.graph, &seeds)?;
-        Ok(Crew {
-            deep,
+        Ok(ReplicaTrainer {
+            recipe,
             tasks,
             batch,
-            labelled: first.draws.labelled(),
+            labelled: first.sampler.labelled(),
             queue: group.into(),
-            seats: (0..seats).map(|_| None).collect(),
+            slots: (0..slots).map(|_| None).collect(),
             augmenter,
-            steps: Steps::new(&network, adam, seats, run.device)?,
+            steps: Steps::new(&network, adam, slots, run.device)?,
             loss_names: std::iter::once("total").chain(network.losses.iter().map(|(n, _)| *n)).collect(),
             ramps: network.ramps,
             measured: network.measured,
             best: parameters.clone(),
             parameters,
-            scorer: Scorer::new(&deep.model, shape, seats, run.device)?,
+            scorer: Scorer::new(&*recipe.network, shape, slots, run.device)?,
             library,
             writing: Duration::ZERO,
             graph: network.graph,
@@ -125,15 +125,15 @@ impl<'t, 'a> Crew<'t, 'a> {
         mut self,
         meter: &mut Meter,
         watch: &mut dyn Watch,
-        done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+        done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
     ) -> Result<()> {
         loop {
-            // A job whose checkpoint says that it is done leaves at once. Seats change hands only while no step is under way.
-            self.sit_down()?;
-            while self.leave(meter, done)? {
-                self.sit_down()?;
+            // A job whose checkpoint says that it is done leaves at once. Slots change jobs only while no step is under way.
+            self.admit()?;
+            while self.release(meter, done)? {
+                self.admit()?;
             }
-            if self.seats.iter().all(Option::is_none) {
+            if self.slots.iter().all(Option::is_none) {
                 return Ok(());
             }
             if watch.stop() {
@@ -141,46 +141,48 @@ impl<'t, 'a> Crew<'t, 'a> {
                 return Err(Error::Stopped);
             }
             meter.trials += self.advance()?;
-            let over = |seat: &Seat| seat.step == self.tasks[seat.task].draws.steps();
+            let over = |slot: &Slot| slot.step == self.tasks[slot.task].sampler.steps();
             let ending: Vec<usize> =
-                (0..self.seats.len()).filter(|&r| self.seats[r].as_ref().is_some_and(over)).collect();
+                (0..self.slots.len()).filter(|&r| self.slots[r].as_ref().is_some_and(over)).collect();
             let mut ended = vec![];
             if !ending.is_empty() {
                 while self.steps.under_way() > 0 {
                     self.collect()?;
                 }
-                ended = self.judge(&ending)?;
+                ended = self.validate(&ending)?;
             }
-            let seated = self.seats.iter().flatten();
-            let steps = seated.clone().map(|s| s.epoch * self.tasks[s.task].draws.steps() + s.step).sum();
-            let epoch = seated.map(|s| s.epoch).min().unwrap_or(0);
-            watch.progress(&meter.progress(steps, (epoch, self.deep.training.epochs), &ended));
+            let working = self.slots.iter().flatten();
+            let steps = working.clone().map(|s| s.epoch * self.tasks[s.task].sampler.steps() + s.step).sum();
+            let epoch = working.map(|s| s.epoch).min().unwrap_or(0);
+            watch.progress(&meter.progress(steps, (epoch, self.recipe.training.epochs), &ended));
             self.write(&ending, watch.stop())?;
         }
     }
 
-    /// Gives empty seats to those that wait.
-    fn sit_down(&mut self) -> Result<()> {
-        for r in 0..self.seats.len() {
-            if self.seats[r].is_some() {
+    /// Gives empty slots to the jobs that wait.
+    fn admit(&mut self) -> Result<()> {
+        for r in 0..self.slots.len() {
+            if self.slots[r].is_some() {
                 continue;
             }
             let Some(task) = self.queue.pop_front() else { return Ok(()) };
             let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
             let mut start = Parameters::new(&self.graph, &[job.seed])?;
-            for Measured { name, what, of } in &self.measured {
+            for MeasuredStatistic { name, what, of } in &self.measured {
                 start.set(0, name, &self.tasks[task].measure(*what, *of))?;
             }
             self.parameters.put(r, &start, 0)?;
             self.best.put(r, &start, 0)?;
             self.steps.reset(r)?;
-            let mut seat = Seat {
+            let target = self.tasks[task].target.iter().map(|x| self.library.unlabelled(x));
+            let target = target.collect::<Result<_>>()?;
+            let mut slot = Slot {
                 task,
-                standing: Standing::new(),
+                progress: JobProgress::new(),
                 epoch: 0,
                 step: 0,
                 plan: vec![],
-                target: self.tasks[task].target.iter().map(|x| self.library.unlabelled(x)).collect(),
+                target,
                 sums: vec![0.0; self.loss_names.len()],
                 rate: 0.0,
                 written: Instant::now(),
@@ -196,57 +198,57 @@ impl<'t, 'a> Crew<'t, 'a> {
                     &mut self.best,
                     &mut self.steps,
                 )?;
-                seat.epoch = mark.epoch;
-                seat.standing = mark.standing;
+                slot.epoch = mark.epoch;
+                slot.progress = mark.progress;
             }
-            seat.plan = self.tasks[task].draws.epoch(job.seed, seat.epoch);
-            self.seats[r] = Some(seat);
+            slot.plan = self.tasks[task].sampler.epoch(job.seed, slot.epoch);
+            self.slots[r] = Some(slot);
         }
         Ok(())
     }
 
     /// Hands over what has learnt enough; answers whether there was any.
-    fn leave(
+    fn release(
         &mut self,
         meter: &mut Meter,
-        done: &mut dyn FnMut(usize, Trained) -> Result<()>,
+        done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
     ) -> Result<bool> {
         let mut any = false;
-        for r in 0..self.seats.len() {
-            let Some(seat) = self.seats[r].take_if(|seat| !seat.learns(self.deep)) else { continue };
-            let task = &self.tasks[seat.task];
+        for r in 0..self.slots.len() {
+            let Some(slot) = self.slots[r].take_if(|slot| !slot.learns(self.recipe)) else { continue };
+            let task = &self.tasks[slot.task];
             meter.ended = (meter.ended.0 + 1, meter.ended.1 + task.steps());
-            let trained = Trained {
+            let trained = TrainedNetwork {
                 parameters: self.best.spread(r, &[task.job.seed])?,
-                history: seat.standing.history,
-                best_epoch: seat.standing.best_epoch,
+                history: slot.progress.history,
+                best_epoch: slot.progress.best_epoch,
             };
-            done(seat.task, trained)?;
+            done(slot.task, trained)?;
             any = true;
         }
         Ok(any)
     }
 
-    /// One step of everybody. On a GPU it is only begun; answers how many trials it is.
+    /// One step of all jobs. On a GPU it is only begun; answers how many trials it is.
     fn advance(&mut self) -> Result<usize> {
         let (batch, labelled) = (self.batch, self.labelled);
-        let seats = self.seats.len();
-        let (mut numbers, mut labels) = (vec![0u32; seats * batch], vec![0u32; seats * labelled]);
-        let (mut people, mut domains) = (vec![0u32; seats * batch], vec![0u32; seats * batch]);
-        let (mut rates, mut done) = (vec![0.0; seats], vec![0.0; seats]);
-        let active: Vec<bool> = self.seats.iter().map(Option::is_some).collect();
-        let training = &self.deep.training;
+        let slots = self.slots.len();
+        let (mut numbers, mut labels) = (vec![0u32; slots * batch], vec![0u32; slots * labelled]);
+        let (mut people, mut domains) = (vec![0u32; slots * batch], vec![0u32; slots * batch]);
+        let (mut rates, mut done) = (vec![0.0; slots], vec![0.0; slots]);
+        let active: Vec<bool> = self.slots.iter().map(Option::is_some).collect();
+        let training = &self.recipe.training;
         let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
-        for (r, seat) in self.seats.iter_mut().enumerate() {
-            let Some(seat) = seat else { continue };
-            let task = &self.tasks[seat.task];
-            let first = self.library.first(task.train.set());
+        for (r, slot) in self.slots.iter_mut().enumerate() {
+            let Some(slot) = slot else { continue };
+            let task = &self.tasks[slot.task];
+            let first = self.library.first(task.train.set())?;
             for i in 0..batch {
-                let (place, at) = (seat.step * batch + i, r * batch + i);
-                let row = seat.plan[place];
+                let (place, at) = (slot.step * batch + i, r * batch + i);
+                let row = slot.plan[place];
                 let of_target = i >= labelled;
-                let mut number = if of_target { seat.target[row as usize] } else { first + row };
-                if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, seat.epoch, place)) {
+                let mut number = if of_target { slot.target[row as usize] } else { first + row };
+                if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, slot.epoch, place)) {
                     number = self.library.image(number);
                 }
                 numbers[at] = number;
@@ -256,11 +258,11 @@ impl<'t, 'a> Crew<'t, 'a> {
                     labels[r * labelled + i] = self.library.label(number);
                 }
             }
-            let steps = task.draws.steps();
-            let made = seat.epoch * steps + seat.step;
+            let steps = task.sampler.steps();
+            let made = slot.epoch * steps + slot.step;
             let (rate, beta) = training.at(made as u64, steps as u64);
             self.steps.set_first_beta(r, beta)?;
-            (seat.rate, rates[r]) = (rate, rate);
+            (slot.rate, rates[r]) = (rate, rate);
             done[r] = made as f64 / task.steps() as f64;
         }
         // Copies only where something is changed beyond an exchange of channels.
@@ -285,74 +287,74 @@ impl<'t, 'a> Crew<'t, 'a> {
             }
         }
         while self.steps.under_way() >= self.steps.most_under_way() {
-            collect(&mut self.steps, &self.parameters, &mut self.seats, self.tasks)?;
+            collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)?;
         }
         let started = self.steps.start(&mut self.parameters, &feeds, &rates, &active);
-        started.map_err(|error| named(error, &self.seats, self.tasks))?;
-        self.seats.iter_mut().flatten().for_each(|seat| seat.step += 1);
+        started.map_err(|error| named(error, &self.slots, self.tasks))?;
+        self.slots.iter_mut().flatten().for_each(|slot| slot.step += 1);
         Ok(active.iter().filter(|a| **a).count() * batch)
     }
 
-    /// Everybody's trials of this step after augmentation; labels change with them.
+    /// All jobs' trials of this step after augmentation; labels change with them.
     fn augmented(&self, augmenter: &Augmenter, labels: &mut [u32]) -> Vec<f32> {
         let (batch, labelled, one) = (self.batch, self.labelled, self.library.table.row_length());
-        let mut x = vec![0.0; self.seats.len() * batch * one];
+        let mut x = vec![0.0; self.slots.len() * batch * one];
         let mut spare = vec![];
-        for (r, seat) in self.seats.iter().enumerate() {
-            let Some(seat) = seat else { continue };
-            let task = &self.tasks[seat.task];
+        for (r, slot) in self.slots.iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            let task = &self.tasks[slot.task];
             for i in 0..batch {
-                let place = seat.step * batch + i;
+                let place = slot.step * batch + i;
                 let own = &mut x[(r * batch + i) * one..][..one];
-                let row = seat.plan[place] as usize;
+                let row = slot.plan[place] as usize;
                 let (from, label) = if i < labelled {
                     (task.train.set().signal(row), &mut labels[r * labelled + i])
                 } else {
                     (task.target[row], &mut 0)
                 };
                 own.copy_from_slice(from);
-                augmenter.apply(own, label, task.job.seed, seat.epoch, place, &mut spare);
+                augmenter.apply(own, label, task.job.seed, slot.epoch, place, &mut spare);
             }
         }
         x
     }
 
     fn collect(&mut self) -> Result<()> {
-        collect(&mut self.steps, &self.parameters, &mut self.seats, self.tasks)
+        collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)
     }
 
     /// Scores an epoch of some on the validation subjects and keeps what is best.
-    fn judge(&mut self, ending: &[usize]) -> Result<Vec<EpochRecord>> {
+    fn validate(&mut self, ending: &[usize]) -> Result<Vec<EpochRecord>> {
         let validation = |r: &usize| {
-            let seat = self.seats[*r].as_ref()?;
-            Some((*r, self.tasks[seat.task].job.lesson.validation()))
+            let slot = self.slots[*r].as_ref()?;
+            Some((*r, self.tasks[slot.task].job.data.validation()))
         };
         let who: Vec<_> = ending.iter().filter_map(validation).collect();
         let scores = self.scorer.score(&self.parameters, &self.library, &who)?;
         let mut ended = vec![];
         for (&r, score) in ending.iter().zip(scores) {
-            let Some(seat) = &mut self.seats[r] else { continue };
-            let task = &self.tasks[seat.task];
-            seat.epoch += 1;
-            let means = seat.sums.iter().map(|sum| sum / task.draws.steps() as f64);
+            let Some(slot) = &mut self.slots[r] else { continue };
+            let task = &self.tasks[slot.task];
+            slot.epoch += 1;
+            let means = slot.sums.iter().map(|sum| sum / task.sampler.steps() as f64);
             let record = EpochRecord {
-                epoch: seat.epoch,
+                epoch: slot.epoch,
                 seed: task.job.seed,
                 losses: self.loss_names.iter().map(|n| n.to_string()).zip(means).collect(),
                 validation_accuracy: score.map(|s| s.0),
                 validation_loss: score.map(|s| s.1),
-                rate: seat.rate,
+                rate: slot.rate,
             };
-            if seat.standing.improves(&record, self.deep.training.select) {
-                seat.standing.best_epoch = seat.epoch;
+            if slot.progress.improves(&record, self.recipe.training.select) {
+                slot.progress.best_epoch = slot.epoch;
                 self.best.put(r, &self.parameters, r)?;
             }
-            let waited = seat.epoch - seat.standing.best_epoch;
-            seat.standing.learning = self.deep.training.patience.is_none_or(|most| waited < most);
-            seat.standing.history.push(record.clone());
-            seat.sums.fill(0.0);
-            seat.step = 0;
-            seat.plan = task.draws.epoch(task.job.seed, seat.epoch);
+            let waited = slot.epoch - slot.progress.best_epoch;
+            slot.progress.learning = self.recipe.training.patience.is_none_or(|most| waited < most);
+            slot.progress.history.push(record.clone());
+            slot.sums.fill(0.0);
+            slot.step = 0;
+            slot.plan = task.sampler.epoch(task.job.seed, slot.epoch);
             ended.push(record);
         }
         Ok(ended)
@@ -364,13 +366,13 @@ impl<'t, 'a> Crew<'t, 'a> {
         let began = Instant::now();
         let mut any = false;
         for &r in ending {
-            let Some(seat) = &mut self.seats[r] else { continue };
-            let task = &self.tasks[seat.task];
+            let Some(slot) = &mut self.slots[r] else { continue };
+            let task = &self.tasks[slot.task];
             let Some(path) = &task.job.checkpoint else { continue };
-            if at_once || seat.written.elapsed() > between || !seat.learns(self.deep) {
-                (seat.written, any) = (Instant::now(), true);
-                let (identity, standing) = (task.identity.clone(), seat.standing.clone());
-                let mark = Mark { identity, epoch: seat.epoch, standing };
+            if at_once || slot.written.elapsed() > between || !slot.learns(self.recipe) {
+                (slot.written, any) = (Instant::now(), true);
+                let (identity, progress) = (task.identity.clone(), slot.progress.clone());
+                let mark = CheckpointHeader { identity, epoch: slot.epoch, progress };
                 let steps = self.steps.checkpoint(r)?;
                 checkpoint::write(path, &mark, r, &self.parameters, &self.best, &steps)?;
             }
@@ -382,9 +384,9 @@ impl<'t, 'a> Crew<'t, 'a> {
     }
 }
 
-impl Seat {
-    fn learns(&self, deep: &Deep) -> bool {
-        self.standing.learning && self.epoch < deep.training.epochs
+impl Slot {
+    fn learns(&self, recipe: &Recipe) -> bool {
+        self.progress.learning && self.epoch < recipe.training.epochs
     }
 }
 
@@ -392,13 +394,13 @@ impl Seat {
 fn collect(
     steps: &mut Steps,
     parameters: &Parameters<f32>,
-    seats: &mut [Option<Seat>],
+    slots: &mut [Option<Slot>],
     tasks: &[Task<'_>],
 ) -> Result<()> {
-    steps.finish().map_err(|error| named(error, seats, tasks))?;
-    for (r, seat) in seats.iter_mut().enumerate() {
-        let Some(seat) = seat else { continue };
-        for (i, sum) in seat.sums.iter_mut().enumerate() {
+    steps.finish().map_err(|error| named(error, slots, tasks))?;
+    for (r, slot) in slots.iter_mut().enumerate() {
+        let Some(slot) = slot else { continue };
+        for (i, sum) in slot.sums.iter_mut().enumerate() {
             *sum += steps.loss(parameters, r, i);
         }
     }
@@ -406,11 +408,11 @@ fn collect(
 }
 
 /// Says which job it is whose gradient is not finite.
-fn named(error: ptsm_engine::Error, seats: &[Option<Seat>], tasks: &[Task<'_>]) -> Error {
+fn named(error: ptsm_engine::Error, slots: &[Option<Slot>], tasks: &[Task<'_>]) -> Error {
     let ptsm_engine::Error::Gradient { replica, step } = error else { return error.into() };
-    let Some(seat) = seats.get(replica).and_then(Option::as_ref) else { return error.into() };
-    let job = tasks[seat.task].job;
-    let judges: Vec<String> = job.lesson.validation().subjects().iter().map(ToString::to_string).collect();
+    let Some(slot) = slots.get(replica).and_then(Option::as_ref) else { return error.into() };
+    let job = tasks[slot.task].job;
+    let judges: Vec<String> = job.data.validation().subjects().iter().map(ToString::to_string).collect();
     Error::Configuration(format!(
         "seed {} (validated on {}) cannot go on: its gradient is not finite at step {step}; a smaller `training.rate` or scaled data may help",
         job.seed,
@@ -418,9 +420,9 @@ fn named(error: ptsm_engine::Error, seats: &[Option<Seat>], tasks: &[Task<'_>]) 
     ))
 }
 
-/// Seats for so many jobs where so many fit: as few rounds as possible, all of them full.
+/// Slots for so many jobs where so many fit: as few rounds as possible, all of them full.
 fn even(jobs: usize, fit: usize) -> usize {
-    let most = fit.clamp(1, MOST_SEATS);
+    let most = fit.clamp(1, MOST_SLOTS);
     jobs.div_ceil(jobs.div_ceil(most))
 }
 
@@ -429,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_are_filled_in_full_rounds() {
+    fn slots_are_filled_in_full_rounds() {
         assert_eq!(even(106, 1000), 106);
         assert_eq!(even(318, 1000), 106);
         assert_eq!(even(15, 4), 4);

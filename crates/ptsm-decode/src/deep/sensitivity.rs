@@ -3,56 +3,25 @@
 use ptsm_engine::{Feed, Program};
 use ptsm_signal::Subset;
 
+use super::FittedNetwork;
 use crate::augment::mirror::Mirror;
-use crate::deep::FittedNetwork;
+use crate::decoder::{DecoderOutput, OutputClass, Sensitivity};
 use crate::error::{Error, Result};
+use crate::probabilities::log_sum_exp;
 use crate::training::{INFERENCE_BATCH, padded, signals};
 
-/// A number that a decoder says of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The natural logarithm of the probability of a class.
-    LogProbability(Class),
-    /// What a network says of a class before that becomes a probability; of one that looks at the mirror image too, the mean of both.
-    Logit(Class),
-}
-
-impl Answer {
-    /// Of which class.
-    pub fn class(self) -> Class {
-        match self {
-            Answer::LogProbability(class) | Answer::Logit(class) => class,
-        }
-    }
-}
-
-/// A class, as an answer is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Each trial's own.
-    Own,
-    /// The same for all trials, by its place in [`Layout::classes`](ptsm_signal::Layout::classes).
-    Number(usize),
-}
-
-/// An answer to each trial, and its gradient.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sensitivity {
-    /// The answers, `[n]`.
-    pub answers: Vec<f32>,
-    /// The gradient with respect to the trials as the decoder gets them, `[n, C, T]`: whatever it does to them inside is part of it. The
-    /// network is applied, not trained: running statistics, no dropout. Its unit is one over that of the trials.
-    pub gradient: Vec<f32>,
-}
-
-pub(crate) fn of_network(network: &FittedNetwork, trials: &Subset<'_>, of: Answer) -> Result<Sensitivity> {
+pub(super) fn of_network(
+    network: &FittedNetwork,
+    trials: &Subset<'_>,
+    of: DecoderOutput,
+) -> Result<Sensitivity> {
     let layout = &network.layout;
     layout.expect(trials.layout())?;
     let classes = layout.classes.len();
     let chosen: Vec<usize> = match of.class() {
-        Class::Own => trials.labels().iter().map(|&l| l as usize).collect(),
-        Class::Number(class) if class < classes => vec![class; trials.len()],
-        Class::Number(class) => {
+        OutputClass::Own => trials.labels().iter().map(|&l| l as usize).collect(),
+        OutputClass::Number(class) if class < classes => vec![class; trials.len()],
+        OutputClass::Number(class) => {
             let message = format!("there is no class {class}; the trials have {classes}, counted from 0");
             return Err(Error::Configuration(message));
         }
@@ -77,7 +46,7 @@ struct View {
 fn view(
     network: &FittedNetwork,
     trials: &Subset<'_>,
-    of: Answer,
+    of: DecoderOutput,
     chosen: &[usize],
     mirrored: Option<&Mirror>,
 ) -> Result<View> {
@@ -87,7 +56,7 @@ fn view(
     // The gradient of a log-probability is that of the logits weighed by what is chosen less what is probable. A trial's answer follows
     // from that trial alone, so one gradient of the sum has those of all.
     let mut weights = g.input("chosen", &[INFERENCE_BATCH, classes])?;
-    if let Answer::LogProbability(_) = of {
+    if let DecoderOutput::LogProbability(_) = of {
         let probable = g.softmax(logits)?;
         let probable = g.stop_gradient(probable)?;
         weights = g.sub(weights, probable)?;
@@ -115,30 +84,24 @@ fn view(
     Ok(view)
 }
 
-fn answer(of: Answer, logits: &[f32], class: usize) -> f64 {
+fn answer(of: DecoderOutput, logits: &[f32], class: usize) -> f64 {
     let logits: Vec<f64> = logits.iter().map(|&l| f64::from(l)).collect();
     match of {
-        Answer::Logit(_) => logits[class],
-        Answer::LogProbability(_) => logits[class] - log_sum(&logits),
+        DecoderOutput::Logit(_) => logits[class],
+        DecoderOutput::LogProbability(_) => logits[class] - log_sum_exp(&logits),
     }
 }
 
-/// The logarithm of the sum of exponentials.
-fn log_sum(values: &[f64]) -> f64 {
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + values.iter().map(|v| (v - most).exp()).sum::<f64>().ln()
-}
-
 /// What a network that looks at a trial and at its mirror image says: probabilities are averaged.
-fn both(of: Answer, mirror: &Mirror, samples: usize, own: &View, image: &View) -> Sensitivity {
+fn both(of: DecoderOutput, mirror: &Mirror, samples: usize, own: &View, image: &View) -> Sensitivity {
     let one = mirror.channels.len() * samples;
     let mut gradient = vec![0.0; own.gradient.len()];
     let mut answers = Vec::with_capacity(own.answers.len());
     for (i, (&a, &b)) in own.answers.iter().zip(&image.answers).enumerate() {
         let (answer, share) = match of {
-            Answer::Logit(_) => (0.5 * (a + b), 0.5),
-            Answer::LogProbability(_) => {
-                let sum = log_sum(&[a, b]);
+            DecoderOutput::Logit(_) => (0.5 * (a + b), 0.5),
+            DecoderOutput::LogProbability(_) => {
+                let sum = log_sum_exp(&[a, b]);
                 (sum - std::f64::consts::LN_2, (a - sum).exp())
             }
         };

@@ -25,208 +25,72 @@
 //!
 //! Parameters at C=62, T=1000, K=2, S=53: 670 167 (held by a test).
 
-use ptsm_engine::{Adam, Graph, Id, Init, Mode, Objective, Padding, Pooling, StepSpec};
-use serde::{Deserialize, Serialize};
+mod config;
 
-use crate::error::{Error, Result};
+use ptsm_engine::{Graph, Id, Init, Objective, Padding, Pooling};
+use ptsm_signal::Layout;
+
+use crate::augment::{Augment, mirror::Mirror};
+use crate::error::Result;
+use crate::layers::{linear, weighted};
 use crate::losses::{self, Mask};
-use crate::network::{Encoder, Network, TrialShape, Trunk, linear, positive, probability, weighted};
+use crate::method::Method;
+use crate::network::{Architecture, Encoder, Network, TrialShape, Trunk};
+use crate::training::{Recipe, Training};
+pub use config::{Fusion, Masks, Pool, Ptsm, Weights};
 
-/// Where the encoder pools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pool {
-    /// Once, after the last layer: a receptive field of 13 samples.
-    Last,
-    /// After every layer, to about a quarter each time.
-    Each,
+/// PTSM as this project reads it.
+pub const PTSM: Method = Method {
+    name: "ptsm",
+    about: "PTSM, this project's reading: pooled after each layer; left-right mirroring where the data declare which classes swap",
+    paper: "Jing et al., AAAI 2026",
+    differs: "Pooled after each layer, left-right mirroring, and bounded forms of the losses that are unbounded or scale with the trial's \
+              size. What the paper leaves open is chosen: masks made from log-variances (space) and a two-layer convolution (time), fused \
+              by learnable scalars, and supervised NT-Xent for the contrast.",
+    adapts: true,
+    ..Method::network::<Ptsm>(|layout| Recipe {
+        augment: mirroring(layout),
+        ..Recipe::new(Ptsm::pooled_after_each_layer())
+    })
+};
+
+/// PTSM to the letter of its paper.
+pub const PTSM_PAPER: Method = Method {
+    name: "ptsm-paper",
+    about: "PTSM to the letter where the paper is definite: literal losses, pooled once, no augmentation",
+    paper: "Jing et al., AAAI 2026",
+    differs: "What the paper leaves open is chosen as for `ptsm`. Sums are weighed so that they do not grow with the size of the trial and \
+              of the batch.",
+    adapts: true,
+    ..Method::network::<Ptsm>(|layout| {
+        let mut ptsm = Ptsm { literal: true, ..Ptsm::default() };
+        let training = Training::default();
+        let entries = layout.channels.len() * layout.samples;
+        let batch = training.batch_subjects * training.batch_trials;
+        ptsm.weights.mask_sparsity /= entries as f64;
+        ptsm.weights.feature_sparsity /= (ptsm.features * batch) as f64;
+        Recipe { training, ..Recipe::new(ptsm) }
+    })
+};
+
+/// Left-right mirroring of half of the trials, only where it is declared which classes swap: `left` may also be a flickering target or a
+/// word.
+pub(crate) fn mirroring(layout: &Layout) -> Augment {
+    if Mirror::is_meant(layout) { Augment::only("mirror", 0.5) } else { Augment::default() }
 }
 
-/// Which masks weigh the trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Masks {
-    /// Personal and common ones, fused.
-    Both,
-    /// Personal ones alone ("w/o CP").
-    Personal,
-    /// Common ones alone ("w/o PP").
-    Common,
-    /// None ("w/o STAP").
-    None,
-}
-
-/// How personal and common masks are mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fusion {
-    /// By learnable scalars through a sigmoid, 0.5 at the start.
-    Learnable,
-    /// By the fixed share of the personal mask, in time and in space.
-    Fixed {
-        /// Share in time, `a`.
-        time: f64,
-        /// Share in space, `b`.
-        space: f64,
-    },
-}
-
-/// Weights of the losses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Weights {
-    /// l_subj
-    pub subject: f64,
-    /// l_decouple, over the four that follow.
-    pub decouple: f64,
-    /// l_orth
-    pub orthogonality: f64,
-    /// l_cov
-    pub decorrelation: f64,
-    /// l_info
-    pub retention: f64,
-    /// l_sparse'
-    pub feature_sparsity: f64,
-    /// l_mask, over the three that follow.
-    pub mask: f64,
-    /// l_sim
-    pub similarity: f64,
-    /// l_sparse
-    pub mask_sparsity: f64,
-    /// l_size
-    pub mask_size: f64,
-    /// l_contrast, over the two that follow.
-    pub contrast: f64,
-    /// l_ct
-    pub contrast_task: f64,
-    /// l_cs
-    pub contrast_subject: f64,
-}
-
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights {
-            subject: 0.1,
-            decouple: 0.1,
-            orthogonality: 1.0,
-            decorrelation: 1.0,
-            retention: 0.1,
-            feature_sparsity: 0.01,
-            mask: 0.1,
-            similarity: 1.0,
-            mask_sparsity: 0.01,
-            mask_size: 1.0,
-            contrast: 0.1,
-            contrast_task: 1.0,
-            contrast_subject: 0.1,
-        }
-    }
-}
-
-impl Weights {
-    /// The task's cross-entropy and nothing else.
-    pub fn cross_entropy_only() -> Weights {
-        Weights { subject: 0.0, decouple: 0.0, mask: 0.0, contrast: 0.0, ..Weights::default() }
-    }
-
-    fn all(&self) -> [f64; 13] {
-        let w = self;
-        [
-            w.subject,
-            w.decouple,
-            w.orthogonality,
-            w.decorrelation,
-            w.retention,
-            w.feature_sparsity,
-            w.mask,
-            w.similarity,
-            w.mask_sparsity,
-            w.mask_size,
-            w.contrast,
-            w.contrast_task,
-            w.contrast_subject,
-        ]
-    }
-}
-
-/// Configuration of PTSM; the default is the reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ptsm {
-    /// Which masks there are.
-    pub masks: Masks,
-    /// How they are mixed.
-    pub fusion: Fusion,
-    /// Hidden width of the spatial mask generators.
-    pub spatial_width: usize,
-    /// Hidden channels of the temporal mask generators.
-    pub temporal_width: usize,
-    /// Kernel of the temporal mask generators.
-    pub temporal_kernel: usize,
-    /// Channels of the encoder's layers.
-    pub encoder: Vec<usize>,
-    /// Kernel of the encoder's layers.
-    pub kernel: usize,
-    /// Where the encoder pools.
-    pub pool: Pool,
-    /// Places left in time, T'.
-    pub pooled: usize,
-    /// With `pool = "each"`: lengths after the layers, instead of `max(T', ceil(T / 4^i))` with T' at the end.
-    pub pool_lengths: Option<Vec<usize>>,
-    /// Widths of the shared layers.
-    pub shared: [usize; 2],
-    /// Width of the task and subject features.
-    pub features: usize,
-    /// Hidden width of the heads.
-    pub head: usize,
-    /// Dropout of encoder, shared layers and heads.
-    pub dropout: f64,
-    /// Weights of the losses.
-    pub weights: Weights,
-    /// The paper's forms of L_sparse, L_cov, L_info and L_sparse'; their weights then want rescaling.
-    pub literal: bool,
-    /// Target mean of the masks.
-    pub rho: f64,
-    /// Temperature of the contrastive losses.
-    pub temperature: f64,
-    /// Label smoothing of the task's cross-entropy.
-    pub label_smoothing: f64,
-    /// Keep the gradient of L_task out of the personal masks and that of L_subj out of the common ones.
-    pub routed: bool,
-    /// Give each training subject an additive bias of its personal masks; strangers get the mean.
-    pub subject_table: bool,
-}
-
-impl Default for Ptsm {
-    fn default() -> Ptsm {
-        Ptsm {
-            masks: Masks::Both,
-            fusion: Fusion::Learnable,
-            spatial_width: 32,
-            temporal_width: 16,
-            temporal_kernel: 7,
-            encoder: vec![32, 64, 128],
-            kernel: 5,
-            pool: Pool::Last,
-            pooled: 16,
-            pool_lengths: None,
-            shared: [256, 128],
-            features: 64,
-            head: 64,
-            dropout: 0.5,
-            weights: Weights::default(),
-            literal: false,
-            rho: 0.5,
-            temperature: 0.1,
-            label_smoothing: 0.0,
-            routed: false,
-            subject_table: false,
-        }
-    }
+/// The kinds of masks, each with the names of its two values in the network ([`Network::values`]): over channels `[n, C]` and over time
+/// `[n, T]`.
+pub fn mask_values() -> [(&'static str, [&'static str; 2]); 3] {
+    [
+        ("common", ["mask.common.space", "mask.common.time"]),
+        ("personal", ["mask.personal.space", "mask.personal.time"]),
+        ("fused", ["mask.space", "mask.time"]),
+    ]
 }
 
 /// The part of the network that decodes.
-struct Decodes {
+struct DecodingPart {
     /// Personal and common ones.
     masks: [Option<Mask>; 2],
     shared: Id,
@@ -247,51 +111,6 @@ const NORM_EPS: f64 = 1e-5;
 const NORM_MOMENTUM: f64 = 0.1;
 
 impl Ptsm {
-    fn check(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::Configuration(message));
-        probability("dropout", self.dropout)?;
-        probability("label_smoothing", self.label_smoothing)?;
-        for (name, n) in [
-            ("spatial_width", self.spatial_width),
-            ("temporal_width", self.temporal_width),
-            ("temporal_kernel", self.temporal_kernel),
-            ("encoder", self.encoder.len()),
-            ("kernel", self.kernel),
-            ("pooled", self.pooled),
-            ("features", self.features),
-            ("head", self.head),
-        ] {
-            positive(name, n)?;
-        }
-        if let Some(w) = self.weights.all().iter().find(|w| !w.is_finite()) {
-            return wrong(format!("`weights` must be finite numbers, got {w}"));
-        }
-        if let Fusion::Fixed { time, space } = self.fusion
-            && !((0.0..=1.0).contains(&time) && (0.0..=1.0).contains(&space))
-        {
-            return wrong(format!("`fusion` shares must be in 0..=1, got time {time}, space {space}"));
-        }
-        if self.subject_table && matches!(self.masks, Masks::None | Masks::Common) {
-            return wrong(format!("`subject_table` needs personal masks, got masks = {:?}", self.masks));
-        }
-        if self.routed && self.masks != Masks::Both {
-            return wrong(format!("`routed` needs both kinds of masks, got masks = {:?}", self.masks));
-        }
-        if !self.rho.is_finite() {
-            return wrong(format!("`rho` must be a finite number, got {}", self.rho));
-        }
-        if self.pool == Pool::Last && self.pool_lengths.is_some() {
-            return wrong("`pool_lengths` is for `pool = \"each\"`".into());
-        }
-        if self.pool_lengths.as_ref().is_some_and(|l| l.len() != self.encoder.len()) {
-            return wrong(format!(
-                "`pool_lengths` needs one length per encoder layer, {}",
-                self.encoder.len()
-            ));
-        }
-        Ok(())
-    }
-
     /// Lengths after each layer, where it pools.
     fn lengths(&self, time: usize) -> Vec<Option<usize>> {
         let last = self.encoder.len() - 1;
@@ -307,17 +126,21 @@ impl Ptsm {
             })
             .collect()
     }
+}
 
-    /// The network for a batch size.
-    pub fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
+impl Architecture for Ptsm {
+    fn name(&self) -> &'static str {
+        "ptsm"
+    }
+
+    fn build(&self, shape: TrialShape, batch: usize) -> Result<Network> {
         self.check()?;
-        let mut g = Graph::new();
-        let x = g.input("x", &[batch, shape.channels, shape.time])?;
+        let (mut g, x) = shape.graph(batch)?;
         let task = g.labels("task", &[batch], shape.classes)?;
         // Without training subjects it is the network as released: what could tell them apart is not there.
         let subjects = (shape.subjects > 0).then_some(shape.subjects);
         let subject = subjects.map(|n| g.labels("subject", &[batch], n)).transpose()?;
-        let Decodes { masks, shared, features, logits, mut values } =
+        let DecodingPart { masks, shared, features, logits, mut values } =
             self.decodes(&mut g, x, shape, subject)?;
         let subject = match (subject, subjects) {
             (Some(labels), Some(n)) => {
@@ -333,9 +156,11 @@ impl Ptsm {
         self.losses(&mut network, masks, task, (features, subject))?;
         Ok(network)
     }
+}
 
+impl Ptsm {
     /// Masks, encoder, shared layers, task features and head.
-    fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<Decodes> {
+    fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<DecodingPart> {
         let kinds: &[&str] = match self.masks {
             Masks::Both => &["personal", "common"],
             Masks::Personal => &["personal"],
@@ -370,15 +195,11 @@ impl Ptsm {
         let task_features = g.scoped("task", |g| self.features(g, shared))?;
         let task_logits = g.scoped("task_head", |g| self.head(g, task_features, shape.classes))?;
         let mut values = vec![("masked", masked), ("task_features", task_features)];
-        for (names, mask) in [
-            (["mask.personal.space", "mask.personal.time"], personal),
-            (["mask.common.space", "mask.common.time"], common),
-            (["mask.space", "mask.time"], fused),
-        ] {
+        for ((_, names), mask) in mask_values().into_iter().zip([common, personal, fused]) {
             values.extend(mask.into_iter().flat_map(|m| [(names[0], m.space), (names[1], m.time)]));
         }
         let masks = [personal, common];
-        Ok(Decodes { masks, shared, features: task_features, logits: task_logits, values })
+        Ok(DecodingPart { masks, shared, features: task_features, logits: task_logits, values })
     }
 
     /// Logits of the temporal masks, `[B, T]` per kind, from a two-layer convolution each. No batch norm, so that few-shot tuning is
@@ -599,35 +420,24 @@ impl Ptsm {
         } else {
             vec![Objective::new(g, total, |_| true)]
         };
+        // Few-shot adaptation moves the personal mask generators; a table of biases belongs to the training subjects.
+        let personal = |name: &str| name.starts_with("personal.") && !name.starts_with("personal.table.");
+        network.adaptable = Some(Objective::new(&network.graph, task_loss, personal));
         Ok(())
     }
 }
 
 impl Encoder for Ptsm {
+    const ADVERSARIAL_NAME: &'static str = "ptsm-dann";
+
     /// With the losses of its masks; those of the subject branch go with it.
     fn trunk(&self, g: &mut Graph, x: Id, shape: TrialShape) -> Result<Trunk> {
         self.check()?;
-        let Decodes { masks, features, logits, values, .. } =
+        let DecodingPart { masks, features, logits, values, .. } =
             self.decodes(g, x, TrialShape { subjects: 0, ..shape }, None)?;
         let others = self.mask_losses(g, masks)?;
         Ok(Trunk { features, logits, smoothing: self.label_smoothing, others, values })
     }
-}
-
-/// The step of few-shot tuning: the task's loss moves the personal mask generators; statistics are frozen, dropout is off.
-pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
-    let Some(loss) = network.value("task") else {
-        return Err(Error::Configuration("few-shot tuning needs a network with a task loss".into()));
-    };
-    // The generators; a table of biases belongs to the training subjects.
-    let tuned = |name: &str| name.starts_with("personal.") && !name.starts_with("personal.table.");
-    let objective = Objective::new(&network.graph, loss, tuned);
-    if objective.tensors.is_empty() {
-        return Err(Error::Configuration(
-            "few-shot tuning needs personal masks; this network has none".into(),
-        ));
-    }
-    Ok(StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], optimizer: adam.into() })
 }
 
 fn sum_over(

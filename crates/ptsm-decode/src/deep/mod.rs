@@ -1,81 +1,39 @@
 //! Networks as decoders: settings in, trained, applied.
 
+mod convert;
+mod few_shot;
+mod sensitivity;
+
 use std::collections::HashMap;
 use std::path::Path;
 
 use ptsm_engine::{Device, Feed, Id, Mode, Parameters, Program, Tensor};
 use ptsm_signal::{Layout, Subset};
-use serde_json::{Value, json};
 
-use crate::augment::{Augment, mirror::Mirror};
-use crate::convert;
-use crate::cslp_ae::{self, CslpAe, Readout};
-use crate::decoder::{Decoder, Done, Fit, Fitted, Job, Run, Watch};
+use crate::augment::mirror::Mirror;
+use crate::decoder::{
+    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity,
+    Watch,
+};
 use crate::error::{Error, Result};
-use crate::few_shot::{self, Adaptation, Adapted};
-use crate::network::{Batches, Model, TrialShape};
-use crate::sensitivity::{self, Answer, Sensitivity};
-use crate::settings::{from_value, to_value};
-use crate::training::{INFERENCE_BATCH, Training, padded, signals, softmax, train};
+use crate::network::{Batches, Network};
+use crate::probabilities::softmax;
+use crate::training::{INFERENCE_BATCH, Recipe, padded, shape, signals, train};
 
-/// A network with everything that decides how it learns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Deep {
-    /// The network.
-    pub model: Model,
-    /// How it is trained.
-    pub training: Training,
-    /// What happens to its training trials.
-    pub augment: Augment,
-}
-
-impl Deep {
-    /// As data: `network`, `training`, `augment`.
-    pub fn settings(&self) -> Result<Value> {
-        let mut model = to_value(&self.model)?;
-        Ok(json!({
-            "network": model["config"].take(),
-            "training": to_value(&self.training)?,
-            "augment": to_value(&self.augment.spelled_out())?,
-        }))
-    }
-
-    /// From data, for the network of this name.
-    pub fn from_settings(network: &str, mut settings: Value) -> Result<Deep> {
-        if !settings.is_object() {
-            return Err(Error::Configuration(format!("settings are a table, got {settings}")));
-        }
-        let model = json!({ "name": network, "config": settings["network"].take() });
-        let deep = Deep {
-            model: from_value(model).map_err(|e| within("network", e))?,
-            training: from_value(settings["training"].take()).map_err(|e| within("training", e))?,
-            augment: from_value(settings["augment"].take()).map_err(|e| within("augment", e))?,
-        };
-        deep.training.check()?;
-        deep.augment.check()?;
-        if deep.training.keep_subjects && matches!(deep.model, Model::Acon(_)) {
-            let message = "`training.keep_subjects`: nothing in ACON tells the training subjects apart";
-            return Err(Error::Configuration(message.into()));
-        }
-        Ok(deep)
-    }
-}
-
-fn within(part: &str, error: Error) -> Error {
-    match error {
-        Error::Configuration(message) => Error::Configuration(format!("[{part}] {message}")),
-        other => other,
-    }
-}
-
-impl Decoder for Deep {
-    fn fit(&self, jobs: &[Job<'_>], run: &Run<'_>, watch: &mut dyn Watch, done: &mut Done<'_>) -> Result<()> {
+impl Decoder for Recipe {
+    fn fit(
+        &self,
+        jobs: &[Job<'_>],
+        run: &Run<'_>,
+        watch: &mut dyn Watch,
+        done: &mut FitSink<'_>,
+    ) -> Result<()> {
         train(self, jobs, run, watch, &mut |job, trained| {
-            let train = jobs[job].lesson.train();
+            let train = jobs[job].data.train();
             let layout = train.layout();
             let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
             let network = FittedNetwork {
-                deep: self.clone(),
+                recipe: self.clone(),
                 layout: layout.clone(),
                 subjects: train.subjects().len(),
                 parameters: trained.parameters,
@@ -83,7 +41,7 @@ impl Decoder for Deep {
                 device: run.device.clone(),
             };
             let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
-            fitted.read_out(train)?;
+            fitted.fit_readout(train)?;
             let fit = Fit {
                 fitted: Box::new(fitted),
                 seed: jobs[job].seed,
@@ -95,11 +53,11 @@ impl Decoder for Deep {
     }
 
     fn learns_from_target(&self) -> bool {
-        self.model.batches() == Batches::WithTarget
+        self.network.batches() == Batches::WithTarget
     }
 
     fn parameters(&self, layout: &Layout) -> Result<Option<usize>> {
-        let network = self.model.build(shape(layout, 0), 2)?;
+        let network = self.network.build(shape(layout, 0), 2)?;
         Ok(Some(learnt(network.graph.tensors())))
     }
 }
@@ -109,19 +67,25 @@ fn learnt(tensors: &[Tensor]) -> usize {
     tensors.iter().filter(|t| t.trainable).map(|t| t.shape.iter().product::<usize>()).sum()
 }
 
-pub(crate) fn shape(layout: &Layout, subjects: usize) -> TrialShape {
-    TrialShape {
-        channels: layout.channels.len(),
-        time: layout.samples,
-        classes: layout.classes.len(),
-        subjects,
+/// How many rows of a trained tensor become the released one: all subjects' where it has one for each of them, otherwise the tensor is
+/// the same. Any other shape is refused.
+fn entries_per_subject(released: &Tensor, trained: &[usize], subjects: usize) -> Result<usize> {
+    if trained == released.shape {
+        return Ok(1);
+    }
+    match (trained, &released.shape[..]) {
+        ([rows, rest @ ..], [1, released @ ..]) if *rows == subjects && rest == released => Ok(subjects),
+        _ => Err(Error::Configuration(format!(
+            "`{}` is {trained:?} in training and {:?} afterwards; only a row for each of {subjects} subjects may become their mean",
+            released.name, released.shape
+        ))),
     }
 }
 
 /// A trained network.
 #[derive(Clone)]
 pub struct FittedNetwork {
-    pub(crate) deep: Deep,
+    recipe: Recipe,
     pub(crate) layout: Layout,
     /// Training subjects it can still tell apart; 0 once released.
     subjects: usize,
@@ -134,16 +98,16 @@ impl FittedNetwork {
     /// Reads it back from a file whose header has been understood.
     pub(crate) fn load(
         path: &Path,
-        deep: Deep,
+        recipe: Recipe,
         layout: &Layout,
         subjects: usize,
         device: &Device,
     ) -> Result<FittedNetwork> {
-        let network = deep.model.build(shape(layout, subjects), 2)?;
-        let mirror = (deep.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
+        let network = recipe.network.build(shape(layout, subjects), 2)?;
+        let mirror = (recipe.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
         Ok(FittedNetwork {
             parameters: Parameters::from_file(&network.graph, 0, path)?,
-            deep,
+            recipe,
             layout: layout.clone(),
             subjects,
             mirror,
@@ -152,30 +116,37 @@ impl FittedNetwork {
     }
 
     /// The same decoder without anything that has one entry per training subject: the subject branch is dropped, a
-    /// table of personal biases becomes its mean, which is what strangers get.
+    /// table of personal biases becomes its mean, which is what unseen subjects get.
     fn released(&self) -> Result<FittedNetwork> {
-        let network = self.deep.model.build(shape(&self.layout, 0), 2)?;
+        let network = self.recipe.network.build(shape(&self.layout, 0), 2)?;
         let mut kept = Parameters::new(&network.graph, &[0])?;
-        let wanted: Vec<_> = kept.tensors().to_vec();
-        for tensor in wanted {
-            let values = self.parameters.get(0, &tensor.name)?;
+        let released: Vec<_> = kept.tensors().to_vec();
+        for tensor in released {
+            let trained = self.parameters.tensors().iter().find(|t| t.name == tensor.name);
+            let trained = trained.map_or(&[][..], |t| &t.shape);
+            let rows = entries_per_subject(&tensor, trained, self.subjects)?;
             let length = tensor.shape.iter().product::<usize>();
-            let rows = (values.len() / length) as f32;
             let mut mean = vec![0.0; length];
-            for row in values.chunks(length) {
-                mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows);
+            for row in self.parameters.get(0, &tensor.name)?.chunks(length) {
+                mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows as f32);
             }
             kept.set(0, &tensor.name, &mean)?;
         }
         Ok(FittedNetwork { parameters: kept, subjects: 0, ..self.clone() })
     }
 
-    /// Lets a network that is no classifier tell classes apart by what its latents say of the people it has learnt from.
-    fn read_out(&mut self, train: &Subset<'_>) -> Result<()> {
-        let Model::CslpAe(CslpAe { readout: Readout::Logistic, .. }) = self.deep.model else { return Ok(()) };
-        let latents = self.inner(train, &["task_latents"])?.and_then(|mut all| all.pop()).unwrap_or_default();
-        let classes = self.layout.classes.len();
-        cslp_ae::read_out(&mut self.parameters, &latents, &train.labels(), classes)
+    /// Fits the last stage of a network that has one, on the trials it was trained on.
+    fn fit_readout(&mut self, train: &Subset<'_>) -> Result<()> {
+        let Some(readout) = self.recipe.network.readout() else { return Ok(()) };
+        let values = self.intermediate_values(train, &[readout.value])?.and_then(|mut all| all.pop());
+        let Some(values) = values else {
+            let name = self.recipe.network.name();
+            return Err(Error::Configuration(format!(
+                "`{name}` reads out `{}`, which it does not have",
+                readout.value
+            )));
+        };
+        (readout.fit)(&mut self.parameters, &values, &train.labels(), self.layout.classes.len())
     }
 
     /// The same network with other numbers.
@@ -184,15 +155,15 @@ impl FittedNetwork {
     }
 
     /// The network for a batch size.
-    pub(crate) fn build(&self, batch: usize) -> Result<crate::network::Network> {
-        self.deep.model.build(shape(&self.layout, self.subjects), batch)
+    pub(crate) fn build(&self, batch: usize) -> Result<Network> {
+        self.recipe.network.build(shape(&self.layout, self.subjects), batch)
     }
 
     /// Some values of the network for each trial, as `[n, ..]` each; of the mirrored trials where `mirrored`.
     fn read(
         &self,
         trials: &Subset<'_>,
-        ids: impl Fn(&crate::network::Network) -> Option<Vec<Id>>,
+        ids: impl Fn(&Network) -> Option<Vec<Id>>,
         mirrored: Option<&Mirror>,
     ) -> Result<Option<Vec<Vec<f32>>>> {
         self.layout.expect(trials.layout())?;
@@ -230,13 +201,13 @@ impl FittedNetwork {
 
     fn view(&self, trials: &Subset<'_>, mirrored: Option<&Mirror>) -> Result<Vec<f32>> {
         let classes = self.layout.classes.len();
-        let logits = self.read(trials, |network| Some(vec![network.logits]), mirrored)?;
-        let logits = logits.and_then(|mut l| l.pop()).unwrap_or_default();
+        let logits =
+            self.read(trials, |network| Some(vec![network.logits]), mirrored)?.unwrap_or_default().concat();
         Ok(logits.chunks(classes).flat_map(softmax).collect())
     }
 }
 
-impl Fitted for FittedNetwork {
+impl FittedDecoder for FittedNetwork {
     fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -267,7 +238,7 @@ impl Fitted for FittedNetwork {
         Ok(self.parameters.save(0, path, header)?)
     }
 
-    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<Adapted> {
+    fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
         self.layout.expect(calibration.layout())?;
         few_shot::adapt(self, calibration, how)
     }
@@ -276,20 +247,39 @@ impl Fitted for FittedNetwork {
         convert::convert(self, trials, person)
     }
 
-    fn inner(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+    fn intermediate_values(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
         self.read(trials, |network| names.iter().map(|n| network.value(n)).collect(), None)
     }
 
-    fn sensitivity(&self, trials: &Subset<'_>, of: Answer) -> Result<Option<Sensitivity>> {
+    fn sensitivity(&self, trials: &Subset<'_>, of: DecoderOutput) -> Result<Option<Sensitivity>> {
         sensitivity::of_network(self, trials, of).map(Some)
     }
 
-    fn redrawn(&self, seed: u64) -> Result<Option<Box<dyn Fitted>>> {
+    fn with_random_parameters(&self, seed: u64) -> Result<Option<Box<dyn FittedDecoder>>> {
         let mut drawn = Parameters::new(&self.build(2)?.graph, &[seed])?;
         // Statistics are measured, not learnt.
         for tensor in self.parameters.tensors().iter().filter(|t| !t.trainable) {
             drawn.set(0, &tensor.name, self.parameters.get(0, &tensor.name)?)?;
         }
         Ok(Some(Box::new(self.with(drawn))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptsm_engine::{Graph, Init};
+
+    use super::*;
+
+    #[test]
+    fn only_a_row_for_each_subject_becomes_a_mean() {
+        let mut g = Graph::new();
+        g.parameter("table", &[1, 3], Init::Constant(0.0)).unwrap();
+        let released = &g.tensors()[0];
+        let rows = |trained: &[usize]| entries_per_subject(released, trained, 7);
+        assert_eq!((rows(&[1, 3]).unwrap(), rows(&[7, 3]).unwrap()), (1, 7));
+        for other in [&[6, 3][..], &[7, 6], &[21], &[]] {
+            assert!(rows(other).unwrap_err().to_string().contains("`table`"), "{other:?}");
+        }
     }
 }

@@ -1,0 +1,172 @@
+//! What a method's file says about the method: its name, its paper, its capabilities, and how settings become a decoder.
+//!
+//! A method is a constant of type [`Method`], made by [`Method::network`] (the common trainer trains it), [`Method::classic`] (a closed-form
+//! fit, nothing random) or [`Method::own`] (it brings its own fit). All constants are listed in [`registry`](crate::registry::METHODS).
+
+use std::path::Path;
+
+use ptsm_engine::Device;
+use ptsm_signal::{Layout, TargetAccess};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::classic::decoder::{Classic, FittedClassic};
+use crate::decoder::{Decoder, FittedDecoder};
+use crate::deep::FittedNetwork;
+use crate::error::{Error, Result};
+use crate::network::Architecture;
+use crate::settings::{from_value, merge, to_value};
+use crate::training::Recipe;
+
+/// A decoder by name.
+pub struct Method {
+    /// What a user types.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The paper.
+    pub paper: &'static str,
+    /// The paper's DOI; empty where it has none.
+    pub doi: &'static str,
+    /// In what it differs from the paper, as a few sentences.
+    pub differs: &'static str,
+    /// What it sees of the test (target) subject, before any alignment.
+    pub target_access: TargetAccess,
+    /// Whether a few labelled trials of a subject can adapt it.
+    pub adapts: bool,
+    /// Whether it can render trials of one subject as another's.
+    pub converts: bool,
+    /// Whether its fit depends on the seed.
+    pub random: bool,
+    /// Whether gradients of its outputs with respect to a trial can be had.
+    pub differentiable: bool,
+    /// How settings become a decoder.
+    pub form: Form,
+}
+
+/// How settings become a decoder: made by [`Method::network`], [`Method::classic`] or [`Method::own`].
+pub struct Form(Kind);
+
+enum Kind {
+    /// A network that the common trainer trains.
+    Network { defaults: fn(&Layout) -> Recipe, read: fn(Value) -> Result<Recipe> },
+    /// A method with a fit of its own.
+    Own {
+        defaults: fn(&Layout) -> Result<Value>,
+        build: fn(Value) -> Result<Box<dyn Decoder>>,
+        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn FittedDecoder>>,
+    },
+}
+
+/// A model file whose header has been understood.
+pub struct ModelFile<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// The decoder's settings, all of them.
+    pub settings: &'a Value,
+    /// The trials it is for.
+    pub layout: &'a Layout,
+    /// Training subjects it can still tell apart.
+    pub known_subjects: usize,
+}
+
+impl Method {
+    /// A method with nothing said about it yet.
+    const fn unnamed(form: Form, random: bool, differentiable: bool) -> Method {
+        Method {
+            name: "",
+            about: "",
+            paper: "",
+            doi: "",
+            differs: "",
+            target_access: TargetAccess::Nothing,
+            adapts: false,
+            converts: false,
+            random,
+            differentiable,
+            form,
+        }
+    }
+
+    /// A network that the common trainer trains, by its recipe for trials of a layout. To be completed with what there is to say about it:
+    /// `Method { name: .., ..Method::network::<N>(..) }`.
+    pub const fn network<N: Architecture + DeserializeOwned + 'static>(
+        defaults: fn(&Layout) -> Recipe,
+    ) -> Method {
+        Method::unnamed(Form(Kind::Network { defaults, read: Recipe::from_settings::<N> }), true, true)
+    }
+
+    /// A closed-form fit in which nothing is random.
+    pub(crate) const fn classic<C: Classic>() -> Method {
+        fn checked<C: Classic>(settings: Value) -> Result<C> {
+            let settings = from_value::<C>(settings)?;
+            settings.check()?;
+            Ok(settings)
+        }
+        let kind = Kind::Own {
+            defaults: |layout| to_value(&C::defaults(layout)),
+            build: |settings| Ok(Box::new(checked::<C>(settings)?)),
+            load: |file, device| {
+                let settings = checked::<C>(file.settings.clone())?;
+                Ok(Box::new(FittedClassic::load(file.path, settings, file.layout, device)?))
+            },
+        };
+        Method::unnamed(Form(kind), false, false)
+    }
+
+    /// A method with a fit of its own: its settings for a layout, the decoder made of settings, and the fitted decoder from its file.
+    pub const fn own(
+        defaults: fn(&Layout) -> Result<Value>,
+        build: fn(Value) -> Result<Box<dyn Decoder>>,
+        load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn FittedDecoder>>,
+    ) -> Method {
+        Method::unnamed(Form(Kind::Own { defaults, build, load }), true, false)
+    }
+
+    /// All settings with the values they have when nobody changes them.
+    pub fn defaults(&self, layout: &Layout) -> Result<Value> {
+        match &self.form.0 {
+            Kind::Network { defaults, .. } => defaults(layout).settings(),
+            Kind::Own { defaults, .. } => defaults(layout),
+        }
+    }
+
+    /// The defaults with some changes laid over them.
+    pub fn settings(&self, layout: &Layout, changes: &Value) -> Result<Value> {
+        merge(&self.defaults(layout)?, changes)
+    }
+
+    /// A decoder from settings that have all keys.
+    pub fn build(&self, settings: Value) -> Result<Box<dyn Decoder>> {
+        let recipe = match &self.form.0 {
+            Kind::Network { read, .. } => read(settings)?,
+            Kind::Own { build, .. } => return build(settings),
+        };
+        // Its scores stand beside what the name promises.
+        let declared = self.target_access != TargetAccess::Nothing;
+        match (recipe.learns_from_target(), declared) {
+            (true, false) => Err(Error::Configuration(format!(
+                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them; leave `network.domains` or `network.target` as it is, or take the other form",
+                self.name
+            ))),
+            (false, true) => Err(Error::Configuration(format!(
+                "with these settings `{}` would see nothing of the people it decodes, and its scores say that it did; take the form that sees nothing (`ptsm models`)",
+                self.name
+            ))),
+            _ => Ok(Box::new(recipe)),
+        }
+    }
+
+    /// A fitted decoder from its file.
+    pub fn load(&self, file: &ModelFile<'_>, device: &Device) -> Result<Box<dyn FittedDecoder>> {
+        match &self.form.0 {
+            Kind::Network { read, .. } => {
+                let recipe = read(file.settings.clone())?;
+                let fitted =
+                    FittedNetwork::load(file.path, recipe, file.layout, file.known_subjects, device)?;
+                Ok(Box::new(fitted))
+            }
+            Kind::Own { load, .. } => load(file, device),
+        }
+    }
+}
