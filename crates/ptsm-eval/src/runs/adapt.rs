@@ -33,6 +33,13 @@ pub struct AdaptRequest {
     pub out: PathBuf,
 }
 
+impl AdaptRequest {
+    /// One labelled trial of each class, with the defaults of the method.
+    pub fn new(run: impl Into<PathBuf>, data: DataRequest, subject: u32, out: impl Into<PathBuf>) -> AdaptRequest {
+        AdaptRequest { run: run.into(), data, subject, shots: 1, how: Adaptation::default(), out: out.into() }
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct AdaptReport {

@@ -64,6 +64,29 @@ pub struct TuneRequest {
     pub out: PathBuf,
 }
 
+impl TuneRequest {
+    /// Every combination of some values, by balanced accuracy, one candidate in three kept after each round.
+    pub fn new(data: DataRequest, tries: &[&str], out: impl Into<PathBuf>) -> TuneRequest {
+        TuneRequest {
+            data,
+            task: TaskOverride::default(),
+            settings: SettingChanges::default(),
+            align: None,
+            seed: None,
+            seeds: None,
+            model: None,
+            tries: tries.iter().map(ToString::to_string).collect(),
+            search: Choice::Grid,
+            halving: 3,
+            develop: None,
+            nested: None,
+            folds: None,
+            metric: "balanced_accuracy".into(),
+            out: out.into(),
+        }
+    }
+}
+
 /// Groups that people are divided into, where nobody says how many.
 const FOLDS: usize = 3;
 /// With fewer nobody is left to learn from, to stop by or to be kept out.
