@@ -7,7 +7,7 @@ use ptsm_decode::{
     Model, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
     ptsm::Pool, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
-use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, ProfileEntry, Step};
+use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, ProfileEntry, Program, Step};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -627,7 +627,12 @@ pub fn few_shot(network: &Network, adam: Adam) -> Result<StepSpec> {
             "few-shot tuning needs personal masks; this network has none".into(),
         ));
     }
-    Ok(StepSpec { mode: Mode::Infer, objectives: vec![objective], outputs: vec![loss], optimizer: adam.into() })
+    Ok(StepSpec {
+        mode: Mode::Infer,
+        objectives: vec![objective],
+        outputs: vec![loss],
+        optimizer: adam.into(),
+    })
 }
 
 fn sum_over(

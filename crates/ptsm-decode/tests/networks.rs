@@ -119,7 +119,8 @@ fn routing_keeps_each_loss_out_of_the_other_masks() {
     let (task, both) = (plain(true), plain(false));
     let parameters = ptsm_parameters::<f64>(&both);
     let [task, both, routed] = [&task, &both, &routed].map(|n| backward(n, &parameters, &WHO));
-    let gradient = |step: &Step<f64>, name: &str| step.gradient(&parameters, 0, name).unwrap().unwrap().to_vec();
+    let gradient =
+        |step: &Step<f64>, name: &str| step.gradient(&parameters, 0, name).unwrap().unwrap().to_vec();
     for (name, of) in [
         ("common.spatial.0.weight", Some(true)),
         ("common.temporal.1.weight", Some(true)),
@@ -173,7 +174,12 @@ fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
     for (a, b) in same.iter().flatten().zip(stranger.iter().flatten()) {
         assert!((a - b).abs() < 1e-14);
     }
-    assert!(backward(&network, &parameters, &WHO).gradient(&parameters, 0, "personal.table.space").unwrap().is_some());
+    assert!(
+        backward(&network, &parameters, &WHO)
+            .gradient(&parameters, 0, "personal.table.space")
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_decode::TrialShape;
-use ptsm_engine::{Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, ProfileEntry, Step, Table};
+use ptsm_engine::{
+    Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, ProfileEntry, Step, Table,
+};
 
 use super::data::{Random, draw};
 use crate::bench::gpu::line::{Case, Kernel, Line, Network, Trial, Who, Work};
