@@ -1,12 +1,11 @@
 //! The spherical spline against numbers of NumPy and SciPy, and scalp maps against those of MNE.
-#![allow(clippy::unwrap_used)]
 
 use ptsm_report::SphericalSpline;
 use serde_json::Value;
 
 #[test]
 fn agrees_with_scipy() {
-    let golden: Value = serde_json::from_str(include_str!("golden/spline.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../golden/spline.json")).unwrap();
     let list = |key: &str| golden[key].as_array().unwrap().clone();
     let place = |name: &Value| ptsm_signal::position(name.as_str().unwrap()).unwrap();
     let points: Vec<_> = list("names")
@@ -41,7 +40,7 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
 /// MNE interpolates in the plane and this crate on the sphere, so they differ between electrodes, but show the same map.
 #[test]
 fn maps_look_like_those_of_mne() {
-    let golden: Value = serde_json::from_str(include_str!("golden/topomap.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../golden/topomap.json")).unwrap();
     let numbers = |list: &Value| -> Vec<f64> {
         list.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
     };

@@ -1,9 +1,6 @@
 //! CSLP-AE's network and losses against the numbers of its specification, in f64.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{all_close, close, fill, input, set_all};
+use crate::common::{all_close, close, fill, input, set_all};
 use ptsm_decode::cslp_ae::losses::contrasts;
 use ptsm_decode::cslp_ae::{CslpAe, Readout};
 use ptsm_decode::{Architecture, Network, TrialShape};

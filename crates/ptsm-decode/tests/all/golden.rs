@@ -1,9 +1,6 @@
 //! Golden numbers of the specifications: f64 to 1e-8, f32 to 1e-4.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{
+use crate::common::{
     all_close, close, fill, golden_ptsm, input, narrow, norm, ptsm_names, ptsm_parameters, set_all,
 };
 use ptsm_decode::deepconvnet::DeepConvNet;
@@ -323,7 +320,7 @@ fn eegnet() -> Classifier<'static> {
         model: Box::new(EegNet { dropout: 0.0, ..EegNet::default() }),
         shape: shape(4, 128, 3, 1),
         batch: 3,
-        names: &common::EEGNET_NAMES,
+        names: &crate::common::EEGNET_NAMES,
         scales: &[0.1, 0.1, 0.1, 0.1, 0.02, 0.1],
         eval: &[
             -0.06848349777,

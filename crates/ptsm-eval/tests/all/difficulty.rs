@@ -1,5 +1,4 @@
 //! The simulated people are about as hard to decode as real ones: a changed constant must not make them easy or hopeless unnoticed.
-#![allow(clippy::unwrap_used)]
 
 use ptsm_data::Source;
 use ptsm_decode::registry::find;

@@ -1,5 +1,4 @@
 //! Explanations of decoders of simulated people, of whom it is known where and when the task can be seen.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::LazyLock;
 

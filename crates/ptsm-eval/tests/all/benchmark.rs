@@ -1,5 +1,4 @@
 //! A benchmark that cannot come to its end does not begin.
-#![allow(clippy::unwrap_used)]
 
 use ptsm_data::Source;
 use ptsm_decode::registry::find;

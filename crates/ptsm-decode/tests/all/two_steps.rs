@@ -1,11 +1,8 @@
 //! Two trained steps equal PyTorch's: `golden/two_steps.json`, made by the recipe named in it
 //! (`cargo lab golden` makes it again). f64; tensors whose gradient is zero but for rounding, such as a bias in front
 //! of a batch norm, are what the absolute tolerance is for.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{all_close, close, fill, golden_ptsm, input, narrow, ptsm_parameters, set_all};
+use crate::common::{all_close, close, fill, golden_ptsm, input, narrow, ptsm_parameters, set_all};
 use ptsm_decode::acon::Acon;
 use ptsm_decode::dann::{Dann, Domains};
 use ptsm_decode::deepconvnet::DeepConvNet;
@@ -17,7 +14,7 @@ use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Real, 
 use serde_json::Value;
 
 fn case(name: &str) -> Value {
-    let file: Value = serde_json::from_str(include_str!("golden/two_steps.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../golden/two_steps.json")).unwrap();
     file["cases"][name].clone()
 }
 
@@ -167,9 +164,12 @@ fn eegnet_with_a_max_norm_that_bites() {
     check("eegnet", &model, shape, 3, |network| {
         let scales = [0.1, 2.0, 0.1, 0.1, 0.02, 0.1];
         let mut parameters = Parameters::new(&network.graph, &[0]).unwrap();
-        set_all(&network.graph, &mut parameters, &common::EEGNET_NAMES.map(String::from), |k, _, n| {
-            fill(n, k, scales[k - 1])
-        });
+        set_all(
+            &network.graph,
+            &mut parameters,
+            &crate::common::EEGNET_NAMES.map(String::from),
+            |k, _, n| fill(n, k, scales[k - 1]),
+        );
         parameters
     });
 }

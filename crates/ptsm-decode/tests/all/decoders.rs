@@ -1,5 +1,4 @@
 //! What every decoder in the registry must do, and what the trainer promises.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

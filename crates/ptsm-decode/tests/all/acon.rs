@@ -1,9 +1,6 @@
 //! ACON against the golden numbers of its specification, and what each of its steps moves.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{all_close, close, fill, input, set_all};
+use crate::common::{all_close, close, fill, input, set_all};
 use ptsm_decode::acon::{Acon, Weights};
 use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};

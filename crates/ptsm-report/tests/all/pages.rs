@@ -1,5 +1,4 @@
 //! Whole pages and figures: well-formed, safe, complete without network, small, and calm with strange input.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::HashSet;
 

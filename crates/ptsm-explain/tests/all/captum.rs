@@ -1,6 +1,5 @@
 //! Attribution against Captum's numbers for the same EEGNet (`golden/captum.json`, made by `cargo lab golden`). Captum works in double
 //! precision here, networks in single: what differs is rounding, 2e-5 of the largest number of a kind.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
@@ -114,7 +113,7 @@ fn close(golden: &Value, name: &str, got: &[f64]) {
 
 #[test]
 fn attribution_is_what_captum_finds() {
-    let golden: Value = serde_json::from_str(include_str!("golden/captum.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../golden/captum.json")).unwrap();
     let trials = trials();
     let fitted = eegnet(&trials);
     let two = trials.all().at(&[0, 1]);

@@ -1,9 +1,6 @@
 //! Ablations, variants, few-shot tuning, other batch sizes, model files.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{EEGNET_NAMES, close, fill, golden_ptsm, input, norm, ptsm_parameters, set_all};
+use crate::common::{EEGNET_NAMES, close, fill, golden_ptsm, input, norm, ptsm_parameters, set_all};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;

@@ -1,12 +1,10 @@
 //! Scores, spread and chance against scikit-learn and SciPy (`lab/python/metrics_golden.py`; versions in the file).
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used)]
 
 use ptsm_eval::{METRICS, Scores, chance_threshold, deviation, mean};
 use serde_json::Value;
 
 fn golden() -> Value {
-    serde_json::from_str(include_str!("golden/metrics.json")).unwrap()
+    serde_json::from_str(include_str!("../golden/metrics.json")).unwrap()
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

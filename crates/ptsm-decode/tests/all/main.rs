@@ -1,0 +1,14 @@
+//! What holds for every decoder, and golden numbers of networks and losses. Tests that need a GPU are in `tests/gpu_training.rs`.
+//!
+//! One program, because linking one for each file took most of the time.
+
+#![allow(clippy::unwrap_used)]
+
+mod acon;
+mod common;
+mod cslp_ae;
+mod decoders;
+mod drawing;
+mod golden;
+mod networks;
+mod two_steps;
