@@ -44,7 +44,7 @@ pub struct Method {
     pub form: Form,
 }
 
-/// How settings become a decoder: made by [`Method::network`], [`Method::classic`] or [`Method::own`].
+/// How settings become a decoder: made by [`Method::network`] or [`Method::own`], or for the classic methods of this crate.
 pub struct Form(Kind);
 
 enum Kind {

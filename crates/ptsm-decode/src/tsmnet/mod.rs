@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `tsmnet` has statistics for every domain, a session of a person. A person is decoded after their own statistics were found from
-//! their trials without labels ([`FittedDecoder::adapt_unlabelled`](crate::FittedDecoder::adapt_unlabelled)); nothing is learnt from them but a mean and a
+//! their trials without labels ([`FittedDecoder::adapt_unlabelled`]); nothing is learnt from them but a mean and a
 //! variance. `tsmnet-spdmbn` has one set of statistics, found from the training trials, and sees nothing of a person.
 //!
 //! Differs: see [`TSMNET`].

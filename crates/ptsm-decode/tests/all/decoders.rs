@@ -565,7 +565,7 @@ fn a_delay_is_chosen_by_leaving_people_out() {
 fn classic_decoders_stop_when_asked() {
     let trials = people(8, 6, 0.5, 15);
     for method in classic() {
-        let mut watch = Impatient { left: 0, epochs: 0 };
+        let mut watch = Impatient::after(0);
         let fit = fit_with(&json!({}), method, &trials, set(1..=7), &[1], None, &mut watch);
         assert!(matches!(fit, Err(Error::Stopped)), "{}", method.name);
     }
@@ -795,16 +795,24 @@ fn points_that_have_moved_are_told_apart_by_what_has_not() {
     }
 }
 
-/// Stops after so many steps.
+/// Stops after so many steps, or with the next epoch that ends.
 struct Impatient {
     left: usize,
-    epochs: usize,
+    at_epoch_end: bool,
+}
+
+impl Impatient {
+    fn after(steps: usize) -> Impatient {
+        Impatient { left: steps, at_epoch_end: false }
+    }
 }
 
 impl Watch for Impatient {
     fn progress(&mut self, progress: &Progress<'_>) {
-        self.left = self.left.saturating_sub(1);
-        self.epochs = progress.epoch;
+        self.left = match self.at_epoch_end {
+            true => usize::from(progress.ended.is_empty()),
+            false => self.left.saturating_sub(1),
+        };
     }
 
     fn stop(&self) -> bool {
@@ -840,8 +848,8 @@ fn stops_and_continues(method: &Method, mut changes: Value) {
     let path = folder.path().join("checkpoint");
     let mut stops = 0;
     let fits = loop {
-        // The first stop falls on an epoch's end, where the checkpoint is written at once; later ones anywhere.
-        let mut watch = Impatient { left: if stops % 2 == 0 { 4 } else { 7 }, epochs: 0 };
+        // Every second stop falls on an epoch's end, where the checkpoint is written at once; the others anywhere.
+        let mut watch = Impatient { at_epoch_end: stops % 2 == 0, ..Impatient::after(7) };
         match fit_with(&changes, method, &trials, set(1..=7), &[1, 2], Some(&path), &mut watch) {
             Err(Error::Stopped) => stops += 1,
             other => break other.unwrap(),

@@ -273,7 +273,9 @@ fn configurations_that_cannot_work_are_refused() {
         f(&mut c);
         Box::new(c)
     };
-    let cases: Vec<(Box<dyn Architecture>, TrialShape, usize, &[&str])> = vec![
+    /// A network, what it is built for, and words of the refusal.
+    type Case = (Box<dyn Architecture>, TrialShape, usize, &'static [&'static str]);
+    let cases: Vec<Case> = vec![
         (ptsm(|_| ()), TrialShape { time: 8, ..shape }, 4, &["8 samples", "16"]),
         (ptsm(|_| ()), TrialShape { channels: 0, ..shape }, 4, &["channels"]),
         (ptsm(|_| ()), shape, 0, &["batch"]),
