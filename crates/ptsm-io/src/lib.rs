@@ -38,4 +38,5 @@ pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
 pub use recording_file::{Annotation, Epochs, RecordingFile, Segment, SignalHeader, SignalKind, list_kinds};
 pub use text::{read_filled_text, read_text};
+pub use triggers::{TriggerDetector, TriggerOnset};
 pub use unit::voltage;

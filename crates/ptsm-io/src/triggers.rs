@@ -12,6 +12,44 @@ const BLOCK: usize = 1 << 14;
 /// Further than this from a whole number is no code. Codes that were scaled to a range of physical values are this close.
 const SLACK: f32 = 0.05;
 
+/// Where a channel of triggers begins an event. Amplifiers' channels rest at a value, go up for an event and back again, so only a rise
+/// begins one. A channel in a MATLAB file was often written by a script that holds the code for as long as the event lasts, also directly
+/// before another and also below zero, so every change to another code than zero begins one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerOnset {
+    /// Where it rises to a positive value. What is there at the first sample began before.
+    Rise,
+    /// Where it changes to a finite value other than zero, the first sample included.
+    Change,
+}
+
+/// Finds the onsets of one channel of triggers, sample by sample.
+#[derive(Clone, Copy, Debug)]
+pub struct TriggerDetector {
+    onset: TriggerOnset,
+    before: f64,
+}
+
+impl TriggerDetector {
+    /// Before the first sample, or after a gap.
+    pub fn new(onset: TriggerOnset) -> TriggerDetector {
+        let before = match onset {
+            TriggerOnset::Rise => f64::INFINITY,
+            TriggerOnset::Change => 0.0,
+        };
+        TriggerDetector { onset, before }
+    }
+
+    /// Whether the next sample begins an event.
+    pub fn begins(&mut self, value: f64) -> bool {
+        let before = std::mem::replace(&mut self.before, value);
+        match self.onset {
+            TriggerOnset::Rise => value > before && value > 0.0,
+            TriggerOnset::Change => value != before && value != 0.0 && value.is_finite(),
+        }
+    }
+}
+
 /// Which channels are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
@@ -123,7 +161,7 @@ fn rises(
     let mut found = Rises { channel, at: vec![] };
     let mut values = vec![0.0; BLOCK];
     for segment in segments {
-        let mut before = f32::INFINITY;
+        let mut detector = TriggerDetector::new(TriggerOnset::Rise);
         for offset in (0..segment.samples).step_by(BLOCK) {
             let values = &mut values[..BLOCK.min(segment.samples - offset)];
             samples.read(&[channel], segment.first + offset, values)?;
@@ -134,7 +172,7 @@ fn rises(
                 return Ok(Rises { channel, at: vec![] });
             }
             for (i, value) in values.iter().map(|value| value.round()).enumerate() {
-                if value > before && value > 0.0 {
+                if detector.begins(f64::from(value)) {
                     if found.at.len() == MOST {
                         notes
                             .push(format!("`{name}` changes too often for a channel of triggers: no events"));
@@ -142,7 +180,6 @@ fn rises(
                     }
                     found.at.push((*segment, segment.first + offset + i, value as i64));
                 }
-                before = value;
             }
         }
     }

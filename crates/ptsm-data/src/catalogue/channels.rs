@@ -1,6 +1,8 @@
 //! Channels of data sets, and which of them a pipeline uses.
 
-use ptsm_signal::{Channel, Pick, Pipeline, Reference, normalise};
+use std::collections::BTreeSet;
+
+use ptsm_signal::{Channel, Pick, Pipeline};
 
 /// The 64 channels of PhysioNet's EEGMMIDB, in the order of its files.
 pub(super) const EEGMMIDB: [&str; 64] = [
@@ -42,18 +44,9 @@ pub(super) fn pick(names: &[&str]) -> Pick {
 /// Places of the channels a pipeline uses. Where it asks for one that is not there these are all places, so that the refusal
 /// can tell what there is.
 pub(super) fn used(pipeline: &Pipeline, channels: &[Channel]) -> Vec<usize> {
-    let everything = (0..channels.len()).collect();
-    let Pick::Names(picked) = &pipeline.pick else { return everything };
-    let reference: &[String] = match &pipeline.reference {
-        Reference::Channels(names) => names,
-        Reference::AsRecorded | Reference::Average => &[],
-    };
-    let place = |name: &String| channels.iter().position(|c| normalise(&c.name) == normalise(name));
-    let places: Option<Vec<usize>> = picked.iter().chain(reference).map(place).collect();
-    let Some(mut places) = places else { return everything };
-    places.sort_unstable();
-    places.dedup();
-    places
+    let named = pipeline.named_channels(channels.iter().map(|channel| &*channel.name));
+    let places = named.and_then(|places| places.into_iter().collect::<Option<BTreeSet<usize>>>());
+    places.map_or_else(|| (0..channels.len()).collect(), |places| places.into_iter().collect())
 }
 
 /// What is different between the channels a file has and those it should have, in the same order; none where nothing is.
@@ -67,7 +60,7 @@ pub(super) fn difference(found: &[Channel], expected: &[&str]) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use ptsm_signal::{Reference, normalise};
 
     use super::*;
 

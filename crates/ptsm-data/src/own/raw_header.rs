@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ptsm_io::{Epochs, RecordingFile, Segment, SignalKind, list_kinds, voltage};
-use ptsm_signal::{Channel, Event, Pick, Pipeline, Position, Recording, Reference, Unit, normalise};
+use ptsm_signal::{Channel, Event, Pipeline, Position, Recording, Unit, normalise};
 
 use super::common::Common;
 use super::matrix::Matrix;
@@ -284,7 +284,8 @@ impl RawHeader {
     ) -> Result<Vec<usize>, (String, String)> {
         let electrodes = self.electrodes();
         let none = || (format!("no channel counts as EEG; it has {}", self.kinds()), ELECTRODES.to_string());
-        let Pick::Names(picked) = &pipeline.pick else {
+        let all: Vec<usize> = (0..self.columns.len()).filter(|&at| self.columns[at].main).collect();
+        let Some(named) = pipeline.named_channels(all.iter().map(|&at| &*self.columns[at].name)) else {
             if electrodes.is_empty() {
                 return Err(none());
             }
@@ -292,14 +293,9 @@ impl RawHeader {
             let own = self.places(electrodes);
             return Ok(shared.iter().filter_map(|name| own.get(name).copied()).collect());
         };
-        let reference: &[String] = match &pipeline.reference {
-            Reference::Channels(names) => names,
-            Reference::AsRecorded | Reference::Average => &[],
-        };
-        let all: Vec<usize> = (0..self.columns.len()).filter(|&at| self.columns[at].main).collect();
         let own = self.places(all.clone());
         let wanted: Vec<Option<usize>> =
-            picked.iter().chain(reference).map(|name| own.get(&normalise(name)).copied()).collect();
+            named.into_iter().map(|place| place.map(|place| all[place])).collect();
         let trigger = |at: &&usize| self.columns[**at].kind == SignalKind::Stimulus;
         if let Some(&at) = wanted.iter().flatten().find(trigger) {
             let message =
@@ -380,6 +376,8 @@ fn by_trial(samples: &[f32], length: usize, each: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use ptsm_signal::{Pick, Reference};
+
     use super::*;
 
     fn header(names: &[&str], length: usize) -> RawHeader {

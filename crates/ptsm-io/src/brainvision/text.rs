@@ -96,11 +96,11 @@ impl<'a> Entries<'a> {
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if code_page(bytes).is_some_and(|page| page.eq_ignore_ascii_case(b"ANSI")) {
-        return Cow::Owned(windows_1252(bytes));
+        return windows_1252(bytes);
     }
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(windows_1252(bytes)),
+        Err(_) => windows_1252(bytes),
     }
 }
 
@@ -113,18 +113,9 @@ fn code_page(bytes: &[u8]) -> Option<&[u8]> {
     })
 }
 
-/// What Windows-1252 has where Latin-1 has control characters.
-const UPPER: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
-    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
-
-fn windows_1252(bytes: &[u8]) -> String {
-    let letter = |&byte: &u8| match byte {
-        0x80..=0x9f => UPPER[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    };
-    bytes.iter().map(letter).collect()
+/// Every byte is a letter of this code page.
+fn windows_1252(bytes: &[u8]) -> Cow<'_, str> {
+    encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0
 }
 
 /// Text whose commas are written `\1`.

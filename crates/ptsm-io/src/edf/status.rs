@@ -2,6 +2,7 @@
 
 use crate::limit::MOST;
 use crate::records::{Field, Records, i24};
+use crate::triggers::{TriggerDetector, TriggerOnset};
 
 /// A trigger that rises.
 pub(super) struct Trigger {
@@ -26,21 +27,21 @@ pub(super) struct Triggers {
 /// told in a note only.
 pub(super) fn read(records: &Records, field: &Field, begins: impl Fn(usize) -> bool) -> Triggers {
     let mut found = Triggers::default();
-    let (mut before, mut in_gaps) = (u16::MAX, 0);
+    let (mut detector, mut in_gaps) = (TriggerDetector::new(TriggerOnset::Rise), 0);
     for (record, block) in records.parts(field).enumerate() {
         let after_gap = record > 0 && begins(record);
         for (sample, &stored) in block.as_chunks().0.iter().enumerate() {
             let value = i24(stored) as u16;
-            if value > before && after_gap && sample == 0 {
+            let rises = detector.begins(f64::from(value));
+            if rises && after_gap && sample == 0 {
                 in_gaps += 1;
-            } else if value > before {
+            } else if rises {
                 if found.rises.len() == MOST {
                     let note = "`Status` changes too often for a signal of triggers: they become no events";
                     return Triggers { notes: vec![note.into()], ..Triggers::default() };
                 }
                 found.rises.push(Trigger { record, sample, value });
             }
-            before = value;
         }
     }
     if in_gaps > 0 {

@@ -61,6 +61,27 @@ impl Selection {
     }
 }
 
+impl Pipeline {
+    /// Where each channel that the pipeline names, those that are picked and then those of the reference, is among channels of these
+    /// names in any spelling; of several of one name the first counts. Nothing where it picks all: then every channel is needed.
+    pub fn named_channels<'a>(
+        &self,
+        channels: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Vec<Option<usize>>> {
+        let Pick::Names(picked) = &self.pick else { return None };
+        let reference: &[String] = match &self.reference {
+            Reference::Channels(names) => names,
+            Reference::AsRecorded | Reference::Average => &[],
+        };
+        let known: Vec<String> = channels.into_iter().map(normalise).collect();
+        let place = |name: &String| {
+            let name = normalise(name);
+            known.iter().position(|known| *known == name)
+        };
+        Some(picked.iter().chain(reference).map(place).collect())
+    }
+}
+
 /// One channel against the reference.
 pub(super) fn against(channel: &[f32], reference: Option<&[f64]>) -> Vec<f64> {
     match reference {

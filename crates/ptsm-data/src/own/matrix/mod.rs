@@ -5,8 +5,8 @@ mod place;
 
 use std::path::{Path, PathBuf};
 
-use ptsm_io::Epochs;
 use ptsm_io::mat::{MatFile, Value};
+use ptsm_io::{Epochs, TriggerDetector, TriggerOnset};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
@@ -475,14 +475,13 @@ pub(super) fn listed(file: &MatFile) -> String {
     }
 }
 
-/// An event at the first sample of each segment that is not zero, called like the number there.
+/// An event at each change to another number than zero, called like it.
 pub(super) fn triggers(numbers: &[f64]) -> Vec<Event> {
-    let before = std::iter::once(&0.0).chain(numbers);
-    let begins = |(sample, (now, before)): (usize, (&f64, &f64))| {
-        let begins = *now != 0.0 && now.is_finite() && now != before;
-        begins.then(|| Event { sample, code: now.to_string(), samples: 0 })
+    let mut detector = TriggerDetector::new(TriggerOnset::Change);
+    let begins = |(sample, &value): (usize, &f64)| {
+        detector.begins(value).then(|| Event { sample, code: value.to_string(), samples: 0 })
     };
-    numbers.iter().zip(before).enumerate().filter_map(begins).collect()
+    numbers.iter().enumerate().filter_map(begins).collect()
 }
 
 /// A list of texts.
