@@ -31,6 +31,14 @@ struct CheckedItem<'a> {
     epochs: Result<EpochedItem>,
 }
 
+impl CheckedItem<'_> {
+    /// Whether samples that are no numbers are told of it already: they keep it from being epochs, which need not be told again.
+    fn has_non_numbers(&self) -> bool {
+        let kinds = self.measured.iter().flat_map(|measured| &measured.problems).map(|(kind, _)| kind);
+        kinds.into_iter().any(|kind| *kind == ProblemKind::NotNumbers)
+    }
+}
+
 /// Reads all recordings of all or some people. With `labels`, people's names in the data set and the files of recordings are
 /// told too. Nothing is taken from a cache: what is on the disk is looked at.
 pub fn check(
@@ -75,8 +83,11 @@ fn check_here(
         paths: labels || !recordings.set().names_people(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
-    let unreadable: Vec<(&RecordingItem, &Error)> =
-        checked.iter().filter_map(|c| Some((c.item, c.epochs.as_ref().err()?))).collect();
+    let unreadable: Vec<(&RecordingItem, &Error)> = checked
+        .iter()
+        .filter(|c| !c.has_non_numbers())
+        .filter_map(|c| Some((c.item, c.epochs.as_ref().err()?)))
+        .collect();
     let parts: Vec<(&RecordingItem, &Measured)> =
         checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
