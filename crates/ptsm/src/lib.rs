@@ -225,15 +225,15 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use data::simulate::{Cohort, Task};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
-pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
 pub use eval::runs::{
-    AdaptReport, AdaptRequest, Conversion, ConvertRequest, Prediction, TrainRequest, TrainingReport, adapt, convert,
-    predict, train,
+    AdaptReport, AdaptRequest, Conversion, ConvertRequest, Prediction, TrainRequest, TrainingReport, adapt,
+    convert, predict, train,
 };
 pub use eval::tuning::TuneRequest;
 pub use eval::{
-    BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Events, Plan, PlanOverrides, PreparedData,
-    Result, SettingChanges, TaskOverride,
+    BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Events, Plan, PlanOverrides,
+    PreparedData, Result, SettingChanges, TaskOverride,
 };
+pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
 pub use report::{ExplainRunRequest, Report, ReportRequest, explain, report};
 pub use verbs::{TunedSettings, benchmark, load, tune};

@@ -5,7 +5,8 @@ use std::path::Path;
 use ptsm_eval::launch::{self, Launched, Launcher};
 use ptsm_eval::tuning::{TuneRequest, search};
 use ptsm_eval::{
-    BenchmarkResults, DataRequest, Env, Error, Plan, PreparedData, Result, SettingChanges, TaskOverride, to_learn,
+    BenchmarkResults, DataRequest, Env, Error, Plan, PreparedData, Result, SettingChanges, TaskOverride,
+    to_learn,
 };
 use ptsm_explain::reading;
 
@@ -18,7 +19,9 @@ pub fn load(data: &DataRequest, env: &Env) -> Result<PreparedData> {
 pub fn benchmark(plan: &Plan, out: &Path, env: &Env) -> Result<BenchmarkResults> {
     match launch::run(plan, out, &Launcher::InProcess, &reading, env)? {
         Launched::Finished(results) => Ok(results),
-        Launched::Submitted(_) => Err(Error::request("a benchmark in this process was submitted", "report this")),
+        Launched::Submitted(_) => {
+            Err(Error::request("a benchmark in this process was submitted", "report this"))
+        }
     }
 }
 

@@ -76,7 +76,7 @@ fn set(ids: impl IntoIterator<Item = u32>) -> BTreeSet<SubjectId> {
 /// - `quick`: changes that end a fit on noise early, where it would go on for long;
 /// - `mirrors`: whether its trials may be mirrored; they may unless it says `false`.
 fn case(method: &Method) -> Value {
-    let cases: Value = serde_json::from_str(include_str!("cases.json")).unwrap();
+    let cases: Value = serde_json::from_str(include_str!("../cases.json")).unwrap();
     let case =
         cases.get(method.name).unwrap_or_else(|| panic!("`{}` has no line in cases.json", method.name));
     case.clone()
@@ -84,7 +84,7 @@ fn case(method: &Method) -> Value {
 
 #[test]
 fn every_case_is_of_a_method() {
-    let cases: Value = serde_json::from_str(include_str!("cases.json")).unwrap();
+    let cases: Value = serde_json::from_str(include_str!("../cases.json")).unwrap();
     cases.as_object().unwrap().keys().for_each(|name| assert!(find(name).is_ok(), "{name}"));
     METHODS.iter().for_each(|method| assert!(case(method)["small"].is_object()));
 }

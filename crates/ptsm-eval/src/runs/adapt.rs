@@ -35,7 +35,12 @@ pub struct AdaptRequest {
 
 impl AdaptRequest {
     /// One labelled trial of each class, with the defaults of the method.
-    pub fn new(run: impl Into<PathBuf>, data: DataRequest, subject: u32, out: impl Into<PathBuf>) -> AdaptRequest {
+    pub fn new(
+        run: impl Into<PathBuf>,
+        data: DataRequest,
+        subject: u32,
+        out: impl Into<PathBuf>,
+    ) -> AdaptRequest {
         AdaptRequest { run: run.into(), data, subject, shots: 1, how: Adaptation::default(), out: out.into() }
     }
 }
