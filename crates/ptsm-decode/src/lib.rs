@@ -82,5 +82,5 @@ pub use network::{
     Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
     ReadoutFit, TrialPart, TrialShape, Trunk,
 };
-pub use probabilities::{inverse_temperature, softmax};
+pub use probabilities::{Ties, inverse_temperature, softmax};
 pub use training::{LrSchedule, Recipe, Select, Training};

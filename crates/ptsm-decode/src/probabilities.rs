@@ -25,18 +25,28 @@ pub(crate) fn largest<T: Real>(values: &[T]) -> usize {
 /// Inverse temperatures between which the best is looked for: chance even for large scores, and certainty even for small ones.
 const INVERSE_TEMPERATURES: [f64; 2] = [0.01, 100.0];
 
+/// Which of equally likely inverse temperatures is taken. Where every trial is decoded right, all large ones are equally likely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// The smallest, which makes the least certain probabilities.
+    LeastCertain,
+    /// The largest.
+    MostCertain,
+}
+
 /// Temperature scaling (Guo et al. 2017): what scores are best multiplied with before their softmax is taken, by the likelihood of the
-/// labels; of equally good ones the smallest. It changes no decision. Fit it on subjects who were neither trained on nor are scored.
+/// labels. It changes no decision. Fit it on subjects who were neither trained on nor are scored.
 ///
 /// Each trial is its scores `[K]` and its label.
-pub fn inverse_temperature<'a>(trials: impl Iterator<Item = (&'a [f64], usize)> + Clone) -> f64 {
+pub fn inverse_temperature<'a>(trials: impl Iterator<Item = (&'a [f64], usize)> + Clone, ties: Ties) -> f64 {
     // The loss is convex in the inverse temperature: its derivative rises and is 0 once.
     let falls = |inverse: f64| -> bool {
         let one = |(scores, label): (&[f64], usize)| -> f64 {
             let p = softmax(&scores.iter().map(|s| s * inverse).collect::<Vec<f64>>());
             p.iter().zip(scores).map(|(p, s)| p * s).sum::<f64>() - scores[label]
         };
-        trials.clone().map(one).sum::<f64>() < 0.0
+        let slope = trials.clone().map(one).sum::<f64>();
+        slope < 0.0 || (slope == 0.0 && ties == Ties::MostCertain)
     };
     let [mut low, mut high] = INVERSE_TEMPERATURES.map(f64::ln);
     for _ in 0..60 {
@@ -52,11 +62,15 @@ mod tests {
 
     #[test]
     fn an_inverse_temperature_is_as_certain_as_the_scores_are_right() {
-        let found = |labels: &[usize]| inverse_temperature(labels.iter().map(|&l| (&[-1.0, 1.0][..], l)));
+        let found = |labels: &[usize]| {
+            inverse_temperature(labels.iter().map(|&l| (&[-1.0, 1.0][..], l)), Ties::LeastCertain)
+        };
         // Three of four are right: softmax(2 a) = 3 / 4.
         let three = found(&[1, 1, 1, 0]);
         assert!((three - 0.5 * 3f64.ln()).abs() < 1e-12, "{three}");
-        assert!(found(&[1; 4]) > 15.0 && found(&[0; 4]) < 0.0101);
+        assert!((15.0..50.0).contains(&found(&[1; 4])) && found(&[0; 4]) < 0.0101);
+        let sure = inverse_temperature([(&[-1.0, 1.0][..], 1)].into_iter(), Ties::MostCertain);
+        assert!((sure - 100.0).abs() < 1e-9, "{sure}");
     }
 
     #[test]

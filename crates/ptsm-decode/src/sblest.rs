@@ -29,7 +29,7 @@ use crate::classic::{Evidence, SparseFeatures, normalised};
 use crate::decoder::TrainingData;
 use crate::error::{Error, Result};
 use crate::method::Method;
-use crate::probabilities::{inverse_temperature, softmax};
+use crate::probabilities::{Ties, inverse_temperature, softmax};
 
 /// SBLEST.
 pub const SBLEST: Method = Method {
@@ -246,7 +246,7 @@ impl Classic for Sblest {
             .work(|| moments.par_iter().map(|m| scores.of(m)).collect::<Result<Vec<DVector<f64>>>>())?;
         let labels = judge.labels();
         let trials = told.iter().zip(&labels).map(|(scores, &label)| (scores.as_slice(), label as usize));
-        Ok(Coefficients { band, scores, slope: inverse_temperature(trials) })
+        Ok(Coefficients { band, scores, slope: inverse_temperature(trials, Ties::LeastCertain) })
     }
 
     fn decide(&self, learnt: &Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>> {

@@ -3,7 +3,7 @@
 //! A decoder that says "80 %" should be right in 80 of 100 such trials. What is looked at is the class it decides for and the probability that it gives to it
 //! (Guo et al. 2017, "On calibration of modern neural networks").
 
-use ptsm_decode::{inverse_temperature, softmax};
+use ptsm_decode::{Ties, inverse_temperature, softmax};
 use ptsm_eval::{Interval, Result, mean};
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +170,7 @@ impl Predicted {
     pub fn temperature(&self) -> f64 {
         let logs = |row: &[f64]| -> Vec<f64> { row.iter().map(|p| p.max(LEAST).ln()).collect() };
         let trials: Vec<(Vec<f64>, usize)> = self.rows().map(|(row, label)| (logs(row), label)).collect();
-        1.0 / inverse_temperature(trials.iter().map(|(logs, label)| (&logs[..], *label)))
+        1.0 / inverse_temperature(trials.iter().map(|(logs, label)| (&logs[..], *label)), Ties::MostCertain)
     }
 
     /// The same trials at another temperature, above 0.
