@@ -213,11 +213,14 @@ impl Counting<'_> {
     }
 }
 
+/// What is done with epochs that ended.
+type EpochLog<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
+
 /// Watches fits: progress goes to the events, cancellation to the fit, ended epochs to a log.
 pub struct Fitting<'a> {
     task: Box<dyn Task>,
     env: &'a Env,
-    log: Box<dyn FnMut(&[EpochRecord]) + 'a>,
+    log: EpochLog<'a>,
 }
 
 impl<'a> Fitting<'a> {

@@ -18,7 +18,7 @@ pub fn load(data: &DataRequest, env: &Env) -> Result<PreparedData> {
 /// Runs a benchmark in this process, or goes on with it. [`ptsm_eval::launch::run`] also starts other processes and Slurm jobs.
 pub fn benchmark(plan: &Plan, out: &Path, env: &Env) -> Result<BenchmarkResults> {
     match launch::run(plan, out, &Launcher::InProcess, &reading, env)? {
-        Launched::Finished(results) => Ok(results),
+        Launched::Finished(results) => Ok(*results),
         Launched::Submitted(_) => {
             Err(Error::request("a benchmark in this process was submitted", "report this"))
         }

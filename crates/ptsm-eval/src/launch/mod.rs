@@ -54,7 +54,7 @@ pub enum Launcher {
 #[derive(Debug)]
 pub enum Launched {
     /// Everything was tried; what there is, is written into the folder.
-    Finished(BenchmarkResults),
+    Finished(Box<BenchmarkResults>),
     /// Others do the work.
     Submitted(Submission),
 }
@@ -95,7 +95,7 @@ pub fn run(
     tasks::clear(out);
     folder.clear();
     drop(folder);
-    Ok(Launched::Finished(results))
+    Ok(Launched::Finished(Box::new(results)))
 }
 
 /// What would be done, and about how long it would take with so many processes. Nothing is written.

@@ -43,7 +43,7 @@ impl Ready {
 
     /// Every fit.
     pub fn items(&self) -> Result<Vec<Item>> {
-        Ok(self.stage.items(self.sets())?)
+        self.stage.items(self.sets())
     }
 }
 
