@@ -1,6 +1,6 @@
 //! The instruction sets that kernels are compiled for.
 
-/// A path through the kernels. [`Cpu::with`] refuses one that the machine does not have.
+/// A path through the kernels. `Cpu::with` refuses one that the machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Isa {

@@ -9,7 +9,7 @@
 //!
 //! # Missing samples
 //! GDF says that a sample outside of the digital range is an overflow or missing. Whole numbers beyond it come as NaN; numbers at its
-//! ends come as they are, equal to an end of [`SignalHeader::range`](crate::Signal::range), for a clipped sample and one that was never
+//! ends come as they are, equal to an end of [`SignalHeader::range`](crate::SignalHeader::range), for a clipped sample and one that was never
 //! taken look alike. Whoever knows how a data set marks missing samples can tell them. Fractions do not overflow and come as they are.
 //!
 //! # Breaks
