@@ -14,7 +14,7 @@ pub(crate) const ALLOWED: [&str; 6] = [
     // Calls into NVIDIA's libraries.
     "crates/ptsm-engine/src/cuda/driver.rs",
     // Several channels at once with what the processor has.
-    "crates/ptsm-signal/src/filter/lanes.rs",
+    "crates/ptsm-signal/src/lanes.rs",
     // A mapped file is borrowed from the system.
     "crates/ptsm-io/src/bytes.rs",
     // A counting allocator is an implementation of an unsafe trait.
