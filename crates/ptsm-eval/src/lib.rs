@@ -49,8 +49,8 @@ mod tune;
 pub mod tuning;
 
 pub use benchmark::{
-    Ask, Benchmark, Came, Collected, Division, Entry, Failure, FoldReading, Item, Observer, Outcome, Reading,
-    Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
+    Benchmark, Came, Collected, Division, Entry, Failure, FeatureReader, FoldReading, Item, Observer,
+    Outcome, Reading, Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
 };
 pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 pub use env::{CacheFolder, Cancellation, Counting, Env, Events, Fitting, Task};

@@ -28,7 +28,7 @@ pub struct MaskFindings {
     pub nulls: Vec<Vec<Masks>>,
 }
 
-/// What answers rest on, in people the decoder has not learnt from.
+/// Saliency: which channels and times the output changes with, in unseen subjects.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saliency {

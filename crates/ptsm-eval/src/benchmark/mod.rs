@@ -21,7 +21,7 @@ use crate::score::{Context, learning_curve, score, unadapted};
 use crate::splits::Units;
 
 pub use item::{Came, Item, Outcome};
-pub use reading::{Ask, FoldReading, Reading};
+pub use reading::{FeatureReader, FoldReading, Reading};
 pub use stage::{Division, Entry, Sets, Stage, TrainingSubjects};
 pub use work::{Collected, Failure, Standing, WorkList, Working};
 
@@ -36,7 +36,7 @@ pub struct Benchmark<'a> {
     /// Where outcomes and checkpoints are.
     pub folder: &'a Path,
     /// Who asks the features of each fit, where the stage wants them asked.
-    pub ask: Option<&'a Ask>,
+    pub ask: Option<&'a FeatureReader>,
 }
 
 /// Someone who watches a benchmark.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 
 /// Asks the features of a decoder, given the trials it has learnt from and those of the people who are tested.
-pub type Ask = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
+pub type FeatureReader = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
 
 /// What was found in the features of one fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use ptsm_decode::{Progress, Watch};
 
-use super::FeatureReader;
 use super::work::Work;
-use crate::benchmark::{Benchmark, Entry, Item, Observer};
+use crate::benchmark::{Benchmark, Entry, FeatureReader, Item, Observer};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::plan::Ready;

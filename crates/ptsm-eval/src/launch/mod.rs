@@ -12,10 +12,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::FittedDecoder;
-use ptsm_signal::Subset;
-
-use crate::benchmark::Reading;
+use crate::benchmark::FeatureReader;
 use crate::env::Env;
 use crate::error::{Error, Result, WhileDoing};
 use crate::folder::{Folder, WRITTEN};
@@ -29,9 +26,6 @@ pub use slurm::{SlurmOptions, Submission};
 pub use worker::{WorkerTask, work};
 
 use work::Work;
-
-/// Who asks the features of each fit what they say of subjects.
-pub type FeatureReader = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
 
 /// Who does the work.
 #[derive(Clone, Debug, Default, PartialEq)]

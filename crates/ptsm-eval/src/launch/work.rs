@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::FeatureReader;
-use crate::benchmark::{Benchmark, Item, WorkList};
+use crate::benchmark::{Benchmark, FeatureReader, Item, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::phrases;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{FeatureReader, tasks};
-use crate::benchmark::{Benchmark, Sets, WorkList};
+use super::tasks;
+use crate::benchmark::{Benchmark, FeatureReader, Sets, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 

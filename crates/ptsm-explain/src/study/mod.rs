@@ -33,7 +33,7 @@ const STEPS: usize = 14;
 pub struct ExplainRequest {
     /// The masks.
     pub masks: bool,
-    /// What answers rest on.
+    /// Saliency.
     pub saliency: bool,
     /// Sanity checks of both.
     pub sanity_checks: bool,
@@ -50,7 +50,7 @@ pub struct ExplainRequest {
 pub struct Explanation {
     /// The masks.
     pub masks: Option<MaskFindings>,
-    /// What answers rest on.
+    /// Saliency.
     pub saliency: Option<Saliency>,
     /// Sanity checks of both.
     pub sanity_checks: Option<SanityChecks>,

@@ -1,4 +1,4 @@
-//! What a decoder's answers rest on.
+//! Saliency of a decoder: which channels and times its output changes with.
 
 use ptsm_decode::{DecoderOutput, FittedDecoder, OutputClass};
 use ptsm_eval::Result;
@@ -26,7 +26,7 @@ impl Study<'_> {
         })
     }
 
-    /// What the first decoder's answers rest on.
+    /// The saliency of the first decoder.
     pub(super) fn rests(&self, few: &Subset<'_>) -> Result<Saliency> {
         let (how, relevance) = self.relevance(self.first(), few)?;
         let labels = few.labels();

@@ -213,7 +213,7 @@ pub struct Material {
     pub histories: Vec<(String, Vec<EpochRecord>)>,
     /// The masks.
     pub looked: Option<MaskFindings>,
-    /// What answers rest on.
+    /// Saliency.
     pub rests: Option<Saliency>,
     /// Whether masks and attributions are true.
     pub believed: Option<SanityChecks>,
