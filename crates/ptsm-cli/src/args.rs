@@ -1,4 +1,4 @@
-//! The command line. Help is written here and nowhere else.
+//! The command line: every command, flag and help text, and nothing else. It is one long file because it is one table, read from top to bottom.
 
 use std::path::PathBuf;
 
