@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm::DeviceChoice;
 use ptsm::data::SubjectList;
 use ptsm::engine::Precision;
-use ptsm::eval::{Choice, DataRequest, Protocol, TaskOverride, Transfer};
+use ptsm::eval::{Choice, DataRequest, Protocol, SettingChanges, SettingsRequest, TaskOverride, Transfer};
 use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 #[derive(Parser)]
@@ -421,6 +421,19 @@ pub(crate) struct SettingsArgs {
     /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
     #[arg(long, env = "PTSM_PRECISION", value_name = "TYPE", default_value = "f32", value_parser = precision())]
     pub(crate) precision: Precision,
+}
+
+impl SettingsArgs {
+    /// The same for the library; a configuration file is read.
+    pub(crate) fn request(&self) -> ptsm::Result<SettingsRequest> {
+        Ok(SettingsRequest {
+            task: self.task.request(),
+            changes: SettingChanges::read(self.config.as_deref(), &self.set)?,
+            align: self.align.map(Into::into),
+            seed: self.seed,
+            seeds: self.seeds,
+        })
+    }
 }
 
 fn precision() -> impl TypedValueParser<Value = Precision> {

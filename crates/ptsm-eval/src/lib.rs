@@ -60,7 +60,8 @@ pub use fisher::fisher_quantile;
 pub use folder::{Folder, InUse, LOG, MODELS};
 pub use folds::fold_p;
 pub use input::{
-    DataRequest, PreparedData, TaskOverride, TrainedOn, for_model, load, pairs, prepared, to_learn,
+    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainedOn, for_model, load, pairs, prepared,
+    to_learn,
 };
 pub use matrix::{Comparison, Contender, Matrix, OnData};
 pub use metrics::{METRICS, Metric, metric};

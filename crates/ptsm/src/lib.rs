@@ -91,7 +91,7 @@
 //! let data = DataRequest::named("simulated");
 //!
 //! // Train on five subjects; some of them are held back as validation subjects.
-//! let settings = SettingChanges::read(None, &["training.epochs=2".into()])?;
+//! let settings = SettingChanges::read(None, &["training.epochs=2".into()])?.into();
 //! let trained = ptsm::train(
 //!     &TrainRequest { data: data.clone().subjects("1-5")?, settings, out: run.clone(), ..TrainRequest::default() },
 //!     &env,
@@ -232,7 +232,7 @@ pub use eval::runs::{
 pub use eval::tuning::TuneRequest;
 pub use eval::{
     BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Events, Plan, PlanOverrides,
-    PreparedData, Result, SettingChanges, TaskOverride,
+    PreparedData, Result, SettingChanges, SettingsRequest, TaskOverride,
 };
 pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
 pub use report::{ExplainRunRequest, Report, ReportRequest, explain, report};

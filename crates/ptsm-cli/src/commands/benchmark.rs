@@ -6,9 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ptsm::eval::launch::{self, Collection, Launched, Launcher, SlurmOptions, Submission, WorkerTask};
 use ptsm::eval::phrases::duration;
-use ptsm::eval::{
-    BenchmarkResults, Cancellation, Column, Plan, PlanOverrides, SettingChanges, Table, feature_tables,
-};
+use ptsm::eval::{BenchmarkResults, Cancellation, Column, Plan, PlanOverrides, Table, feature_tables};
 use ptsm::explanation::reading;
 use serde_json::json;
 
@@ -37,11 +35,7 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
 fn overrides(args: &BenchmarkArgs) -> anyhow::Result<PlanOverrides> {
     Ok(PlanOverrides {
         data: args.data.request(),
-        task: args.settings.task.request(),
-        settings: SettingChanges::read(args.settings.config.as_deref(), &args.settings.set)?,
-        align: args.settings.align.map(Into::into),
-        seed: args.settings.seed,
-        seeds: args.settings.seeds,
+        settings: args.settings.request()?,
         models: args.models.clone(),
         protocol: args.protocol.clone(),
         across: args.across,

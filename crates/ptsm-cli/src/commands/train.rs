@@ -1,8 +1,8 @@
 //! `ptsm train`
 
+use ptsm::eval::ALPHA;
 use ptsm::eval::phrases::{count, ids, mirroring, mirroring_json, people, percent};
 use ptsm::eval::runs::{TrainRequest, TrainingReport, train};
-use ptsm::eval::{ALPHA, SettingChanges};
 use serde_json::json;
 
 use super::Session;
@@ -12,11 +12,7 @@ use crate::at_chance;
 pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
     let request = TrainRequest {
         data: args.data.request(),
-        task: args.settings.task.request(),
-        settings: SettingChanges::read(args.settings.config.as_deref(), &args.settings.set)?,
-        align: args.settings.align.map(Into::into),
-        seed: args.settings.seed,
-        seeds: args.settings.seeds,
+        settings: args.settings.request()?,
         model: args.model.clone(),
         target: args.target.clone(),
         out: args.out.clone(),

@@ -1,7 +1,7 @@
 //! `ptsm tune`
 
+use ptsm::eval::Result;
 use ptsm::eval::tuning::{TuneRequest, search};
-use ptsm::eval::{Result, SettingChanges};
 use ptsm::pages::tuning_figures;
 
 use super::Session;
@@ -12,11 +12,7 @@ use crate::output;
 pub(super) fn run(args: &TuneArgs, session: &Session) -> anyhow::Result<()> {
     let request = TuneRequest {
         data: args.data.request(),
-        task: args.settings.task.request(),
-        settings: SettingChanges::read(args.settings.config.as_deref(), &args.settings.set)?,
-        align: args.settings.align.map(Into::into),
-        seed: args.settings.seed,
-        seeds: args.settings.seeds,
+        settings: args.settings.request()?,
         model: args.model.clone(),
         tries: args.tries.clone(),
         search: args.search,

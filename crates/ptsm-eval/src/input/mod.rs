@@ -69,6 +69,27 @@ impl DataRequest {
     }
 }
 
+/// What a user decides about how epochs are prepared and decoders trained, the same for `train`, `tune` and `benchmark`.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsRequest {
+    /// What is declared about the task.
+    pub task: TaskOverride,
+    /// Settings of decoders and of the pipeline.
+    pub changes: SettingChanges,
+    /// How the epochs of each subject are aligned.
+    pub align: Option<Alignment>,
+    /// The first seed.
+    pub seed: Option<u64>,
+    /// How many seeds.
+    pub seeds: Option<usize>,
+}
+
+impl From<SettingChanges> for SettingsRequest {
+    fn from(changes: SettingChanges) -> SettingsRequest {
+        SettingsRequest { changes, ..SettingsRequest::default() }
+    }
+}
+
 /// What is declared about the task, over what the data say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskOverride {

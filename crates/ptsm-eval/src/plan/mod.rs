@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::error::{Error, Result};
-use crate::input::{DataRequest, TaskOverride};
+use crate::input::{DataRequest, SettingsRequest};
 use crate::metrics::{METRICS, Metric, metric};
 use crate::phrases;
-use crate::settings::{self, SettingChanges, TUNED_ON};
+use crate::settings::{self, TUNED_ON};
 use crate::summary::Summary;
 
 pub use paper::{PaperColumn, Published};
@@ -28,16 +28,8 @@ pub use stages::{Ready, StagePlan};
 pub struct PlanOverrides {
     /// Other data, or where they are, or which of their subjects.
     pub data: DataRequest,
-    /// What is declared about the task.
-    pub task: TaskOverride,
-    /// Settings of decoders and of the pipeline.
-    pub settings: SettingChanges,
-    /// How the trials of each subject are aligned.
-    pub align: Option<Alignment>,
-    /// The first seed.
-    pub seed: Option<u64>,
-    /// How many seeds.
-    pub seeds: Option<usize>,
+    /// Settings of all decoders and of the pipeline, alignment, seeds.
+    pub settings: SettingsRequest,
     /// The decoders; of a file, only these.
     pub models: Vec<String>,
     /// How subjects are divided.
@@ -218,7 +210,7 @@ impl Plan {
 
     /// What was given besides goes over the file.
     fn change(&mut self, args: &PlanOverrides) -> Result<()> {
-        let given = &args.settings;
+        let given = &args.settings.changes;
         let source = &args.data;
         if let Some(id) = source.data.clone().or(given.outside("data")?) {
             self.replace_data(id);
@@ -226,7 +218,7 @@ impl Plan {
         let root = source.root.clone().or(given.outside("root")?);
         let with = [given.outside("with")?.unwrap_or_default(), source.with.clone()].concat();
         let subjects = args.data.subjects.clone().or(given.outside("subjects")?);
-        let task = args.task.or(given)?;
+        let task = args.settings.task.or(given)?;
         for data in &mut self.data {
             data.root = root.clone().or(data.root.take());
             data.with.extend(with.iter().cloned());
@@ -248,9 +240,9 @@ impl Plan {
             self.shots.sort_unstable();
             self.shots.dedup();
         }
-        self.seed = args.seed.or(given.outside("seed")?).or(self.seed);
-        self.seeds = args.seeds.or(given.outside("seeds")?).or(self.seeds);
-        let align = args.align.or(given.outside("align")?);
+        self.seed = args.settings.seed.or(given.outside("seed")?).or(self.seed);
+        self.seeds = args.settings.seeds.or(given.outside("seeds")?).or(self.seeds);
+        let align = args.settings.align.or(given.outside("align")?);
         if let Some(align) = align {
             self.variant.iter_mut().for_each(|variant| variant.align = Some(align));
             self.entry.iter_mut().for_each(|entry| entry.align = Some(align));

@@ -13,7 +13,7 @@ use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{Decoder, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData};
 use ptsm_io::atomic::replace;
-use ptsm_signal::{Alignment, Layout, SubjectId, Subset};
+use ptsm_signal::{Layout, SubjectId, Subset};
 use serde_json::Value;
 
 use super::file::{DataFile, ModelFile, RunFile, model_name};
@@ -21,26 +21,18 @@ use crate::chance::ALPHA;
 use crate::env::Env;
 use crate::error::{Error, Result, WhileDoing};
 use crate::folder::{Folder, LOG, MODELS};
-use crate::input::{DataRequest, PreparedData, TaskOverride, to_learn};
+use crate::input::{DataRequest, PreparedData, SettingsRequest, to_learn};
 use crate::null::balanced_accuracy_threshold;
 use crate::scores::Scores;
-use crate::settings::{SettingChanges, TUNED_ON, without_null};
+use crate::settings::{TUNED_ON, without_null};
 
 /// What is trained on whom.
 #[derive(Clone, Debug, Default)]
 pub struct TrainRequest {
     /// The data, and the subjects to learn from.
     pub data: DataRequest,
-    /// What is declared about the task.
-    pub task: TaskOverride,
-    /// Settings of the decoder and of the pipeline.
-    pub settings: SettingChanges,
-    /// How the trials of each subject are aligned.
-    pub align: Option<Alignment>,
-    /// The first seed.
-    pub seed: Option<u64>,
-    /// How many seeds.
-    pub seeds: Option<usize>,
+    /// Settings of the decoder and of the pipeline, alignment, seeds.
+    pub settings: SettingsRequest,
     /// The decoder; `ptsm` without it.
     pub model: Option<String>,
     /// Whose unlabelled trials are learnt from, for decoders that do.
@@ -97,12 +89,13 @@ pub struct FitReport {
 
 /// Trains a decoder, or goes on with it.
 pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
-    let changes = &args.settings;
-    let (model, seeds) = changes.model_and_seeds(args.model.as_deref(), args.seed, args.seeds)?;
+    let changes = &args.settings.changes;
+    let (model, seeds) =
+        changes.model_and_seeds(args.model.as_deref(), args.settings.seed, args.settings.seeds)?;
     let method = find(&model)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataRequest { subjects: together(&subjects, &args.target), ..args.data.clone() };
-    let input = to_learn(&data, args.align, &args.task, changes, env)?;
+    let input = to_learn(&data, args.settings.align, &args.settings.task, changes, env)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;

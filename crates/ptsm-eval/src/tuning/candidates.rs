@@ -91,7 +91,7 @@ impl<'a> CandidateSet<'a> {
             space,
             all: vec![],
             data,
-            task: args.task.or(changes)?,
+            task: args.settings.task.or(changes)?,
             pipelines,
             kept: None,
             people: BTreeMap::new(),

@@ -11,7 +11,7 @@ use crate::splits::Protocol;
 use crate::splits::Split;
 use ptsm_data::SubjectList;
 use ptsm_decode::registry::find;
-use ptsm_signal::{Alignment, SubjectId};
+use ptsm_signal::SubjectId;
 use serde_json::json;
 
 use crate::benchmark::Division;
@@ -20,10 +20,10 @@ use crate::env::Env;
 use crate::error::{Error, Result, WhileDoing};
 use crate::evidence::mean_threshold;
 use crate::folder::Folder;
-use crate::input::{DataRequest, TaskOverride};
+use crate::input::{DataRequest, SettingsRequest};
 use crate::metrics::{METRICS, Metric};
 use crate::phrases::people;
-use crate::settings::{SettingChanges, TUNED_ON, without_null};
+use crate::settings::{TUNED_ON, without_null};
 use crate::tune::{self, Budget, Choice, Rung};
 
 pub use candidates::{Candidate, CandidateSet};
@@ -34,16 +34,8 @@ pub use results::{NestedTest, SearchResult, TuningResults, text};
 pub struct TuneRequest {
     /// The data, and of nested searches the subjects.
     pub data: DataRequest,
-    /// What is declared about the task.
-    pub task: TaskOverride,
-    /// Settings that all candidates share.
-    pub settings: SettingChanges,
-    /// How the trials of each subject are aligned, where that is not searched for.
-    pub align: Option<Alignment>,
-    /// The first seed.
-    pub seed: Option<u64>,
-    /// How many seeds.
-    pub seeds: Option<usize>,
+    /// What all candidates share: settings, alignment where it is not searched for, seeds.
+    pub settings: SettingsRequest,
     /// The decoder; `ptsm` without it.
     pub model: Option<String>,
     /// What is tried: `training.rate=1e-4,1e-3`, or a range such as `training.rate=log:1e-4..1e-2`.
@@ -69,11 +61,7 @@ impl TuneRequest {
     pub fn new(data: DataRequest, tries: &[&str], out: impl Into<PathBuf>) -> TuneRequest {
         TuneRequest {
             data,
-            task: TaskOverride::default(),
-            settings: SettingChanges::default(),
-            align: None,
-            seed: None,
-            seeds: None,
+            settings: SettingsRequest::default(),
             model: None,
             tries: tries.iter().map(ToString::to_string).collect(),
             search: Choice::Grid,
@@ -106,11 +94,12 @@ pub fn search<T>(
         ));
     }
     let space = tries::parse(&args.tries)?;
-    let mut changes = args.settings.clone();
-    if let Some(align) = args.align {
+    let mut changes = args.settings.changes.clone();
+    if let Some(align) = args.settings.align {
         changes = changes.put("align", json!(align));
     }
-    let (model, seeds) = changes.model_and_seeds(args.model.as_deref(), args.seed, args.seeds)?;
+    let (model, seeds) =
+        changes.model_and_seeds(args.model.as_deref(), args.settings.seed, args.settings.seeds)?;
     let method = find(&model)?;
     let chosen = tune::candidates(&space, args.search, seeds[0])?;
     let mut data = args.data.or(&changes)?;

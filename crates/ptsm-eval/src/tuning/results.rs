@@ -132,8 +132,8 @@ impl TuningResults<'_> {
             hashes.extend(person.hashes.iter().cloned());
         }
         // Everything the candidates had in common, too: the score is of that.
-        let mut changes = self.args.settings.of_decoder().put(TUNED_ON, json!(hashes));
-        if let Some(align) = self.args.align {
+        let mut changes = self.args.settings.changes.of_decoder().put(TUNED_ON, json!(hashes));
+        if let Some(align) = self.args.settings.align {
             changes = changes.put("align", json!(align));
         }
         for (dimension, value) in self.candidates.space.iter().zip(self.values(&found.best)) {
