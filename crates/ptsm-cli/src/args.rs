@@ -14,10 +14,10 @@ use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 #[command(
     name = "ptsm",
     version,
-    about = "Decodes the EEG of people it has never met",
-    long_about = "Decodes the EEG of people it has never met.\n\nTrained on the EEG of some people, it decodes imagined movement, event-related \
-        potentials or attended speech of others without calibration, says what it looked at, and adapts to one of them with a few \
-        trials. `ptsm demo` shows all of it in about a minute and needs no data.",
+    about = "Cross-subject EEG decoding: decodes subjects it was not trained on, without calibration",
+    long_about = "Cross-subject EEG decoding: decodes subjects it was not trained on, without calibration.\n\nTrained on the EEG of some subjects, it decodes \
+        motor imagery, event-related potentials or auditory attention of unseen subjects (zero-shot), explains its decisions (masks, saliency, sanity \
+        checks), and adapts to a subject with a few labelled trials. `ptsm demo` shows all of it in about a minute and needs no data.",
     after_help = "Examples:\n  ptsm demo\n  ptsm train --data simulated --subjects 1-14 --out run\n  ptsm evaluate run --data simulated\n  \
         ptsm adapt run --data simulated --subject 15 --shots 5 --out run15\n  ptsm benchmark --data trials.npz --models ptsm,eegnet,csp-lda --protocol kfold:5 --out bench\n\n\
         Results go to standard output, everything else to standard error. `--json` makes the result one JSON document.\n\
@@ -39,6 +39,12 @@ pub(crate) struct General {
     /// No progress and no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Say more on standard error: what is loaded, fitted and compiled; twice for details such as every epoch
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Append a log of the work to this file, in all detail and with times; set by PTSM_LOG it is also kept by worker processes
+    #[arg(long, global = true, env = "PTSM_LOG", value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
     /// Threads to work with; all cores without it
     #[arg(long, global = true, env = "PTSM_THREADS", value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -74,47 +80,47 @@ impl DeviceName {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Simulated people, three trained decoders, unseen people decoded, one adapted, a page: no data needed
-    #[command(after_help = "Example:\n  ptsm demo --to my-demo --seed 7")]
+    /// Simulate a cohort, train three decoders, decode unseen subjects, adapt to one, write a report: needs no data
+    #[command(after_help = "Example:\n  ptsm demo --out my-demo --seed 7")]
     Demo(DemoArgs),
-    /// List the decoders: paper, parameters, what they see of a new person, whether they adapt
+    /// List the decoders: paper, parameters, target access, whether they adapt
     #[command(after_help = "Examples:\n  ptsm models\n  ptsm models --json > defaults.json")]
     Models,
-    /// List, show, prepare, download, add, check, export or simulate data
+    /// List, show, download, add, check, export or simulate data
     #[command(
         subcommand,
-        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data pipeline\n  ptsm data get physionet-mi --to eegmmidb --subjects 1-10\n  \
-            ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data export --data files:recordings/recordings.toml --to epochs.npz\n  ptsm data simulate --to cohort --subjects 30"
+        after_help = "Examples:\n  ptsm data list\n  ptsm data show trials.npz\n  ptsm data pipeline\n  ptsm data get physionet-mi --out eegmmidb --subjects 1-10\n  \
+            ptsm data add recordings\n  ptsm data check files:recordings/recordings.toml\n  ptsm data export --data files:recordings/recordings.toml --out epochs.npz\n  ptsm data simulate --out cohort --subjects 30"
     )]
     Data(DataCommand),
-    /// Train a decoder on some people
+    /// Train a decoder on the trials of some subjects
     #[command(after_help = format!("{TRAIN}\n\n{}", pipeline_keys()))]
     Train(TrainArgs),
     /// Decode trials: class probabilities, one line per trial
     #[command(after_help = PREDICT)]
     Predict(PredictArgs),
-    /// Score a trained decoder on people it has never met
+    /// Score a trained decoder on unseen subjects
     #[command(after_help = EVALUATE)]
     Evaluate(EvaluateArgs),
-    /// Show what a trained decoder looked at, and test whether to believe it: a page, or one figure
+    /// Explain a trained decoder: masks, saliency, sanity checks, disentanglement; a page, or one figure
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
-    /// Write one HTML file about a trained decoder, a benchmark or both
+    /// Write a report about a trained decoder, a benchmark or both: one HTML file
     #[command(after_help = REPORT)]
     Report(ReportArgs),
-    /// Tune a trained decoder to one person by a few labelled trials
+    /// Adapt a trained decoder to one subject with a few labelled trials (few-shot)
     #[command(after_help = ADAPT)]
     Adapt(AdaptArgs),
-    /// Compare decoders across people: models x folds x seeds
+    /// Compare decoders across subjects: models x folds x seeds, with statistics
     #[command(after_help = format!("{BENCHMARK}\n\n{}", pipeline_keys()))]
     Benchmark(BenchmarkArgs),
-    /// Search for settings on people who are then tested in nothing else
+    /// Search for settings on development subjects, who are then never tested
     #[command(after_help = format!("{TUNE}\n\n{}", pipeline_keys()))]
     Tune(TuneArgs),
-    /// How far a benchmark has come: done, running, failed, missing
+    /// Show how far a benchmark has come: done, running, failed, missing
     #[command(after_help = "Examples:\n  ptsm status bench\n  ptsm status bench --json")]
     Status(StatusArgs),
-    /// Make the tables of a benchmark of what is done so far
+    /// Make the tables of a benchmark from the fits that are done
     #[command(
         after_help = "Example:\n  ptsm collect bench\n\nWhile the benchmark is at work on this machine, the tables are shown and no file is written."
     )]
@@ -130,16 +136,30 @@ pub(crate) enum Command {
     /// Does a part of a benchmark's work
     #[command(hide = true)]
     Work(WorkArgs),
-    /// Render trials of some people as another person's, with a trained `cslp-ae`
+    /// Convert trials of some subjects into another subject's, with a trained `cslp-ae`
     #[command(after_help = CONVERT)]
     Convert(ConvertArgs),
-    /// Write completions for a shell
+    /// Check this machine: threads, instruction sets, GPU and driver, cache, data sets found
+    #[command(after_help = DOCTOR)]
+    Doctor {
+        /// Also look for data sets in this folder
+        #[arg(long, env = "PTSM_ROOT", value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+    /// Write completions for a shell to standard output
     #[command(
         after_help = "Example:\n  ptsm completions bash > ~/.local/share/bash-completion/completions/ptsm"
     )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each command
+    #[command(after_help = "Example:\n  ptsm man --out ~/.local/share/man/man1")]
+    Man {
+        /// The folder to write to
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
     },
 }
 
@@ -153,20 +173,27 @@ fn pipeline_keys() -> String {
     )
 }
 
+const DOCTOR: &str = "Examples:
+  ptsm doctor
+  ptsm doctor --root eegmmidb --json
+
+Data sets are looked for in `--root` (or PTSM_ROOT) and where MNE keeps them (MNE_DATA, or `mne_data` in the home folder). \
+The exit code is 1 where something will get in the way, such as a cache that cannot be written; a machine without a GPU is none of that.";
+
 const TRAIN: &str = "Examples:
   ptsm train --data simulated --subjects 1-14 --out run
   ptsm train --data trials.npz --model eegnet --seeds 3 --set training.epochs=40 --out run
   ptsm train --data trials.npz --align euclidean --config my.toml --out run
   ptsm train --data trials.npz --subjects 1-14 --model dann --target 15 --out run
 
-Validation is whole people, drawn from those given. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or
+Validation subjects are drawn from those given; a subject is never on two sides. The folder holds `run.toml` (everything resolved), `models/`, `log.jsonl`. Stopped or \
 killed, the same command continues where it was.
 
-Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s,
+Your own trials: numpy.savez('trials.npz', X=[n,C,T], y=[n], subject=[n]) and, if known, channels=[C] names, rate_hz, start_s, \
 session=[n], run=[n], cue_s=[n], classes=[K] names.
 
-A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files,
-with `tuned_on` for the people who are not to be tested. Flags go over the
+A configuration file is TOML: `model`, `data`, `root`, `with = [\"classes=4\"]`, `subjects`, `seed`, `seeds`, `align`, tables `[pipeline]`, `[network]`, `[training]`, `[augment]`. `ptsm tune` writes such files, \
+with `tuned_on` for the subjects who are not to be tested. Flags go over the \
 environment (PTSM_DATA, PTSM_ROOT, PTSM_SEED, PTSM_THREADS, PTSM_DEVICE, PTSM_PRECISION, PTSM_CACHE; PTSM_MEMORY=8G bounds what reading recordings takes), that over the file, that over defaults; `ptsm models --json` shows all defaults.";
 
 const PREDICT: &str = "Examples:
@@ -177,27 +204,26 @@ With several seeds in the run, their probabilities are averaged. Labels in the d
 
 const EVALUATE: &str = "Examples:
   ptsm evaluate run --data simulated
-  ptsm evaluate run --data simulated --subjects 15-20 --shots 1,2,5,10,20 --page scores.html
+  ptsm evaluate run --data simulated --subjects 15-20 --shots 1,2,5,10,20 --out scores.html
 
-Without `--subjects`, everybody the decoder was not trained on is scored. People it was trained on are refused: their scores would mean
-nothing.";
+Without `--subjects`, every subject the decoder was not trained on is scored. Training subjects are refused: their scores would mean nothing.";
 
 const EXPLAIN: &str = "Examples:
   ptsm explain run --data simulated --out explain.html
   ptsm explain run --data simulated --figure list
   ptsm explain run --data physionet-mi --root eegmmidb --figure spatial-masks --out masks.svg
 
-It looks at people the decoder was not trained on. A run without masks is explained by what its answers change with.";
+Explanations are computed on unseen subjects. A decoder without masks is explained by saliency alone.";
 
 const REPORT: &str = "Examples:
   ptsm report run --data simulated --out report.html
   ptsm report --benchmark bench --out report.html
   ptsm report run --data simulated --shots 1,2,5,10 --benchmark bench --out report.html
   ptsm report run --data simulated --numbers report.json --out report.html
-  ptsm report --from report.json --sections people,masks --out some.html
+  ptsm report --from report.json --sections subjects,masks --out some.html
   ptsm report --from report.json --figure list
 
-One file without any link to the network, to be sent to a colleague. Sections whose inputs were not given say so. As PDF: open it in a
+One file without any link to the network, to be sent to a colleague. Sections whose inputs were not given say so. As PDF: open it in a \
 browser and print it, or `chromium --headless --print-to-pdf=report.pdf report.html`.
 
 The file of `--numbers` holds what the sections asked for are drawn from, with seven significant digits and without any trial of the data.";
@@ -205,7 +231,7 @@ The file of `--numbers` holds what the sections asked for are drawn from, with s
 const ADAPT: &str = "Examples:
   ptsm adapt run --data simulated --subject 15 --shots 5 --out run15
 
-The first trials of each class in time are used, the later ones are scored before and after. Only the personal masks move. Where
+The first trials of each class in time are used for adaptation, the later ones are scored before and after. Only the personal masks are trained. Where \
 leave-one-out on the calibration trials finds no gain, the decoder stays as it was (`--no-guard` keeps the tuned one anyway).";
 
 const BENCHMARK: &str = "Examples:
@@ -215,23 +241,23 @@ const BENCHMARK: &str = "Examples:
   ptsm benchmark mine.toml --jobs 4 --out bench
   ptsm benchmark mine.toml --launcher slurm --jobs 40 --sbatch \"--partition=gpu --gres=gpu:1 --time=2:00:00\" --out /shared/bench
 
-`loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test.
-Validation subjects are drawn from those learnt from, for decoders that look at them; the classic ones (all but `sblest`) learn from everybody, unless the split names validation
-subjects itself. What is held back is printed.
-Chance is tested in the first of `metrics`: accuracy, balanced accuracy or the AUC of two classes; others have no test. Where none is named it is accuracy, or balanced accuracy where
-one class is clearly more frequent.
-`--units s1->s2,all->all` learns from session 1 of some people and tests session 2 of others, and learns from everything; `s1r2` is run 2 of
-session 1. A decoder that learns from unlabelled trials of the people tested gets all the units that are tested.
+`loso` leaves one subject out at a time, `kfold:5` makes five folds by subject, `fixed:1-70/71-89/90-109` is one split: train, validation, test. \
+Validation subjects are drawn from the training subjects, for decoders that use them; the classic ones (all but `sblest`) train on all, unless the split names validation \
+subjects itself. What is held back is printed. \
+The chance level is tested in the first of `metrics`: accuracy, balanced accuracy or the AUC of two classes; others have no test. Where none is named it is accuracy, or balanced accuracy where \
+one class is clearly more frequent. \
+`--units s1:s2,all:all` trains on session 1 of some subjects and tests session 2 of others, and also trains and tests on everything; `s1r2` is run 2 of \
+session 1. A decoder with transductive target access gets the unlabelled trials of all units that are tested.
 
-A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units`, `shots` and `features` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`,
-`with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way);
+A file is TOML: `title`, `about`, `protocol`, `seeds`, `metrics`, `units`, `shots` and `features` as the flags, `models`, `set` (settings of all decoders), tables `[[data]]` (`id`, `root`, \
+`with`, `subjects`, `protocol`, `set`), `[[variant]]` (`name`, `align`, `set`: every model in every variant), `[[entry]]` (`model`, `name`, `align`, `set`: one decoder in one way); \
 `across = true` tests each data set with decoders of every other. Flags go over the file; what a data set or an entry sets itself stays. `ptsm presets paper-table-2` shows one.
 
-What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not
+What comes of each fit is a file in `items/` as soon as it is there, named by all it depends on. Stopped, killed or changed, the command does what is not \
 there yet; a fit that fails is recorded and tried again the next time. `results.jsonl`, tables and exports are made of all of them.
 
-`--launcher slurm` submits an array of jobs and one that collects after it, and returns. Tasks that were killed are submitted again by themselves; given again, the
-command submits what is missing, but not while its jobs are in the queue. All machines see `--out` and this program under the same path; the one that submits needs
+`--launcher slurm` submits an array of jobs and one that collects after it, and returns. Tasks that were killed are submitted again by themselves; given again, the \
+command submits what is missing, but not while its jobs are in the queue. All machines see `--out` and this program under the same path; the one that submits needs \
 no GPU. A task has as many threads as `--sbatch \"--cpus-per-task=4\"` gives it, else one. `slurm.json` and `logs/` are there until everything is done.";
 
 const TUNE: &str = "Examples:
@@ -240,15 +266,15 @@ const TUNE: &str = "Examples:
   ptsm tune --data trials.npz --nested kfold:5 --model csp-lda --try filters=2,4,6 --try align=none,euclidean --out nested
   ptsm benchmark --data trials.npz --subjects 11-40 --models ptsm --config tuned/best.toml --out bench
 
-Values of a key are a list, or a range for random search: `log:1e-4..1e-2`, `lin:0..1`, `int:2..8`. Any setting can be tried, and `pipeline.KEY`
+Values of a key are a list, or a range for random search: `log:1e-4..1e-2`, `lin:0..1`, `int:2..8`. Any setting can be tried, and `pipeline.KEY` \
 and `align`; lists of lists are written `[8,8],[16,16]`.
 
-`--develop` names the development set: nobody else is read. Its people are divided into folds; each candidate learns from some of them and is
-scored on the others. `best.toml` says on whom it was tuned, and `benchmark` and `evaluate` then refuse to test them. `--nested` searches in
-each fold among the people to learn from, divided once more, and tests the people of the fold once, with what was chosen without them.
+`--develop` names the development set: no other subject is read. Its subjects are divided into folds; each candidate is trained on some of them and \
+scored on the others. `best.toml` says on whom it was tuned, and `benchmark` and `evaluate` then refuse to test them. `--nested` searches in \
+each fold among its training subjects, divided once more, and scores its test subjects once, with what was chosen without them.
 
-With `--halving 3` all candidates begin with a small part of the epochs (without epochs: of the folds and seeds), and time after time the best
-third goes on with three times as much. The folder gets `best.toml` (nested: `fold-N.toml` and `results.jsonl`), `trials.csv` with every
+With `--halving 3` all candidates begin with a small part of the epochs (without epochs: of the folds and seeds), and time after time the best \
+third goes on with three times as much. The folder gets `best.toml` (nested: `fold-N.toml` and `results.jsonl`), `trials.csv` with every \
 trial, and a figure for each key. Stopped or killed, the same command continues.";
 
 const CONVERT: &str = "Examples:
@@ -257,20 +283,20 @@ const CONVERT: &str = "Examples:
   ptsm convert run --data trials.npz --as 22 --trials 20 --out all-as-22.npz
   ptsm data show 21-as-22.npz
 
-Each trial keeps its task, its session, run and cue; the person is taken from the mean over the other's trials (all of them, or the first
-in time with `--trials`), whose labels are not looked at. Neither person need be one the model has learnt from. Without `--subjects`,
-everybody else is converted. The file has the trials under the number of the person they are rendered as, prepared as the model was
-trained: filtered, cut, resampled and aligned. They are made, not recorded: scores on them say nothing about people.
+Each trial keeps its task, its session, run and cue; the subject part is the mean over the other subject's trials (all of them, or the first \
+in time with `--trials`), whose labels are not read. Neither need be a training subject. Without `--subjects`, all other subjects are \
+converted. The file has the epochs under the number of the subject they are converted into, prepared as the model was \
+trained: filtered, resampled and aligned. They are generated, not recorded: scores on them say nothing about subjects.
 
 Only `cslp-ae` converts. With several seeds in the run, the first one does.";
 
 const GET: &str = "Examples:
-  ptsm data get physionet-mi --to eegmmidb --subjects 1-10
-  ptsm data get kul-aad --to kul --dry-run
-  PTSM_MIRROR=http://mirror.example.org/eeg ptsm data get physionet-mi --to eegmmidb
+  ptsm data get physionet-mi --out eegmmidb --subjects 1-10
+  ptsm data get kul-aad --out kul --dry-run
+  PTSM_MIRROR=http://mirror.example.org/eeg ptsm data get physionet-mi --out eegmmidb
 
-Files under the folder are not downloaded again, in whatever layout they are there. Stopped, killed or cut off, the same command goes on
-where it was; what has arrived of a file is in `NAME.part`. What arrives is checked by the publisher's checksum. Where there is none,
+Files under the folder are not downloaded again, in whatever layout they are there. Stopped, killed or cut off, the same command goes on \
+where it was; what has arrived of a file is in `NAME.part`. What arrives is checked by the publisher's checksum. Where there is none, \
 `.ptsm-lock.json` in the folder keeps that of the first download, and a file that changes is told of.
 
 A mirror stands in place of `https://host` in all addresses; the path stays. Proxies are those of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
@@ -279,16 +305,16 @@ The exit code is 1 when a file could not be had; all others are there then. `--j
 
 const ADD: &str = "Examples:
   ptsm data add recordings
-  ptsm data add recordings --to mine.toml
+  ptsm data add recordings --out mine.toml
   ptsm data add recordings --label 'rest=*_rest.edf' --label 'task=*_task.edf' --every 2
   ptsm data add recordings --events-from '*_log.csv'
   ptsm data check files:mine.toml
   ptsm train --data files:mine.toml --out run
 
-Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, FieldTrip, .cnt of Neuroscan and ANT, and MATLAB
-files that hold a matrix with triggers, onsets or a row of labels, or epochs (three dimensions in any order) with labels, also inside of
+Every recording below the folder is opened: EDF, BDF, GDF, BrainVision, EEGLAB, FIF, FieldTrip, .cnt of Neuroscan and ANT, and MATLAB \
+files that hold a matrix with triggers, onsets or a row of labels, or epochs (three dimensions in any order) with labels, also inside of \
 structs and cells. The manifest says whose each is, as far as names tell, and which events there are. It is TOML and meant to be edited:
-give classes their names, delete events that begin no trial, set the window. Without `--to` it is `NAME.toml` inside of the folder NAME.
+give classes their names, delete events that begin no trial, set the window. Without `--out` it is `NAME.toml` inside of the folder NAME.
 
 Tables of events beside recordings are used: NAME_events.tsv or .csv, NAME.csv (columns onset, sample or latency; duration; trial_type, label, value,
 ..), and MNE's NAME-eve.fif and NAME.eve.
@@ -307,25 +333,25 @@ const CHECK: &str = "Examples:
   ptsm data check bids:DIR --with task=mi --labels
   ptsm data check files:mine.toml --json
 
-Told are: files that are missing or cannot be read, samples that are not numbers, the same samples under two names, odd amplitudes (a
-typical second below 0.5 or above 1000 uV, or ten times off the others), odd rates, channels that stand still for a tenth of their trials
-or are clipped in a thousandth of their samples, stretches of zeros, gaps, windows that do not fit, events of no class, and people who lack
+Reported are: files that are missing or cannot be read, samples that are not numbers, the same samples under two names, odd amplitudes (a \
+typical second below 0.5 or above 1000 uV, or ten times off the others), odd rates, channels that stand still for a tenth of their trials \
+or are clipped in a thousandth of their samples, segments of zeros, gaps, windows that do not fit, events of no class, and subjects who lack \
 trials of a class.
 
-The exit code is 1 when files are missing or cannot be read, samples are not numbers or stand under two names; all else is worth a look,
+The exit code is 1 when files are missing or cannot be read, samples are not numbers or stand under two names; all else is worth a look, \
 and the exit code is 0.";
 
 const EXPORT: &str = "Examples:
-  ptsm data export --data physionet-mi --root eegmmidb --subjects 1-10 --to epochs.npz
-  ptsm data export --data files:mine.toml --align euclidean --set pipeline.window_s=[0,2] --to mine-epo.fif
-  ptsm data export --data files:mine.toml --run run --to epochs.csv
+  ptsm data export --data physionet-mi --root eegmmidb --subjects 1-10 --out epochs.npz
+  ptsm data export --data files:mine.toml --align euclidean --set pipeline.window_s=[0,2] --out mine-epo.fif
+  ptsm data export --data files:mine.toml --run run --out epochs.csv
 
 The whole pipeline is applied: filters, resampling, window, baseline, scaling and alignment; with `--run`, that of a trained decoder.
 
-.npz   arrays for numpy.load: X [epochs, channels, samples], y, subject, session, run, cue_s, channels, rate_hz, start_s, classes, unit (uV;
-       arbitrary where scaled or aligned), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the
+.npz   arrays for numpy.load: X [epochs, channels, samples], y, subject, session, run, cue_s, channels, rate_hz, start_s, classes, unit (uV; \
+       arbitrary where scaled or aligned), paradigm, symmetry, positions, pipeline (JSON: what was done). `--data FILE.npz` gives the same epochs to the \
        bit: nothing is done to them a second time, and another pipeline is refused.
-.fif   for mne.read_epochs; name it `..-epo.fif`. Classes are event ids; subject, session, run and cue_s are in `epochs.metadata`. EEG that
+.fif   for mne.read_epochs; name it `..-epo.fif`. Classes are event ids; subject, session, run and cue_s are in `epochs.metadata`. EEG that \
        was not scaled is in volts; what was scaled or aligned has no unit and stands as it is, which is told.
 .csv   one row per epoch and sample: subject, session, run, epoch, label, time_s and a column per channel. Large: about ten bytes a value.
 
@@ -333,10 +359,10 @@ A file that is there is replaced.";
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// The folder for the page and the results
-    #[arg(long, value_name = "DIR", default_value = "ptsm-demo")]
-    pub(crate) to: PathBuf,
-    /// The seed of people and decoders
+    /// The folder for the report and the results
+    #[arg(long, value_name = "DIR", default_value = "ptsm-demo", alias = "to")]
+    pub(crate) out: PathBuf,
+    /// The seed of the cohort and of the decoders
     #[arg(long, env = "PTSM_SEED", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -415,7 +441,7 @@ pub(crate) struct SettingsArgs {
     /// How many seeds (1 without it); they train at once
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<usize>,
-    /// Move each person's trials to a common frame; looks at all their trials, or at those so far (`-stream`), without labels
+    /// Alignment: re-centre each subject's trials by their mean covariance. Transductive (all their trials, unlabelled), or causal (those so far) with `-stream`
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
     /// What a GPU rounds the operands of large products to: not at all, or to tf32 or bf16 for its tensor cores; sums and parameters stay f32
@@ -468,7 +494,7 @@ pub(crate) struct TrainArgs {
     /// The decoder (`ptsm` without it); `ptsm models` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The people it will decode, for a decoder that learns from their trials too, without labels (`dann`, `ptsm-dann`, `acon`): numbers and ranges
+    /// Target subjects, whose unlabelled trials a transductive decoder (`dann`, `ptsm-dann`, `acon`) also trains on: numbers and ranges
     #[arg(long, value_name = "LIST")]
     pub(crate) target: Option<SubjectList>,
     #[command(flatten)]
@@ -484,9 +510,9 @@ pub(crate) struct PredictArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Write the table to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
+    /// Write the table to this CSV file instead of standard output
+    #[arg(long, value_name = "FILE", alias = "csv")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -495,12 +521,12 @@ pub(crate) struct EvaluateArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Also adapt to each person with so many trials per class, all scored on the same later trials
+    /// Also adapt to each subject with so many trials per class (few-shot), all scored on the same later trials
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,
-    /// Also write a page of figures
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) page: Option<PathBuf>,
+    /// Also write a report of the scores, with figures
+    #[arg(long, value_name = "FILE.html", alias = "page")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
 }
@@ -521,16 +547,16 @@ pub(crate) struct ExplainArgs {
 /// What a page is to hold, and where it goes.
 #[derive(Args)]
 pub(crate) struct PageArgs {
-    /// Also train so many decoders on shuffled labels, to see which masks come of nothing
+    /// Also train so many decoders on shuffled labels, as a null distribution of masks
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) nulls: usize,
-    /// Only this figure, as SVG or PNG after the name of `--out`; `list` names them all and needs no `--out`
+    /// Only this figure, as SVG or PNG by the ending of `--out`; `list` names them all and needs no `--out`
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Option<String>,
     /// Only these sections
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) sections: Vec<String>,
-    /// Also write all numbers of the page, from which `ptsm report --from` draws it again
+    /// Also write the numbers behind the report, from which `ptsm report --from` draws it again
     #[arg(long, value_name = "FILE.json")]
     pub(crate) numbers: Option<PathBuf>,
     /// The file to write
@@ -547,11 +573,11 @@ pub(crate) struct ReportArgs {
     /// A benchmark's folder
     #[arg(long, value_name = "DIR")]
     pub(crate) benchmark: Option<PathBuf>,
-    /// Draw the page from the numbers that `--numbers` wrote, without data or decoder
+    /// Draw the report from the numbers that `--numbers` wrote, without data or decoder
     // Not in conflict with `--data` and `--root`: they may stand in the environment.
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["run", "with", "subjects", "benchmark", "shots", "steps", "rate", "no_guard", "nulls", "numbers"])]
     pub(crate) from: Option<PathBuf>,
-    /// Also adapt to each person with so many trials per class, all scored on the same later trials
+    /// Also adapt to each subject with so many trials per class (few-shot), all scored on the same later trials
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,
     #[command(flatten)]
@@ -562,13 +588,13 @@ pub(crate) struct ReportArgs {
 
 #[derive(Args)]
 pub(crate) struct TuningArgs {
-    /// Steps of tuning
+    /// Training steps of the adaptation
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub(crate) steps: usize,
-    /// Learning rate of tuning
+    /// Learning rate of the adaptation
     #[arg(long, default_value_t = 1e-3, value_name = "RATE")]
     pub(crate) rate: f64,
-    /// Keep the tuned decoder even where leave-one-out finds no gain
+    /// Keep the adapted decoder even where leave-one-out finds no gain
     #[arg(long)]
     pub(crate) no_guard: bool,
 }
@@ -585,7 +611,7 @@ pub(crate) struct AdaptArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: SourceArgs,
-    /// The person
+    /// The subject
     #[arg(long, value_name = "N")]
     pub(crate) subject: u32,
     /// Labelled trials of each class
@@ -604,10 +630,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// The person whose trials they are rendered as
+    /// The subject whose trials they are converted into
     #[arg(long = "as", value_name = "N")]
     pub(crate) like: u32,
-    /// Know that person by so many trials, the first in time; by all without it
+    /// Use so many trials of that subject, the first in time; all without it
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<usize>,
     /// The `.npz` file to write
@@ -670,19 +696,19 @@ pub(crate) struct BenchmarkArgs {
     /// The decoders, `ptsm,eegnet,csp-lda`; of a file, only these
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "plan")]
     pub(crate) models: Vec<String>,
-    /// How people are divided: `loso` (without it), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
+    /// How subjects are divided into folds: `loso` (the default), `kfold:5`, `fixed:TRAIN/VALIDATION/TEST`
     #[arg(long, value_name = "HOW")]
     pub(crate) protocol: Option<Protocol>,
-    /// Learn from each data set of the file and test in every other, on the channels they share
+    /// Train on each data set of the file and test on every other, on the channels they share
     #[arg(long)]
     pub(crate) across: bool,
-    /// Sessions and runs to learn from and to test: `s1->s2,all->s2r1`; everything without it
-    #[arg(long = "units", value_name = "FROM->TO", value_delimiter = ',')]
+    /// Sessions and runs to train on and to test: `s1:s2,all:s2r1`; everything without it
+    #[arg(long = "units", value_name = "TRAIN:TEST", value_delimiter = ',')]
     pub(crate) transfers: Vec<Transfer>,
-    /// Also tune decoders with so many labelled trials of each class, and score the later trials
+    /// Also adapt decoders with so many labelled trials of each class (few-shot), and score the later trials
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) shots: Vec<usize>,
-    /// Also ask the features of every fit: how far people tested are from people learnt from, and whether the person can be told by them
+    /// Also probe the features of every fit: the distance of test subjects from training subjects, and whether the subject can be read from them
     #[arg(long)]
     pub(crate) features: bool,
     #[command(flatten)]
@@ -723,13 +749,13 @@ pub(crate) struct TuneArgs {
     /// Keep one candidate in so many after each round; 1 tries all of them in full
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) halving: usize,
-    /// The development set: people for tuning and for nothing else
+    /// The development set: subjects for tuning and for nothing else
     #[arg(long, value_name = "LIST", required_unless_present = "nested", conflicts_with = "nested")]
     pub(crate) develop: Option<SubjectList>,
-    /// Search anew in each fold, without the people it tests: `kfold:5`, `loso`
+    /// Nested: search anew in each fold, without its test subjects: `kfold:5`, `loso`
     #[arg(long, value_name = "HOW")]
     pub(crate) nested: Option<Protocol>,
-    /// Groups that the people tuned on are divided into (3 without it)
+    /// Inner folds of the development subjects (3 without it)
     #[arg(long, value_name = "N")]
     pub(crate) folds: Option<usize>,
     /// What is compared, such as `balanced_accuracy`, `auc`, `log_loss`
@@ -756,7 +782,7 @@ fn choice(text: &str) -> Result<Choice, String> {
 pub(crate) enum DataCommand {
     /// List what `--data` understands
     List,
-    /// Show what is known of a data set and what it holds: licence, events, choices; people, trials, channels
+    /// Show what is known of a data set and what it holds: licence, events, choices; subjects, trials, channels
     #[command(
         after_help = "Examples:\n  ptsm data show physionet-mi\n  ptsm data show physionet-mi --root eegmmidb\n  ptsm data show trials.npz"
     )]
@@ -796,10 +822,10 @@ pub(crate) enum DataCommand {
     /// Write epochs as a decoder sees them, for NumPy, MNE or pandas
     #[command(after_help = EXPORT)]
     Export(ExportArgs),
-    /// Simulate people and write their trials, with the truth about them
+    /// Simulate a cohort and write its trials, with the ground truth
     #[command(
-        after_help = "Example:\n  ptsm data simulate --to cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
-            settings), `truth.json` (which channels and times carry the task) and one `.npz` per person."
+        after_help = "Example:\n  ptsm data simulate --out cohort --subjects 30 --task erp\n  ptsm train --data cohort --out run\n\nThe folder gets `cohort.toml` (the \
+            settings), `truth.json` (which channels and times carry the task) and one `.npz` per subject."
     )]
     Simulate(SimulateArgs),
 }
@@ -809,8 +835,8 @@ pub(crate) struct AddArgs {
     /// The folder
     pub(crate) folder: PathBuf,
     /// Where to write the manifest
-    #[arg(long, value_name = "FILE")]
-    pub(crate) to: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", alias = "to")]
+    pub(crate) out: Option<PathBuf>,
     /// Write over a manifest that is there
     #[arg(long)]
     pub(crate) force: bool,
@@ -838,7 +864,7 @@ pub(crate) struct CheckArgs {
     /// Only these subjects: numbers and ranges, `1-30,35`
     #[arg(long, value_name = "LIST")]
     pub(crate) subjects: Option<SubjectList>,
-    /// Also tell what people are called in the data set, and the files of their recordings
+    /// Also show what subjects are called in the data set, and the files of their recordings
     #[arg(long)]
     pub(crate) labels: bool,
 }
@@ -862,8 +888,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) align: Option<Align>,
     /// The file to write: `.npz`, `.fif` or `.csv`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) to: PathBuf,
+    #[arg(long, value_name = "FILE", alias = "to")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]
@@ -871,8 +897,8 @@ pub(crate) struct GetArgs {
     /// The data set, a name of `ptsm data list`
     pub(crate) id: String,
     /// The folder to download to
-    #[arg(long, value_name = "DIR")]
-    pub(crate) to: PathBuf,
+    #[arg(long, value_name = "DIR", alias = "to")]
+    pub(crate) out: PathBuf,
     /// Only files of these subjects: numbers and ranges, `1-30,35`
     #[arg(long, value_name = "LIST")]
     pub(crate) subjects: Option<SubjectList>,
@@ -893,21 +919,21 @@ pub(crate) struct GetArgs {
 #[derive(Args)]
 pub(crate) struct SimulateArgs {
     /// The folder to write to
-    #[arg(long, value_name = "DIR")]
-    pub(crate) to: PathBuf,
-    /// Trials, filtered and cut, or recordings with a manifest
+    #[arg(long, value_name = "DIR", alias = "to")]
+    pub(crate) out: PathBuf,
+    /// Filtered epochs, or recordings with a manifest
     #[arg(long, value_enum, default_value_t = Format::Npz)]
     pub(crate) format: Format,
     /// Settings in a TOML file; the flags go over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// What people do: `imagery`, `erp` or `attention`
+    /// The task: `imagery`, `erp` or `attention`
     #[arg(long)]
     pub(crate) task: Option<String>,
-    /// How many people
+    /// How many subjects
     #[arg(long, value_name = "N")]
     pub(crate) subjects: Option<u32>,
-    /// Sessions of each
+    /// Sessions of each subject
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<u32>,
     /// Runs of each session
@@ -930,12 +956,12 @@ pub(crate) struct SimulateArgs {
     pub(crate) seed: Option<u64>,
 }
 
-/// What simulated people are written as.
+/// What a simulated cohort is written as.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Trials: a `.npz` file per person
+    /// Trials: a `.npz` file per subject
     Npz,
-    /// Recordings: an EDF+ file per person, session and run, and `recordings.toml`
+    /// Recordings: an EDF+ file per subject, session and run, and `recordings.toml`
     Edf,
 }
 
@@ -946,5 +972,20 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         super::Line::command().debug_assert();
+    }
+
+    /// A terminal breaks lines where it is narrow; a text that is broken before breaks twice.
+    #[test]
+    fn help_texts_do_not_break_lines_themselves() {
+        fn check(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                let is_prose = |line: &str| line.starts_with(|c: char| c.is_alphabetic() || c == '`');
+                let broken = is_prose(line) && is_prose(next) && !line.ends_with(['.', ':', ';']);
+                assert!(!broken, "ptsm {}: broken after {line:?}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&super::Line::command());
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn with(outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::from(130);
     }
     let hint = hint(&error).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+    tracing::error!(target: crate::log::TOLD, "{}{hint}", sentence(&error));
     complain(&format!("error: {}{hint}", sentence(&error)));
     ExitCode::FAILURE
 }

@@ -5,6 +5,7 @@ mod args;
 mod at_chance;
 mod commands;
 mod exit;
+mod log;
 mod memory;
 mod output;
 mod progress;

@@ -1,7 +1,7 @@
 //! What can be seen of long work: a live line on a terminal, and the wish to stop.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -10,6 +10,7 @@ use ptsm::decode::{EpochRecord, Progress};
 use ptsm::eval::phrases::duration;
 use ptsm::eval::{Cancellation, Events, Task};
 
+use crate::log;
 use crate::output::{Output, complain};
 
 /// Cancels the work on Ctrl-C and on the signal to terminate. A second time ends the program at once.
@@ -39,22 +40,29 @@ pub(crate) fn bar(output: Output, title: &str, length: usize, template: &str) ->
 /// Draws what the library tells: notes as lines, work that is under way as a bar.
 pub(crate) struct Terminal {
     output: Output,
-    /// The bar that was begun last.
-    shown: Arc<Mutex<Option<ProgressBar>>>,
+}
+
+/// The bar that was begun last and is still there.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes to standard error what must not end up inside of a bar.
+pub(crate) fn beside_bar(write: impl FnOnce()) {
+    match &*SHOWN.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }
 
 impl Terminal {
     pub(crate) fn new(output: Output) -> Terminal {
-        Terminal { output, shown: Arc::default() }
+        Terminal { output }
     }
 }
 
 impl Events for Terminal {
     fn note(&self, text: &str) {
-        match &*self.shown.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(bar) => bar.suspend(|| self.output.note(text)),
-            None => self.output.note(text),
-        }
+        tracing::info!(target: log::TOLD, "{text}");
+        beside_bar(|| self.output.note(text));
     }
 
     fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
@@ -63,16 +71,17 @@ impl Events for Terminal {
             Some(steps) => bar(self.output, title, steps, "{prefix} [{bar:24}] {pos} of {len}, {eta} left"),
             None => bar(self.output, title, 1, "{prefix} [{bar:16}] {wide_msg}"),
         };
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
-        let shown = self.shown.clone();
-        Box::new(Line { bar, shown, began: Instant::now(), before: None, last: Default::default() })
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        tracing::info!(steps, "{title}");
+        let title = title.to_string();
+        Box::new(Line { bar, title, began: Instant::now(), before: None, last: Default::default() })
     }
 }
 
 /// The line of one piece of work.
 struct Line {
     bar: ProgressBar,
-    shown: Arc<Mutex<Option<ProgressBar>>>,
+    title: String,
     began: Instant,
     /// Steps that were done before this process began.
     before: Option<usize>,
@@ -83,7 +92,8 @@ struct Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        tracing::info!(seconds = self.began.elapsed().as_secs_f64(), "{}: over", self.title);
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -95,6 +105,16 @@ impl Task for Line {
     fn training(&mut self, p: &Progress<'_>) {
         if !p.ended.is_empty() {
             self.last = describe(p.ended);
+            for ended in p.ended {
+                tracing::debug!(
+                    seed = ended.seed,
+                    epoch = ended.epoch,
+                    losses = ?ended.losses,
+                    validation_accuracy = ended.validation_accuracy,
+                    "{}",
+                    self.title
+                );
+            }
         }
         let before = *self.before.get_or_insert(p.step.saturating_sub(1));
         let each = self.began.elapsed().as_secs_f64() / (p.step - before).max(1) as f64;
@@ -118,6 +138,7 @@ impl Task for Line {
 
     fn retitle(&mut self, title: &str) {
         self.bar.set_prefix(title.to_string());
+        self.title = title.to_string();
         self.began = Instant::now();
         self.before = None;
         self.last = Default::default();

@@ -28,7 +28,7 @@ pub fn read_cohort(path: &Path) -> Result<Cohort> {
     };
     let text = ptsm_io::read_text(path).map_err(|error| match error {
         ptsm_io::Error::System { error, .. } => {
-            refuse(format!("cannot read: {error}"), "`ptsm data simulate --to DIR` writes one")
+            refuse(format!("cannot read: {error}"), "`ptsm data simulate --out DIR` writes one")
         }
         other => Error::from(other),
     })?;

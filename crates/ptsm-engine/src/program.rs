@@ -63,15 +63,25 @@ impl<T: Real> Program<T> {
         if replicas == 0 {
             return Err(Error::Program("a program needs at least 1 replica".into()));
         }
+        let began = std::time::Instant::now();
         let backend = device.backend::<T>();
         let plan = compile(graph, mode, request, &backend.memory_rules())?;
-        Ok(Program {
+        let program = Program {
             executable: backend.compile(plan, optimizer, replicas)?,
             replicas,
             runs: vec![0; replicas],
             signature: Graph::signature(graph.tensors()),
             declared: graph.inputs().iter().map(|i| i.name.clone()).collect(),
-        })
+        };
+        tracing::debug!(
+            ?mode,
+            replicas,
+            operations = program.len(),
+            bytes = program.bytes(),
+            seconds = began.elapsed().as_secs_f64(),
+            "compiled a graph"
+        );
+        Ok(program)
     }
 
     /// Number of replicas.

@@ -175,7 +175,7 @@ impl Error {
                 Some("add subjects; testing, validation and training each need people of their own".into())
             }
             Error::Protocol { .. } => Some("protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)".into()),
-            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1->s2`".into()),
+            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1:s2`".into()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Signal(e) => e.hint().map(str::to_string),

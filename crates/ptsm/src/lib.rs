@@ -216,6 +216,7 @@ pub use ptsm_report as pages;
 pub use ptsm_signal as signal;
 
 mod device;
+mod doctor;
 mod evaluate;
 mod report;
 mod verbs;
@@ -225,6 +226,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use data::simulate::{Cohort, Task};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
+pub use doctor::{CacheState, FoundDataSet, GpuState, SystemReport, inspect_system};
 pub use eval::runs::{
     AdaptReport, AdaptRequest, Conversion, ConvertRequest, Prediction, TrainRequest, TrainingReport, adapt,
     convert, predict, train,

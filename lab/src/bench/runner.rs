@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let data = folder.join("people");
     stream(
         Command::new(&program)
-            .args(["data", "simulate", "--quiet", "--subjects", &people, "--to"])
+            .args(["data", "simulate", "--quiet", "--subjects", &people, "--out"])
             .arg(&data),
     )?;
     let trials: u64 =

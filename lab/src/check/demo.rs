@@ -24,7 +24,7 @@ const ALPHA: f64 = 0.001;
 pub(super) fn check() -> Result<()> {
     let mut demo = Command::new(built::ptsm()?);
     let folder = shell::target().join("demo");
-    demo.args(["demo", "--json", "--to"]).arg(&folder);
+    demo.args(["demo", "--json", "--out"]).arg(&folder);
     let mut child = demo.stdout(Stdio::piped()).spawn().context("`ptsm demo` cannot be started")?;
     let (mut peak_mib, mut computed_s) = (0f64, 0f64);
     while child.try_wait()?.is_none() {

@@ -60,7 +60,7 @@ fn all(options: &Options, folder: &Path) -> Result<()> {
     let mut simulate = Command::new(&options.program);
     simulate.args(["data", "simulate", "--sessions", "1", "--runs", "1", "--rate", "100", "--quiet"]);
     simulate.args(["--subjects", &options.people.to_string(), "--trials", &options.trials.to_string()]);
-    simulate.args(["--channels", ELECTRODES, "--to"]).arg(&cohort);
+    simulate.args(["--channels", ELECTRODES, "--out"]).arg(&cohort);
     shell::capture(&mut simulate)?;
     for &network in &options.networks {
         let told = one(options, network, folder, &cohort)?;

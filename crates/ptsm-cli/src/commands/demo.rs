@@ -37,7 +37,7 @@ struct Shown {
 pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let start = Instant::now();
     let say = |text: String| session.output.note(text);
-    std::fs::create_dir_all(&args.to).with_context(|| format!("{} cannot be made", args.to.display()))?;
+    std::fs::create_dir_all(&args.out).with_context(|| format!("{} cannot be made", args.out.display()))?;
     let cohort = Cohort { subjects: PEOPLE, seed: args.seed, ..Cohort::default() };
     say(format!("simulating {PEOPLE} people who imagine moving their left or right hand"));
     let source = Source::Simulated { cohort: Box::new(cohort), note: None };
@@ -100,12 +100,12 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         ..Material::default()
     };
     let page = sections::build(&material, &sections::chosen(&[], false)?, false);
-    let html = args.to.join("demo.html");
+    let html = args.out.join("demo.html");
     output::write(&html, page.html().as_bytes())?;
     for (name, svg) in sections::figures(&page) {
-        output::write(&args.to.join(format!("{name}.svg")), svg.as_bytes())?;
+        output::write(&args.out.join(format!("{name}.svg")), svg.as_bytes())?;
     }
-    let results = args.to.join("results.jsonl");
+    let results = args.out.join("results.jsonl");
     output::write(&results, &lines(records.iter().chain(&curve))?)?;
 
     let table = table_of(&summaries);

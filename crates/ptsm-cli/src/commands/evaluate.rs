@@ -17,10 +17,10 @@ pub(super) fn run(args: &EvaluateArgs, session: &Session) -> anyhow::Result<()> 
         data: args.data.request(),
         shots: args.shots.clone(),
         how: (&args.tuning).into(),
-        page: args.page.is_some(),
+        page: args.out.is_some(),
     };
     let report = evaluate(&request, &session.env)?;
-    if let (Some(path), Some(material)) = (&args.page, &report.material) {
+    if let (Some(path), Some(material)) = (&args.out, &report.material) {
         let page = sections::build(material, &sections::chosen(&[], false)?, false);
         output::write(path, page.html().as_bytes())?;
         session.output.note(format!("page: {}", path.display()));

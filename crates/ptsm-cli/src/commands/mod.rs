@@ -5,7 +5,9 @@ mod benchmark;
 mod convert;
 mod data;
 mod demo;
+mod doctor;
 mod evaluate;
+mod man;
 mod models;
 mod predict;
 mod presets;
@@ -24,6 +26,7 @@ use ptsm::{DeviceChoice, open_device};
 
 use crate::args::{BenchmarkArgs, Command, DataCommand, DeviceName, Launcher, Line};
 use crate::exit::told;
+use crate::log;
 use crate::memory;
 use crate::output::{self, Output};
 use crate::progress::{Terminal, listen};
@@ -46,6 +49,7 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let output = Output::new(general.json, general.quiet);
+    log::start(general.verbose, general.log.as_deref())?;
     let trains = matches!(
         line.command,
         Command::Train(_) | Command::Benchmark(_) | Command::Tune(_) | Command::Work(_) | Command::Demo(_)
@@ -69,9 +73,11 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
             (DeviceChoice::Cpu, Precision::F32)
         }
         // They compute nothing, wherever they run.
-        Command::Status(_) | Command::Collect(_) | Command::Presets { .. } => {
-            (DeviceChoice::Cpu, Precision::F32)
-        }
+        Command::Doctor { .. }
+        | Command::Man { .. }
+        | Command::Status(_)
+        | Command::Collect(_)
+        | Command::Presets { .. } => (DeviceChoice::Cpu, Precision::F32),
         _ => (general.device.choice(trains), precision),
     };
     let cache = match &general.cache {
@@ -100,6 +106,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         | Command::Status(_)
         | Command::Collect(_)
         | Command::Presets { .. }
+        | Command::Doctor { .. }
+        | Command::Man { .. }
         | Command::Completions { .. } => false,
         _ => true,
     };
@@ -126,6 +134,8 @@ pub(crate) fn run(line: Line) -> anyhow::Result<()> {
         Command::Status(args) => status::run(&args, &session),
         Command::Presets { name } => presets::run(name.as_deref(), &session),
         Command::Convert(args) => convert::run(&args, &session),
+        Command::Doctor { root } => doctor::run(root.as_deref(), &session),
+        Command::Man { out } => man::run(&out, &session),
         Command::Completions { shell } => {
             let mut script = vec![];
             clap_complete::generate(shell, &mut Line::command(), "ptsm", &mut script);

@@ -30,7 +30,7 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
         "seeds": found.seeds,
         "trials": documents,
     });
-    if let Some(path) = &args.csv {
+    if let Some(path) = &args.out {
         output::write(path, csv.as_bytes())?;
         let text = format!("{} trials decoded, {}\n", found.trials.len(), path.display());
         return session.output.result(text, &json);

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::Session;
 use crate::exit::told;
-use crate::output::print;
 use ptsm::eval::plan::presets::{PRESETS, find, names};
 
 pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
@@ -24,7 +23,10 @@ pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
         return session.output.result(table, &all);
     };
     match find(name) {
-        Some(preset) => print(preset.text),
+        Some(preset) => {
+            let document: toml::Table = toml::from_str(preset.text)?;
+            session.output.result(preset.text, &document)
+        }
         None => Err(told(format!("there is no preset `{name}`"), format!("presets are {}", names()))),
     }
 }

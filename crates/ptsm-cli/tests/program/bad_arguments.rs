@@ -196,35 +196,35 @@ fn simulations() {
     check(
         &place,
         &[
-            Case::new("data simulate --to s --channels C3,Q9", &["`Q9`", "no known place"], &["10-10"]),
-            Case::new("data simulate --to s --channels C3,C3", &["`C3`", "twice"], &["electrode"]),
+            Case::new("data simulate --out s --channels C3,Q9", &["`Q9`", "no known place"], &["10-10"]),
+            Case::new("data simulate --out s --channels C3,C3", &["`C3`", "twice"], &["electrode"]),
             Case::new(
-                "data simulate --to s --subjects 0",
+                "data simulate --out s --subjects 0",
                 &["`subjects` is 0", "from 1"],
                 &["data simulate --help"],
             ),
             Case::new(
-                "data simulate --to s --rate 1e12",
+                "data simulate --out s --rate 1e12",
                 &["`rate_hz`", "64 to 4096"],
                 &["data simulate --help"],
             ),
             Case::new(
-                "data simulate --to s --strength nan",
+                "data simulate --out s --strength nan",
                 &["`strength`", "from 0"],
                 &["data simulate --help"],
             ),
             Case::new(
-                "data simulate --to s --task walking",
+                "data simulate --out s --task walking",
                 &["`walking`"],
                 &["`imagery`, `erp` or `attention`"],
             ),
             Case::new(
-                "data simulate --to s --config no.toml",
+                "data simulate --out s --config no.toml",
                 &["no.toml", "cannot read"],
                 &["data simulate --to"],
             ),
             Case::new(
-                "data simulate --to s --config key.toml",
+                "data simulate --out s --config key.toml",
                 &["key.toml", "`people`"],
                 &["mend the line"],
             ),

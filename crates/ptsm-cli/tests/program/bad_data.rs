@@ -14,7 +14,11 @@ fn texts_in_another_encoding_are_told_by_line() {
         &[
             Case::new("train --data a.npz --config mine.toml --out x", error, &["save it as UTF-8"]),
             Case::new("benchmark mine.toml --out x", error, &["save it as UTF-8"]),
-            Case::new("data export --data a.npz --config mine.toml --to x.npz", error, &["save it as UTF-8"]),
+            Case::new(
+                "data export --data a.npz --config mine.toml --out x.npz",
+                error,
+                &["save it as UTF-8"],
+            ),
         ],
     );
 }

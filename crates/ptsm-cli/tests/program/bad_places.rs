@@ -28,16 +28,16 @@ fn places_that_cannot_be_written() {
                 &["a new folder"],
             ),
             Case::new(
-                "data simulate --subjects 1 --to foreign",
+                "data simulate --subjects 1 --out foreign",
                 &["not empty"],
                 &["a new or an empty folder"],
             ),
             Case::new(
-                "data simulate --subjects 1 --to a.npz/x",
+                "data simulate --subjects 1 --out a.npz/x",
                 &["a.npz/x", "cannot write"],
                 &["can be written"],
             ),
-            Case::new("demo --to a.npz/x", &["a.npz/x"], &["a file stands where a folder"]),
+            Case::new("demo --out a.npz/x", &["a.npz/x"], &["a file stands where a folder"]),
             Case::new(
                 "evaluate run --data a.npz --page no/p.html",
                 &["no/p.html", "cannot write"],
@@ -67,7 +67,7 @@ fn places_that_cannot_be_written() {
         &place,
         &[
             Case::new("train --data a.npz --out /proc/x", &["/proc/x"], &["path"]),
-            Case::new("data simulate --subjects 1 --to /proc/x", &["/proc/x"], &["can be written"]),
+            Case::new("data simulate --subjects 1 --out /proc/x", &["/proc/x"], &["can be written"]),
             Case::new("predict run --data a.npz --csv /proc/x", &["/proc/x"], &["path"]),
         ],
     );

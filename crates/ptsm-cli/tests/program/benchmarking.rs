@@ -238,7 +238,7 @@ fn parts_of_recordings_are_learnt_from_and_tested() {
     two_sessions(&place);
     let line =
         "benchmark --data two.npz --models csp-lda --set band_hz=none --protocol kfold:4 --out bench --units";
-    place.ptsm(&format!("{line} s1->s1,s1->s2,all->all")).succeed();
+    place.ptsm(&format!("{line} s1:s1,s1:s2,all:all")).succeed();
     let records = lines(&place, "bench/results.jsonl");
     let trials = |learnt: Value, tested: Value| -> Vec<u64> {
         let own = records.iter().filter(|r| (&r["learnt"], &r["tested"]) == (&learnt, &tested));
@@ -481,7 +481,7 @@ fn what_cannot_come_to_an_end_does_not_begin() {
             Case::new("benchmark same.toml --out x", &["two data sets are called `c.npz`"], &["`name`"]),
             Case::new("benchmark twice.toml --out x", &["`csp-lda` takes part twice"], &["`name`"]),
             Case::new(
-                "benchmark --data two.npz --models csp-lda --set band_hz=none --units s1->s9 --out x",
+                "benchmark --data two.npz --models csp-lda --set band_hz=none --units s1:s9 --out x",
                 &["test people", "`s9`"],
                 &["data show"],
             ),

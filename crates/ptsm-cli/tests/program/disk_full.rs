@@ -40,9 +40,9 @@ fn not_even_room_to_begin() {
         ("train --data a.npz --out x", "run.toml"),
         ("benchmark --data a.npz --models csp-lda --set band_hz=none --out x", "benchmark.toml"),
         ("benchmark --data a.npz --models csp-lda --set band_hz=none --jobs 2 --out x", "benchmark.toml"),
-        ("data export --data a.npz --to x.npz", "x.npz"),
-        ("data export --data a.npz --to x-epo.fif", "x-epo.fif"),
-        ("data export --data a.npz --to x.csv", "x.csv"),
+        ("data export --data a.npz --out x.npz", "x.npz"),
+        ("data export --data a.npz --out x-epo.fif", "x-epo.fif"),
+        ("data export --data a.npz --out x.csv", "x.csv"),
     ] {
         expect(&cramped(&place, 0, line).run(), &format!("{file}: cannot write"), "make room");
         assert_eq!(place.list(), before);
@@ -81,7 +81,7 @@ fn a_benchmark_goes_on_when_there_is_room() {
 #[test]
 fn a_cohort_is_written_again_when_there_is_room() {
     let place = Place::new();
-    let line = "data simulate --subjects 2 --channels C3,Cz,C4 --to s";
+    let line = "data simulate --subjects 2 --channels C3,Cz,C4 --out s";
     // Room for the settings and the truth, but not for the trials.
     expect(&cramped(&place, 100, line).run(), "npz: cannot write", "make room");
     assert!(!has_parts(&place), "{:?}", place.list());

@@ -31,7 +31,7 @@ impl Published {
     }
 
     fn get(&self) -> Test {
-        self.place.ptsm("data get kul-aad --subjects 1-2 --to kul").env("PTSM_MIRROR", &self.server.url())
+        self.place.ptsm("data get kul-aad --subjects 1-2 --out kul").env("PTSM_MIRROR", &self.server.url())
     }
 
     /// All files are there and right, and nothing is left over.
@@ -191,7 +191,7 @@ fn two_at_once_download_no_file_twice() {
 fn a_full_disk_is_told_of_and_with_room_it_goes_on() {
     let published = Published::new();
     // Room for half a file.
-    let line = "data get kul-aad --subjects 1-2 --to kul";
+    let line = "data get kul-aad --subjects 1-2 --out kul";
     let cramped = crate::disk_full::cramped(&published.place, LENGTH / 1024, line);
     let outcome = cramped.env("PTSM_MIRROR", &published.server.url()).run();
     assert_eq!(outcome.code, Some(1));
@@ -209,16 +209,20 @@ fn what_cannot_be_downloaded_is_refused() {
     check(
         &place,
         &[
-            Case::new("data get kul-add --to kul", &["no data set"], &["is `kul-aad` meant?"]),
-            Case::new("data get simulated --to kul", &["`simulated` is not downloaded"], &["data simulate"]),
-            Case::new("data get kul-aad --to kul --subjects 1,99", &["no subject 99"], &["choose among"]),
-            Case::new("data get kul-aad --to kul --with colour=red", &["no choice `colour`"], &["known are"]),
-            Case::line("data get kul-aad", &["--to <DIR>"]),
-            Case::line("data get --to kul", &["<ID>"]),
-            Case::line("data get kul-aad --to kul --connections 0", &["0 is not in 1..=32"]),
+            Case::new("data get kul-add --out kul", &["no data set"], &["is `kul-aad` meant?"]),
+            Case::new("data get simulated --out kul", &["`simulated` is not downloaded"], &["data simulate"]),
+            Case::new("data get kul-aad --out kul --subjects 1,99", &["no subject 99"], &["choose among"]),
+            Case::new(
+                "data get kul-aad --out kul --with colour=red",
+                &["no choice `colour`"],
+                &["known are"],
+            ),
+            Case::line("data get kul-aad", &["--out <DIR>"]),
+            Case::line("data get --out kul", &["<ID>"]),
+            Case::line("data get kul-aad --out kul --connections 0", &["0 is not in 1..=32"]),
         ],
     );
-    let mirror = place.ptsm("data get kul-aad --to kul --mirror lab").run();
+    let mirror = place.ptsm("data get kul-aad --out kul --mirror lab").run();
     assert_eq!(mirror.code, Some(1));
     assert!(mirror.stderr.ends_with("such as `https://mirror.example.org`\n"), "{}", mirror.stderr);
 }
@@ -227,7 +231,7 @@ fn what_cannot_be_downloaded_is_refused() {
 #[test]
 fn ranges_skip_who_is_left_out() {
     let place = Place::new();
-    let told = place.ptsm("data get physionet-mi --to eegmmidb --subjects 87-89 --dry-run --json").succeed();
+    let told = place.ptsm("data get physionet-mi --out eegmmidb --subjects 87-89 --dry-run --json").succeed();
     assert!(
         told.stderr.contains("note: left out: S88 (recorded at 128 Hz with other timing)\n"),
         "{}",
@@ -235,18 +239,18 @@ fn ranges_skip_who_is_left_out() {
     );
     let files = told.json()["files"].as_array().unwrap().clone();
     assert_eq!(files.len(), 6);
-    let told = place.ptsm("data get physionet-mi --to eegmmidb --subjects 1-3 --dry-run").succeed();
+    let told = place.ptsm("data get physionet-mi --out eegmmidb --subjects 1-3 --dry-run").succeed();
     assert!(!told.stderr.contains("left out"), "{}", told.stderr);
     check(
         &place,
         &[
             Case::new(
-                "data get physionet-mi --to eegmmidb --subjects 87,88,89 --dry-run",
+                "data get physionet-mi --out eegmmidb --subjects 87,88,89 --dry-run",
                 &["the data leave out S88 (recorded at 128 Hz with other timing)"],
                 &["leave them out of the list", "`--with`"],
             ),
             Case::new(
-                "data get physionet-mi --to eegmmidb --subjects 105-110 --dry-run",
+                "data get physionet-mi --out eegmmidb --subjects 105-110 --dry-run",
                 &["there is no subject 110"],
                 &["choose among"],
             ),

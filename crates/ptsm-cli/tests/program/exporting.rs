@@ -11,7 +11,7 @@ const SOURCE: &str = "--data files:cohort/recordings.toml";
 fn place() -> Place {
     let place = Place::new();
     place
-        .ptsm("data simulate --to cohort --format edf --subjects 5 --sessions 1 --runs 2 --trials 8 --channels C3,Cz,C4 --rate 100")
+        .ptsm("data simulate --out cohort --format edf --subjects 5 --sessions 1 --runs 2 --trials 8 --channels C3,Cz,C4 --rate 100")
         .succeed();
     place
 }
@@ -42,7 +42,7 @@ fn text(place: &Place, file: &str) -> String {
 fn exported_arrays_are_the_same_when_they_are_read_again() {
     let place = place();
     let told =
-        place.ptsm(&format!("data export {SOURCE} --align euclidean --to one.npz --json")).succeed().json();
+        place.ptsm(&format!("data export {SOURCE} --align euclidean --out one.npz --json")).succeed().json();
     assert_eq!(
         (&told["format"], &told["epochs"], &told["samples"]),
         (&"npz".into(), &80.into(), &400.into())
@@ -53,7 +53,7 @@ fn exported_arrays_are_the_same_when_they_are_read_again() {
     let expected = "X channels classes cue_s paradigm pipeline positions rate_hz recognised_by run session start_s subject symmetry unit y";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
 
-    place.ptsm("data export --data one.npz --to two.npz").succeed();
+    place.ptsm("data export --data one.npz --out two.npz").succeed();
     for (name, array) in arrays(&place, "one.npz").into_iter().filter(|(name, _)| name != "recognised_by") {
         assert_eq!(self::array(&place, "two.npz", &name), array, "{name}");
     }
@@ -102,8 +102,8 @@ fn a_runs_pipeline_is_applied() {
     let place = place();
     let pipeline = "--align riemannian --set pipeline.window_s=[0.5,2]";
     place.ptsm(&format!("train {SOURCE} --subjects 1-4 {pipeline} --out run")).args(QUICK).succeed();
-    place.ptsm(&format!("data export {SOURCE} --subjects 5 {pipeline} --to flags.npz")).succeed();
-    place.ptsm(&format!("data export {SOURCE} --subjects 5 --run run --to run.npz")).succeed();
+    place.ptsm(&format!("data export {SOURCE} --subjects 5 {pipeline} --out flags.npz")).succeed();
+    place.ptsm(&format!("data export {SOURCE} --subjects 5 --run run --out run.npz")).succeed();
     assert_eq!(array(&place, "run.npz", "X").shape(), [16, 3, 150]);
     for (name, array) in arrays(&place, "flags.npz") {
         assert_eq!(self::array(&place, "run.npz", &name), array, "{name}");
@@ -113,8 +113,8 @@ fn a_runs_pipeline_is_applied() {
 #[test]
 fn tables_have_a_row_for_every_sample() {
     let place = place();
-    place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --to one.npz")).succeed();
-    let told = place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --to one.csv")).succeed();
+    place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.npz")).succeed();
+    let told = place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.csv")).succeed();
     assert_eq!(told.stdout, "32 epochs of 2 people, 3 x 400 samples at 100 Hz: one.csv\n");
     let table = text(&place, "one.csv");
     let mut lines = table.lines();
@@ -132,8 +132,8 @@ fn tables_have_a_row_for_every_sample() {
 fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     let place = place();
     let raw = "--subjects 1-2 --set pipeline.scaling=none";
-    place.ptsm(&format!("data export {SOURCE} {raw} --to raw.npz")).succeed();
-    let told = place.ptsm(&format!("data export {SOURCE} {raw} --to raw-epo.fif --json")).succeed();
+    place.ptsm(&format!("data export {SOURCE} {raw} --out raw.npz")).succeed();
+    let told = place.ptsm(&format!("data export {SOURCE} {raw} --out raw-epo.fif --json")).succeed();
     assert_eq!((told.stderr.as_str(), &told.json()["unit"]), ("", &"uV".into()));
     let opened = ptsm::io::open(&place.path("raw-epo.fif")).unwrap();
     let epochs = opened.epochs().unwrap();
@@ -145,7 +145,7 @@ fn epochs_for_mne_hold_volts_or_say_that_they_do_not() {
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs();
     assert!(read.iter().zip(&x[31 * 3 * 400..]).all(near));
     // Scaled epochs are no volts.
-    let told = place.ptsm(&format!("data export {SOURCE} --subjects 1 --to scaled.fif")).succeed();
+    let told = place.ptsm(&format!("data export {SOURCE} --subjects 1 --out scaled.fif")).succeed();
     assert!(told.stderr.contains("note: these epochs were scaled or aligned"), "{}", told.stderr);
     assert!(told.stderr.contains("end in `-epo.fif`"), "{}", told.stderr);
     assert!(!ptsm::io::open(&place.path("scaled.fif")).unwrap().signals()[0].microvolts);
@@ -157,12 +157,12 @@ fn recordings_that_are_read_are_not_written_over() {
     let place = place();
     place
         .ptsm(&format!(
-            "data export {SOURCE} --subjects 1 --set pipeline.scaling=none --to cohort/S01-epo.fif"
+            "data export {SOURCE} --subjects 1 --set pipeline.scaling=none --out cohort/S01-epo.fif"
         ))
         .succeed();
     place
         .ptsm(&format!(
-            "data export {SOURCE} --subjects 2 --set pipeline.scaling=none --to cohort/S02-epo.fif"
+            "data export {SOURCE} --subjects 2 --set pipeline.scaling=none --out cohort/S02-epo.fif"
         ))
         .succeed();
     let manifest = "[events]\nleft = [1]\nright = [2]\n[[recording]]\nfile = \"S01-epo.fif\"\nsubject = 1\n[[recording]]\nfile = \"S02-epo.fif\"\nsubject = 2\n";
@@ -175,8 +175,8 @@ fn recordings_that_are_read_are_not_written_over() {
     check(
         &place,
         &[
-            replaces("data export --data files:cohort/ow.toml --subjects 2 --to cohort/S01-epo.fif"),
-            replaces("data export --data files:cohort/ow.toml --to cohort/../cohort/S01-epo.fif"),
+            replaces("data export --data files:cohort/ow.toml --subjects 2 --out cohort/S01-epo.fif"),
+            replaces("data export --data files:cohort/ow.toml --out cohort/../cohort/S01-epo.fif"),
         ],
     );
     assert_eq!(place.read("cohort/S01-epo.fif"), before);
@@ -189,9 +189,9 @@ fn recordings_that_are_read_are_not_written_over() {
         "cohort/tables.toml",
         format!("[events]\na = \"a\"\nb = \"b\"\n[[recording]]\nfile = \"{name}\"\nsubject = 1\nevents = \"table.csv\"\n"),
     );
-    check(&place, &[replaces("data export --data files:cohort/tables.toml --to cohort/table.csv")]);
+    check(&place, &[replaces("data export --data files:cohort/tables.toml --out cohort/table.csv")]);
     for _ in 0..2 {
-        place.ptsm("data export --data files:cohort/tables.toml --to cohort/new.csv").succeed();
+        place.ptsm("data export --data files:cohort/tables.toml --out cohort/new.csv").succeed();
     }
 }
 
@@ -208,9 +208,9 @@ fn scaled_arrays_have_no_unit() {
         ("--set pipeline.scaling=trial_deviation", "arbitrary"),
         ("--set pipeline.scaling=none --align euclidean", "arbitrary"),
     ] {
-        place.ptsm(&format!("data export {SOURCE} {how} --to x.npz")).succeed();
+        place.ptsm(&format!("data export {SOURCE} {how} --out x.npz")).succeed();
         assert_eq!(unit("x.npz"), says, "{how}");
-        place.ptsm("data export --data x.npz --to again.npz").succeed();
+        place.ptsm("data export --data x.npz --out again.npz").succeed();
         for name in ["X", "unit", "pipeline"] {
             assert_eq!(array(&place, "again.npz", name), array(&place, "x.npz", name), "{how}: {name}");
         }
@@ -231,31 +231,35 @@ fn what_cannot_be_exported_is_refused() {
         &place,
         &[
             Case::new(
-                "data export --data a.npz --to x.txt",
+                "data export --data a.npz --out x.txt",
                 &["x.txt does not say"],
                 &[".npz", ".fif", ".csv"],
             ),
-            Case::new("data export --data a.npz --to x", &["x does not say"], &[".npz"]),
-            Case::new("data export --to x.npz", &["no data is named"], &["--data"]),
-            Case::new("data export --data a.npz --to a.npz", &["a part of the data"], &["another folder"]),
+            Case::new("data export --data a.npz --out x", &["x does not say"], &[".npz"]),
+            Case::new("data export --out x.npz", &["no data is named"], &["--data"]),
+            Case::new("data export --data a.npz --out a.npz", &["a part of the data"], &["another folder"]),
             Case::new(
-                "data export --data folder --to folder/x.npz",
+                "data export --data folder --out folder/x.npz",
                 &["a part of the data"],
                 &["another folder"],
             ),
             Case::new(
-                "data export --data a.npz --set training.epochs=3 --to x.npz",
+                "data export --data a.npz --set training.epochs=3 --out x.npz",
                 &["`--set training.epochs=3` is no setting of the pipeline"],
                 &["pipeline.window_s"],
             ),
-            Case::new("data export --data a.npz --to nowhere/x.npz", &["nowhere/x.npz"], &["path"]),
-            Case::new("data export --data a.npz --subjects 99 --to x.npz", &["there is no subject 99"], &[]),
-            Case::new("data export --data a.npz --run none --to x.npz", &["none does not exist"], &["train"]),
+            Case::new("data export --data a.npz --out nowhere/x.npz", &["nowhere/x.npz"], &["path"]),
+            Case::new("data export --data a.npz --subjects 99 --out x.npz", &["there is no subject 99"], &[]),
+            Case::new(
+                "data export --data a.npz --run none --out x.npz",
+                &["none does not exist"],
+                &["train"],
+            ),
             Case::line(
-                "data export --data a.npz --run r --align euclidean --to x.npz",
+                "data export --data a.npz --run r --align euclidean --out x.npz",
                 &["cannot be used with"],
             ),
-            Case::line("data export --data a.npz", &["--to <FILE>"]),
+            Case::line("data export --data a.npz", &["--out <FILE>"]),
         ],
     );
 }

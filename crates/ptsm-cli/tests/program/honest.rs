@@ -22,8 +22,8 @@ fn summaries(place: &Place, line: &str) -> Vec<Value> {
 fn people_without_any_effect_give_chance() {
     let place = Place::new();
     let people = "--subjects 8 --channels C3,Cz,C4,P3,P4 --seed 3";
-    place.ptsm(&format!("data simulate --to none --strength 0 {people}")).succeed();
-    place.ptsm(&format!("data simulate --to strong --strength 2 {people}")).succeed();
+    place.ptsm(&format!("data simulate --out none --strength 0 {people}")).succeed();
+    place.ptsm(&format!("data simulate --out strong --strength 2 {people}")).succeed();
     let models = "--models csp-lda,eegnet --set training.epochs=5";
     for summary in summaries(&place, &format!("--data none --out a {models}")) {
         assert!(!above(&summary), "{} finds what is not there: {}", summary["model"], summary["chance"]);

@@ -75,7 +75,7 @@ fn a_folder_is_added_checked_and_learnt_from() {
 fn results_are_json_too() {
     let place = place();
     place.write("rec/broken.edf", "nonsense");
-    let added = place.ptsm("data add rec --to m.toml --json").succeed();
+    let added = place.ptsm("data add rec --out m.toml --json").succeed();
     let json = added.json();
     assert_eq!(
         (&json["recordings"], &json["subjects"], &json["manifest"]),
@@ -88,15 +88,15 @@ fn results_are_json_too() {
     assert_eq!(json["people"][1]["trials"], serde_json::json!([10, 10]));
     assert_eq!(json["problems"], serde_json::json!([]));
     // The second time only by force.
-    let again = place.ptsm("data add rec --to m.toml").run();
+    let again = place.ptsm("data add rec --out m.toml").run();
     assert_eq!(again.code, Some(1));
-    place.ptsm("data add rec --to m.toml --force").succeed();
+    place.ptsm("data add rec --out m.toml --force").succeed();
 }
 
 #[test]
 fn damage_is_told_and_ends_with_one() {
     let place = place();
-    place.ptsm("data add rec --to m.toml").succeed();
+    place.ptsm("data add rec --out m.toml").succeed();
     std::fs::copy(place.path("rec/S01R01.edf"), place.path("rec/S02R01.edf")).unwrap();
     std::fs::remove_file(place.path("rec/S03R02.edf")).unwrap();
     place.write("rec/S04R01.edf", "nonsense");
@@ -138,7 +138,7 @@ fn what_cannot_be_added_or_checked() {
     std::fs::create_dir_all(place.path("full")).unwrap();
     std::fs::copy(place.path("rec/S01R01.edf"), place.path("full/a.edf")).unwrap();
     place.write("full/full.toml", "mine");
-    place.ptsm("data add rec --to m.toml").succeed();
+    place.ptsm("data add rec --out m.toml").succeed();
     let text = String::from_utf8(place.read("m.toml")).unwrap();
     place.write("typo.toml", text.replacen("subject = 3", "subjet = 3", 1));
     place.write("events.toml", text.replace("[\"T1\"]", "[\"T9\"]"));
@@ -151,8 +151,8 @@ fn what_cannot_be_added_or_checked() {
             Case::new("data add m.toml", &["m.toml", "no such folder"], &["folder of recordings"]),
             Case::new("data add empty", &["empty", "no recording in it"], &[".edf", ".mat"]),
             Case::new("data add full", &["full/full.toml", "there already"], &["--to", "--force"]),
-            Case::new("data add rec --to no/m.toml", &["no", "cannot write there"], &["--to"]),
-            Case::new("data add rec --to empty", &["empty", "is a folder"], &["name of a file"]),
+            Case::new("data add rec --out no/m.toml", &["no", "cannot write there"], &["--to"]),
+            Case::new("data add rec --out empty", &["empty", "is a folder"], &["name of a file"]),
             Case::line("data add", &["<FOLDER>"]),
             Case::new("data check files:absent.toml", &["absent.toml", "cannot read"], &["data add DIR"]),
             Case::new("data check files:typo.toml", &["typo.toml", "line", "`subjet`"], &["`subject` meant"]),
@@ -172,7 +172,7 @@ fn what_cannot_be_added_or_checked() {
     #[cfg(target_os = "linux")]
     check(
         &place,
-        &[Case::new("data add rec --to /proc/x.toml", &["/proc/x.toml", "cannot write"], &["path"])],
+        &[Case::new("data add rec --out /proc/x.toml", &["/proc/x.toml", "cannot write"], &["path"])],
     );
 }
 

@@ -39,7 +39,7 @@ fn every_other_command_twice() {
         "evaluate run --data a.npz --shots 1,2 --json",
         "adapt run --data a.npz --subject 7 --shots 2 --out OUT",
         "benchmark --data a.npz --models csp-lda --set band_hz=none --out OUT",
-        "data simulate --subjects 2 --trials 4 --to OUT",
+        "data simulate --subjects 2 --trials 4 --out OUT",
     ] {
         let once = |threads: usize| {
             let out = format!("{threads}-{}", line.split(' ').next().unwrap());

@@ -45,7 +45,7 @@ fn json_everywhere() {
         ("models", &["models", "augmentations"][..]),
         ("data list", &[]),
         ("data show a.npz", &["name", "subjects", "layout", "pipeline", "fingerprint"]),
-        ("data simulate --subjects 2 --trials 4 --to cohort", &["folder", "cohort", "files"]),
+        ("data simulate --subjects 2 --trials 4 --out cohort", &["folder", "cohort", "files"]),
         (
             "train --data a.npz --subjects 1-6 --set training.epochs=2 --out run",
             &["run", "model", "parameters", "fits"],

@@ -31,7 +31,7 @@ impl Recordings {
         let id = self.set.about().id;
         let hint = match found.missing.first() {
             Some((_, first)) => format!(
-                "its first file would be {}; `ptsm data get {id} --to {}` downloads it",
+                "its first file would be {}; `ptsm data get {id} --out {}` downloads it",
                 self.root.join(first).display(),
                 self.root.display()
             ),

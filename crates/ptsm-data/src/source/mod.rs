@@ -156,7 +156,7 @@ fn recordings(id: &str, root: Option<&Path>, given: &[(String, String)]) -> Resu
         return Err(Error::Source {
             id: id.to_string(),
             message: "nobody says where it is".into(),
-            hint: Some(format!("give `--root DIR`; `ptsm data get {id} --to DIR` downloads it")),
+            hint: Some(format!("give `--root DIR`; `ptsm data get {id} --out DIR` downloads it")),
         });
     };
     Recordings::new(Arc::new(set), root, given).map(Some)

@@ -35,6 +35,15 @@ pub(super) fn has_driver() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
+/// The newest CUDA the driver knows, as CUDA counts: 12.4 is 12040.
+pub(super) fn version() -> Result<c_int> {
+    let mut version: c_int = 0;
+    // SAFETY: one number is written.
+    let told = unsafe { sys::cuDriverGetVersion(&mut version) };
+    told.result().map_err(|e| failed("the NVIDIA driver does not tell its version", e))?;
+    Ok(version)
+}
+
 fn failed(what: &str, error: DriverError) -> Error {
     let name = error.error_name().ok().and_then(|n| n.to_str().ok().map(str::to_string));
     let text = error.error_string().ok().and_then(|n| n.to_str().ok().map(str::to_string));
@@ -61,10 +70,7 @@ impl Gpu {
                     .into(),
             ));
         }
-        let mut version: c_int = 0;
-        // SAFETY: one number is written.
-        let told = unsafe { sys::cuDriverGetVersion(&mut version) };
-        told.result().map_err(|e| failed("the NVIDIA driver does not tell its version", e))?;
+        let version = version()?;
         if version < OLDEST_DRIVER {
             let (major, minor) = (version / 1000, version % 1000 / 10);
             return Err(Error::Device(format!(

@@ -87,6 +87,12 @@ impl Cuda {
         driver::has_driver()
     }
 
+    /// The newest CUDA that the driver knows, such as (12, 4).
+    pub fn driver_version(&self) -> Result<(u32, u32)> {
+        let version = driver::version()?.unsigned_abs();
+        Ok((version / 1000, version % 1000 / 10))
+    }
+
     /// How many GPUs this process can see; it works with the first one.
     pub fn count(&self) -> usize {
         driver::count()

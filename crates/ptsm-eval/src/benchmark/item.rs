@@ -178,6 +178,7 @@ pub enum Came {
 impl Outcome {
     /// Writes it, whole or not at all.
     pub fn write(&self, item: &Item, folder: &Path) -> Result<()> {
+        tracing::info!(file = %item.file(folder).display(), "a fit is done");
         let path = item.file(folder);
         let text = serde_json::to_vec(self).map_err(|e| Error::file(&path, "written")(e.into()))?;
         make_room(folder)?;

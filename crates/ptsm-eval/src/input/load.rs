@@ -48,6 +48,13 @@ pub fn load(
     let loaded = source.load_with(pipeline, subjects, wanted, &options);
     drop(counting);
     let loaded = loaded?;
+    tracing::info!(
+        data = loaded.name,
+        trials = loaded.trials.len(),
+        subjects = loaded.trials.subjects().len(),
+        seconds = began.elapsed().as_secs_f64(),
+        "loaded"
+    );
     for note in &loaded.notes {
         env.note_once(format!("note: {note}"));
     }

@@ -60,7 +60,7 @@ pub struct Plan {
     /// Learn from each data set and test in every other, instead of dividing people within each.
     #[serde(skip_serializing_if = "is_false")]
     pub across: bool,
-    /// Sessions and runs to learn from and to test, `s1->s2`; everything without any.
+    /// Sessions and runs to learn from and to test, `s1:s2`; everything without any.
     #[serde(rename = "units", skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Transfer>,
     /// Labelled trials of each class to tune decoders with.

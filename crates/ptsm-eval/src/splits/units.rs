@@ -101,7 +101,7 @@ impl fmt::Display for Units {
     }
 }
 
-/// Units to learn from and units to score: one field of the matrix. Typed and printed as `s1->s2`.
+/// Units to learn from and units to score: one field of the matrix. Typed and printed as `s1:s2`; the arrow of earlier versions, `s1->s2`, is read too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Transfer {
@@ -115,8 +115,10 @@ impl FromStr for Transfer {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Transfer> {
-        let (learnt, tested) =
-            text.split_once("->").ok_or_else(|| Error::Units { text: text.to_string() })?;
+        let (learnt, tested) = text
+            .split_once("->")
+            .or(text.split_once(':'))
+            .ok_or_else(|| Error::Units { text: text.to_string() })?;
         Ok(Transfer { learnt: learnt.parse()?, tested: tested.parse()? })
     }
 }
@@ -137,7 +139,7 @@ impl From<Transfer> for String {
 
 impl fmt::Display for Transfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{}->{}", self.learnt, self.tested))
+        f.pad(&format!("{}:{}", self.learnt, self.tested))
     }
 }
 
@@ -153,7 +155,9 @@ mod tests {
             assert_eq!(text.parse::<Units>().unwrap().to_string(), text);
         }
         assert_eq!("s2 + s1 + s2".parse::<Units>().unwrap().to_string(), "s1+s2");
-        assert_eq!("s1->all".parse::<Transfer>().unwrap().to_string(), "s1->all");
+        for text in ["s1:all", "s1->all"] {
+            assert_eq!(text.parse::<Transfer>().unwrap().to_string(), "s1:all");
+        }
         for text in ["", "s", "1", "s1r", "r", "x2", "s1,s2", "s-1", "offline"] {
             let error = text.parse::<Units>().unwrap_err();
             assert!(error.hint().is_some(), "{error}");

@@ -21,7 +21,7 @@ pub(super) fn check(cluster: &Cluster, program: &Program) -> Result<()> {
     program.run([
         "data",
         "simulate",
-        "--to",
+        "--out",
         "cohort",
         "--subjects",
         "6",

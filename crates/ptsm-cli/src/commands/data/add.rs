@@ -24,7 +24,7 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
         progress: Some(&progress),
         ..LoadOptions::default()
     };
-    let added = add_folder_with(&args.folder, args.to.as_deref(), args.force, &known, &options);
+    let added = add_folder_with(&args.folder, args.out.as_deref(), args.force, &known, &options);
     drop(counting);
     let added = added?;
     for note in &added.notes {

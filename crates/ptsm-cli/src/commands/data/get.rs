@@ -56,10 +56,10 @@ pub(super) fn run(args: &GetArgs, session: &Session) -> anyhow::Result<()> {
 
 /// The data set that is meant.
 fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
-    match Source::parse_with(&args.id, Some(&args.to), &pairs(&args.with)?)? {
+    match Source::parse_with(&args.id, Some(&args.out), &pairs(&args.with)?)? {
         Source::Recordings(recordings) => Ok(recordings),
         Source::Simulated { .. } => {
-            Err(told("`simulated` is not downloaded", "`ptsm data simulate --to DIR` writes it"))
+            Err(told("`simulated` is not downloaded", "`ptsm data simulate --out DIR` writes it"))
         }
         Source::File(_) | Source::Folder(_) => Err(told(
             format!("`{}` is no data set that is published", args.id),

@@ -33,20 +33,22 @@ pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> 
     cohort.strength = args.strength.unwrap_or(cohort.strength);
     cohort.seed = args.seed.unwrap_or(cohort.seed);
     let (manifest, files) = match args.format {
-        Format::Npz => (None, save_cohort(&cohort, &args.to)?),
-        Format::Edf => save_recordings(&cohort, &args.to).map(|(manifest, files)| (Some(manifest), files))?,
+        Format::Npz => (None, save_cohort(&cohort, &args.out)?),
+        Format::Edf => {
+            save_recordings(&cohort, &args.out).map(|(manifest, files)| (Some(manifest), files))?
+        }
     };
     let data = match &manifest {
         Some(manifest) => format!("files:{}", manifest.display()),
-        None => args.to.display().to_string(),
+        None => args.out.display().to_string(),
     };
     session.output.result(
         format!(
             "{} in {}: {}; read with `--data {data}`\n",
             count(cohort.subjects as usize, "subject"),
-            args.to.display(),
+            args.out.display(),
             count(files.len(), "file")
         ),
-        &json!({ "folder": args.to, "cohort": cohort, "files": files, "data": data }),
+        &json!({ "folder": args.out, "cohort": cohort, "files": files, "data": data }),
     )
 }

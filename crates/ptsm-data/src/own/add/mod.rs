@@ -110,15 +110,15 @@ fn add_here(
     let title = name(&whole);
     let manifest = to.map_or_else(|| folder.join(format!("{title}.toml")), Path::to_path_buf);
     if manifest.is_dir() {
-        return Err(refuse(&manifest, "is a folder".into(), "give the name of a file with `--to`"));
+        return Err(refuse(&manifest, "is a folder".into(), "give the name of a file with `--out`"));
     }
     if manifest.exists() && !force {
-        let hint = "give another name with `--to`, or `--force` to write over it";
+        let hint = "give another name with `--out`, or `--force` to write over it";
         return Err(refuse(&manifest, "is there already".into(), hint));
     }
     let home = manifest.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let home = home.canonicalize().map_err(|error| {
-        refuse(home, format!("cannot write there: {error}"), "give a folder that is there with `--to`")
+        refuse(home, format!("cannot write there: {error}"), "give a folder that is there with `--out`")
     })?;
 
     let walked = walk(&whole, DEEPEST);

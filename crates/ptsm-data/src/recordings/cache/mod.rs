@@ -81,7 +81,11 @@ impl Cache {
             return None;
         }
         let path = self.path(key);
-        let prepared = entry::read(&path, key, verify)?;
+        let Some(prepared) = entry::read(&path, key, verify) else {
+            tracing::debug!(entry = %path.display(), "not in the cache");
+            return None;
+        };
+        tracing::debug!(entry = %path.display(), "read from the cache");
         room::touch(&path);
         Some(prepared)
     }
@@ -94,7 +98,10 @@ impl Cache {
         let path = self.path(key);
         match entry::write(&path, key, &prepared) {
             Ok(()) => (entry::read(&path, key, false).unwrap_or(prepared), Ok(())),
-            Err(error) => (prepared, Err(error)),
+            Err(error) => {
+                tracing::warn!(entry = %path.display(), %error, "the cache cannot be written");
+                (prepared, Err(error))
+            }
         }
     }
 

@@ -75,6 +75,7 @@ fn call(command: &mut Command) -> Result<Output> {
 
 fn start(command: &mut Command) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
+    tracing::debug!(?command, "starting");
     command.output().map_err(|error| {
         Error::request(
             format!("`{name}` cannot be started: {error}"),

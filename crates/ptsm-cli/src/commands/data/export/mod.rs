@@ -34,7 +34,7 @@ impl Format {
             Some("csv") => Ok(Format::Csv),
             _ => Err(told(
                 format!("{} does not say what it is to hold", path.display()),
-                "end the name of `--to` in `.npz` (NumPy), `.fif` (MNE) or `.csv` (pandas)",
+                "end the name of `--out` in `.npz` (NumPy), `.fif` (MNE) or `.csv` (pandas)",
             )),
         }
     }
@@ -49,18 +49,18 @@ impl Format {
 }
 
 pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
-    let format = Format::of(&args.to)?;
+    let format = Format::of(&args.out)?;
     let changes = SettingChanges::read(args.config.as_deref(), &args.set)?;
     only_pipeline(&args.set)?;
-    is_apart(&args.data.request().or(&changes)?, &args.to)?;
+    is_apart(&args.data.request().or(&changes)?, &args.out)?;
     let input = epochs(args, &changes, session)?;
     let (trials, layout) = (&input.trials, input.trials.layout());
     match format {
-        Format::Npz => write_prepared_trials(&args.to, trials, &input.pipeline, &input.people)?,
-        Format::Fif => fif::write(&args.to, trials, is_scaled(&input), session)?,
-        Format::Csv => csv::write(&args.to, trials, session)?,
+        Format::Npz => write_prepared_trials(&args.out, trials, &input.pipeline, &input.people)?,
+        Format::Fif => fif::write(&args.out, trials, is_scaled(&input), session)?,
+        Format::Csv => csv::write(&args.out, trials, session)?,
     }
-    let bytes = std::fs::metadata(&args.to).map(|about| about.len()).ok();
+    let bytes = std::fs::metadata(&args.out).map(|about| about.len()).ok();
     let unit = if is_scaled(&input) { "none" } else { "uV" };
     let text = format!(
         "{} of {}, {} x {} samples at {} Hz: {}\n",
@@ -69,10 +69,10 @@ pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
         layout.channels.len(),
         layout.samples,
         layout.rate_hz,
-        args.to.display()
+        args.out.display()
     );
     let document = json!({
-        "file": args.to,
+        "file": args.out,
         "format": format.name(),
         "bytes": bytes,
         "data": input.name,
@@ -155,7 +155,7 @@ fn is_apart(data: &DataRequest, to: &Path) -> anyhow::Result<()> {
         false => Ok(()),
         true => Err(told(
             format!("{} would become a part of the data that it is made of", to.display()),
-            "give a file in another folder to `--to`",
+            "give a file in another folder to `--out`",
         )),
     }
 }
