@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ptsm_eval::{deviation, mean};
-use ptsm_explain::{Bins, Masks, Predicted, rank_correlation};
+use ptsm_explain::{Binning, Masks, LabelledProbabilities, rank_correlation};
 use serde_json::Value;
 
 use crate::shell::{relative, stream, target};
@@ -193,9 +193,9 @@ fn probed<'a>(m: &'a Value, what: &str, of: &str) -> Option<&'a Value> {
 
 /// The error of probabilities as they are, or at the temperature of the validation people.
 fn calibration(m: &Value, scaled: bool) -> Option<f64> {
-    let scored: Predicted = serde_json::from_value(at(m, "/trusted/scored")?.clone()).ok()?;
+    let scored: LabelledProbabilities = serde_json::from_value(at(m, "/trusted/scored")?.clone()).ok()?;
     let scored = if scaled { scored.at(number(m, "/trusted/temperature/0")?) } else { scored };
-    Some(scored.calibration(Bins::EqualMass(10)).expected_error)
+    Some(scored.calibration(Binning::EqualMass(10)).expected_error)
 }
 
 /// Rank correlation of accuracy with the share of power in the lowest band.

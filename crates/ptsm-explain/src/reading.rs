@@ -6,8 +6,8 @@ use ptsm_signal::Subset;
 
 use crate::deletion::is_of_signals;
 use crate::distance::distance;
-use crate::features::{Features, Split};
-use crate::probes::{Probe, Question, Shuffles, probe};
+use crate::features::{Features, TrialSplit};
+use crate::probes::{Probe, ProbeTask, PermutationSettings, probe};
 
 /// What a decoder's features for the task are called; the first that it knows.
 pub const TASK_FEATURES: [&str; 3] = ["task_features", "features", "task_latents"];
@@ -21,7 +21,7 @@ const SEED: u64 = 1;
 
 /// How far the task features of the people tested are from those of the people learnt from, and whether they tell who somebody is. One person
 /// alone is divided by runs and compared with nobody else. Trials that cannot be asked about are told and are no error: the scores of the fit stand.
-pub fn reading(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
+pub fn read_features(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -> Result<Reading> {
     match found(fitted, learnt, tested) {
         Err(error) if is_of_signals(&error) => Ok(Reading::Not { why: error.to_string() }),
         other => other,
@@ -43,9 +43,9 @@ fn found(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -
         true => None,
         false => {
             let labels = tested.labels();
-            let question = Question { features: &target, labels: &who, groups: &who, blocks: &labels };
-            let never = Shuffles { draws: 0, seed: SEED };
-            Some(probe(&question, &Split::by_time(&who, 0.5), Probe::Linear, never)?)
+            let question = ProbeTask { features: &target, labels: &who, groups: &who, blocks: &labels };
+            let never = PermutationSettings { draws: 0, seed: SEED };
+            Some(probe(&question, &TrialSplit::by_time(&who, 0.5), Probe::Linear, never)?)
         }
     };
     Ok(Reading::Made {

@@ -8,7 +8,7 @@ use ptsm_eval::{
     BenchmarkResults, DataRequest, Env, Error, Plan, PreparedData, Result, SettingChanges, TaskOverride,
     to_learn,
 };
-use ptsm_explain::reading;
+use ptsm_explain::read_features;
 
 /// Loads data prepared by their own pipeline: filtered, epoched, scaled.
 pub fn load(data: &DataRequest, env: &Env) -> Result<PreparedData> {

@@ -9,7 +9,7 @@ use ptsm::eval::phrases::duration;
 use ptsm::eval::{
     BenchmarkResults, Cancellation, Column, Plan, PlanOverrides, SettingChanges, Table, feature_tables,
 };
-use ptsm::explanation::reading;
+use ptsm::explanation::read_features;
 use serde_json::json;
 
 use super::Session;

@@ -2,13 +2,13 @@
 
 use crate::scale::Axis;
 use crate::{Column, Curve, Figure, Part, Point, Series, Table};
-use ptsm_explain::{Bins, Calibration, wilson};
+use ptsm_explain::{Binning, Calibration, wilson};
 
 use super::{Built, Material, NO_RUN};
 use ptsm_eval::phrases::{self, percent};
 
 /// Bins with as many trials each: the usual number.
-const BINS: Bins = Bins::EqualMass(10);
+const BINS: Binning = Binning::EqualMass(10);
 
 pub(super) fn build(m: &Material) -> Built {
     let Some(trusted) = &m.trusted else { return Built::missing(NO_RUN) };

@@ -2,7 +2,7 @@
 
 use crate::scale::Axis;
 use crate::{Column, Curve, Figure, Part, Point, Series, Table};
-use ptsm_explain::{Areas, Course, SanityCheck, SanityChecks, Stability, Tried};
+use ptsm_explain::{CurveAreas, ScoreCurve, SanityCheck, SanityChecks, Stability, DeletionResult};
 
 use super::{Built, Material, NO_RUN};
 use ptsm_eval::phrases;
@@ -48,8 +48,8 @@ pub(super) fn build(m: &Material) -> Built {
     )
 }
 
-fn curve(name: &str, deleted: bool, tried: &Tried) -> Curve {
-    let series = |name: &str, course: &Course| {
+fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> Curve {
+    let series = |name: &str, course: &ScoreCurve| {
         Series::line(name, tried.shares.iter().copied().zip(course.balanced_accuracy.iter().copied()))
     };
     let point = |(i, &x): (usize, &f64)| {
@@ -75,7 +75,7 @@ fn removals(tested: &[SanityCheck]) -> Table {
     let mut rows = vec![];
     for one in tested {
         for (i, tried) in one.removed.iter().flatten().enumerate() {
-            let Areas { highest, lowest, random, between, p } = &tried.log_loss;
+            let CurveAreas { highest, lowest, random, between, p } = &tried.log_loss;
             let accuracy = &tried.balanced_accuracy;
             rows.push(vec![
                 one.name.clone(),

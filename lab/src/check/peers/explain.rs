@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Bins, Features, Intraclass, NEIGHBOURS, Picture, Predicted, Probe, Question, Shuffles, Split, distance,
-    embedding, identified, linear_probabilities, probe, shared, stability, trustworthiness,
+    Binning, Features, Intraclass, NEIGHBOURS, EmbeddingKind, LabelledProbabilities, Probe, ProbeTask, PermutationSettings, TrialSplit, distance,
+    embedding, identify_subjects, linear_probabilities, probe, shared_spectra, stability, trustworthiness,
 };
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ const FLAT: f64 = 1e-6;
 /// A picture may be so much less true than scikit-learn's, whose steps are the same only at first.
 const PICTURE: f64 = 0.02;
 /// Labels are not exchanged.
-const NONE: Shuffles = Shuffles { draws: 0, seed: 0 };
+const NONE: PermutationSettings = PermutationSettings { draws: 0, seed: 0 };
 
 pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
     let mut script = python.script("peers.py");
@@ -79,7 +79,7 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
         "linear" => {
             read_out(told, &expected.settings, Probe::Linear, largest)?;
             let (labels, split, features) = question(told, &expected.settings)?;
-            let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+            let ask = ProbeTask { features: &features, labels: &labels, groups: &labels, blocks: &labels };
             held(told, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
         }
         "nonlinear" => read_out(told, &expected.settings, Probe::Nonlinear, largest),
@@ -89,7 +89,7 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
         "calibration" => calibrated(told, largest),
         "stability" => agreed(told, largest),
         "identified" => {
-            let found = identified(&features(told, "one")?, &features(told, "other")?, NONE)?;
+            let found = identify_subjects(&features(told, "one")?, &features(told, "other")?, NONE)?;
             held(told, "found", [found.accuracy, found.own], PRECISION, largest)
         }
         other => bail!("`{other}` is not known here"),
@@ -106,16 +106,16 @@ fn numbers(told: &Told, name: &str) -> Result<Vec<u32>> {
 }
 
 /// Labels, the first trials to learn from, and features.
-fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, Split, Features)> {
+fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
     let labels = numbers(told, "labels")?;
     let first = usize::try_from(settings["first"].as_u64().context("`first`")?)?;
-    let split = Split { train: (0..first).collect(), test: (first..labels.len()).collect() };
+    let split = TrialSplit { train: (0..first).collect(), test: (first..labels.len()).collect() };
     Ok((labels, split, features(told, "x")?))
 }
 
 fn read_out(told: &Told, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
     let (labels, split, features) = question(told, settings)?;
-    let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+    let ask = ProbeTask { features: &features, labels: &labels, groups: &labels, blocks: &labels };
     let found = probe(&ask, &split, kind, NONE)?;
     held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
 }
@@ -131,14 +131,14 @@ fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
 
 fn in_common(told: &Told, largest: &mut Largest) -> Result<()> {
     let one = features(told, "one")?;
-    let found = shared(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
+    let found = shared_spectra(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
     held(told, "correlations", found.correlations.values, PRECISION, largest)?;
     held(told, "canonical", found.canonical.values, PRECISION, largest)
 }
 
 fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     let x = features(told, "x")?;
-    let found = embedding(&x, Picture::Principal, x.len())?;
+    let found = embedding(&x, EmbeddingKind::Principal, x.len())?;
     held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
     held(told, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
     let &[of_principal, of_neighbours] = told.values("trustworthiness")? else { bail!("`trustworthiness`") };
@@ -146,7 +146,7 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     let most = largest.entry("trustworthiness".into()).or_default();
     *most = most.max(off);
     ensure!(off <= PRECISION, "trustworthiness differs by {off:e}");
-    let near = embedding(&x, Picture::Neighbours, x.len())?.trustworthiness;
+    let near = embedding(&x, EmbeddingKind::Neighbours, x.len())?.trustworthiness;
     let most = largest.entry("trustworthiness of t-SNE, less than scikit-learn's".into()).or_insert(f64::MIN);
     *most = most.max(of_neighbours - near);
     ensure!(
@@ -158,9 +158,9 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
 
 fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
     let (shape, probabilities) = told.array("probabilities")?;
-    let predicted = Predicted::new(probabilities, &numbers(told, "labels")?, shape[1])?;
-    let uniform = predicted.calibration(Bins::EqualWidth(10));
-    let quantile = predicted.calibration(Bins::EqualMass(10));
+    let predicted = LabelledProbabilities::new(probabilities, &numbers(told, "labels")?, shape[1])?;
+    let uniform = predicted.calibration(Binning::EqualWidth(10));
+    let quantile = predicted.calibration(Binning::EqualMass(10));
     held(told, "uniform", [uniform.expected_error, uniform.maximum_error], PRECISION, largest)?;
     held(told, "quantile", [quantile.expected_error, quantile.maximum_error], PRECISION, largest)?;
     held(told, "brier", [uniform.brier], PRECISION, largest)?;
