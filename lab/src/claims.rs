@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ptsm_eval::{deviation, mean};
-use ptsm_explain::{Binning, Masks, LabelledProbabilities, rank_correlation};
+use ptsm_explain::{Binning, LabelledProbabilities, Masks, rank_correlation};
 use serde_json::Value;
 
 use crate::shell::{relative, stream, target};

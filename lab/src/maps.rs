@@ -14,8 +14,9 @@ use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, Train
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_explain::{
-    RankedAxis, ContrastQuantity, AttributionMethod, Ranking, DeletionSettings, DeletionDirection, agreement, agreement_in_time, attribution, csp_relevance,
-    difference, favours, masks, run_deletion_test, rotate_head,
+    AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, RankedAxis, Ranking, agreement,
+    agreement_in_time, attribution, csp_relevance, difference, favours, masks, rotate_head,
+    run_deletion_test,
 };
 use ptsm_signal::Subset;
 use rand::seq::SliceRandom;
@@ -121,7 +122,9 @@ fn separation(
             _ => map = moved(&map, axis, people, &mut random)?,
         }
         let ranking = Ranking::Same(map.clone());
-        for (way, scores) in [DeletionDirection::Deletion, DeletionDirection::Insertion].into_iter().zip(&mut scores) {
+        for (way, scores) in
+            [DeletionDirection::Deletion, DeletionDirection::Insertion].into_iter().zip(&mut scores)
+        {
             let how = DeletionSettings { orders: 1, ..DeletionSettings::new(axis, way) };
             scores.push(run_deletion_test(fitted, few, &ranking, &how)?.log_loss.between);
         }
@@ -165,7 +168,11 @@ fn moved(map: &[f64], axis: RankedAxis, people: &Subset<'_>, random: &mut ChaCha
 }
 
 /// The decoder's own masks and attributions.
-fn explanations(fitted: &dyn FittedDecoder, few: &Subset<'_>, axis: RankedAxis) -> Result<Vec<(String, Vec<f64>)>> {
+fn explanations(
+    fitted: &dyn FittedDecoder,
+    few: &Subset<'_>,
+    axis: RankedAxis,
+) -> Result<Vec<(String, Vec<f64>)>> {
     let mut all =
         masks(fitted, few)?.into_iter().map(|mask| (format!("{} mask", mask.kind), mask)).collect::<Vec<_>>();
     let answer = DecoderOutput::LogProbability(OutputClass::Own);

@@ -8,7 +8,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptsm::decode::{EpochRecord, Progress};
 use ptsm::eval::phrases::duration;
-use ptsm::eval::{Cancellation, Events, Task};
+use ptsm::eval::{Cancellation, ProgressSink, ProgressTask};
 
 use crate::output::{Output, complain};
 
@@ -49,7 +49,7 @@ impl Terminal {
     }
 }
 
-impl Events for Terminal {
+impl ProgressSink for Terminal {
     fn note(&self, text: &str) {
         match &*self.shown.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(bar) => bar.suspend(|| self.output.note(text)),
@@ -57,7 +57,7 @@ impl Events for Terminal {
         }
     }
 
-    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
+    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn ProgressTask> {
         let bar = match steps {
             // So many of so many, and how long it will take.
             Some(steps) => bar(self.output, title, steps, "{prefix} [{bar:24}] {pos} of {len}, {eta} left"),
@@ -87,7 +87,7 @@ impl Drop for Line {
     }
 }
 
-impl Task for Line {
+impl ProgressTask for Line {
     fn done(&self, steps: usize) {
         self.bar.set_position(steps as u64);
     }

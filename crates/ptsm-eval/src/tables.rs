@@ -2,7 +2,7 @@
 
 use crate::chance::STRICT_ALPHA;
 use crate::metrics::Metric;
-use crate::paired::Paired;
+use crate::paired::PairedDifference;
 use crate::phrases::{USUAL, name, people, percent, spoken, usual, value};
 use crate::summary::Summary;
 use crate::table::{Column, Table};
@@ -132,17 +132,18 @@ fn chance(p: f64) -> String {
 }
 
 /// Models against the first one.
-pub fn comparisons(pairs: &[Paired]) -> Table {
-    let against = |first: &Paired| format!("{}, which has seen {}", first.against, first.target_access[1]);
+pub fn comparisons(pairs: &[PairedDifference]) -> Table {
+    let against =
+        |first: &PairedDifference| format!("{}, which has seen {}", first.against, first.target_access[1]);
     differences(pairs, against)
 }
 
 /// Variants against the plain form of the same model.
-pub fn variants(pairs: &[Paired]) -> Table {
+pub fn variants(pairs: &[PairedDifference]) -> Table {
     differences(pairs, |_| "the same model's first row".into())
 }
 
-fn differences(pairs: &[Paired], from: impl Fn(&Paired) -> String) -> Table {
+fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> String) -> Table {
     let rows = pairs.iter().map(|pair| {
         let signed = |x: f64| match pair.metric {
             "kappa" | "log_loss" => format!("{x:+.3}"),

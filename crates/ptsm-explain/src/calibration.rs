@@ -274,13 +274,16 @@ mod tests {
     #[test]
     fn certainty_that_is_wrong_is_a_number() {
         let wrong = binary(&[(1.0, 0), (1.0, 1)]);
-        assert!(wrong.calibration(Binning::EqualWidth(10)).log_loss < 20.0 && wrong.temperature().is_finite());
+        assert!(
+            wrong.calibration(Binning::EqualWidth(10)).log_loss < 20.0 && wrong.temperature().is_finite()
+        );
         assert!(wrong.at(2.0).probabilities().iter().all(|p| p.is_finite()));
     }
 
     #[test]
     fn what_are_no_probabilities_is_refused() {
-        let refused = |p: &[f32], labels: &[u32], classes| LabelledProbabilities::new(p, labels, classes).is_err();
+        let refused =
+            |p: &[f32], labels: &[u32], classes| LabelledProbabilities::new(p, labels, classes).is_err();
         assert!(refused(&[0.5, 0.6], &[0], 2) && refused(&[1.5, -0.5], &[0], 2));
         assert!(refused(&[f32::NAN, 0.5], &[0], 2) && refused(&[0.5, 0.5], &[2], 2));
         assert!(refused(&[0.5, 0.5], &[0, 1], 2) && refused(&[], &[], 2) && refused(&[1.0], &[0], 1));

@@ -27,11 +27,14 @@ mod spectrum;
 mod study;
 
 pub use agreement::{Agreement, agreement, agreement_in_time, rotate_head};
-pub use attribution::{AttributionMethod, RelevanceMap, Occlusion, Relevance, attribution, maps, occlusion};
+pub use attribution::{AttributionMethod, Occlusion, Relevance, RelevanceMap, attribution, maps, occlusion};
 pub use calibration::{Bin, Binning, Calibration, LabelledProbabilities};
-pub use deletion::{CurveAreas, RankedAxis, ScoreCurve, Ranking, DeletionResult, DeletionSettings, DeletionDirection, run_deletion_test};
+pub use deletion::{
+    CurveAreas, DeletionDirection, DeletionResult, DeletionSettings, RankedAxis, Ranking, ScoreCurve,
+    run_deletion_test,
+};
 pub use distance::{Distance, distance};
-pub use embedding::{Embedding, NEIGHBOURS, EmbeddingKind, embedding, trustworthiness};
+pub use embedding::{Embedding, EmbeddingKind, NEIGHBOURS, embedding, trustworthiness};
 pub use features::{Features, TrialSplit};
 pub use findings::{
     Disentanglement, MaskFindings, ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks,
@@ -39,8 +42,12 @@ pub use findings::{
 };
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
-pub use patterns::{ContrastQuantity, Difference, Region, csp_relevance, difference, region, xdawn_relevance};
-pub use probes::{Probe, ProbeResult, ProbeTask, PermutationTest, PermutationSettings, linear_probabilities, probe};
+pub use patterns::{
+    ContrastQuantity, Difference, Region, csp_relevance, difference, region, xdawn_relevance,
+};
+pub use probes::{
+    PermutationSettings, PermutationTest, Probe, ProbeInput, ProbeResult, linear_probabilities, probe,
+};
 pub use randomised::{ExplainFn, ParameterRandomisation, randomise_parameters};
 pub use ranks::{favours, rank_correlation};
 pub use reading::{SUBJECT_FEATURES, TASK_FEATURES, read_features};

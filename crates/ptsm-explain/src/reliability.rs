@@ -135,7 +135,11 @@ pub struct Identification {
 
 /// Looks for each person of one session, a row, among those of another, in the same order: the nearest has the highest correlation (Finn et al. 2015,
 /// doi:10.1038/nn.4135).
-pub fn identify_subjects(one: &Features, other: &Features, shuffles: PermutationSettings) -> Result<Identification> {
+pub fn identify_subjects(
+    one: &Features,
+    other: &Features,
+    shuffles: PermutationSettings,
+) -> Result<Identification> {
     other.fits("people", &vec![(); one.len()])?;
     let (n, width) = (one.len(), one.width());
     if n < 2 || width < 3 || width != other.width() {
@@ -253,7 +257,8 @@ mod tests {
         let [one, other] = [&own + &first * 0.5, &own + &second * 0.5].map(|rows| Features { rows });
         let found = identify_subjects(&one, &other, shuffles).unwrap();
         assert!(found.accuracy == 1.0 && found.p == 0.01 && found.own > found.others + 0.5, "{found:?}");
-        let noise = identify_subjects(&Features { rows: first }, &Features { rows: second }, shuffles).unwrap();
+        let noise =
+            identify_subjects(&Features { rows: first }, &Features { rows: second }, shuffles).unwrap();
         assert!(noise.accuracy <= noise.threshold && noise.p > 0.05 && noise.chance == 0.05, "{noise:?}");
         assert!(identify_subjects(&one, &Features { rows: normal(19, 30, 1) }, shuffles).is_err());
     }

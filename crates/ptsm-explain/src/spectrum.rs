@@ -39,7 +39,12 @@ pub struct SharedSpectra {
 
 /// Compares two sets of features of the same trials with what is left when trials are paired at random, only inside of a block. With all trials
 /// in one block chance is "they share nothing"; with people as blocks it is "they share nothing but the person".
-pub fn shared_spectra(one: &Features, other: &Features, blocks: &[u32], shuffles: PermutationSettings) -> Result<SharedSpectra> {
+pub fn shared_spectra(
+    one: &Features,
+    other: &Features,
+    blocks: &[u32],
+    shuffles: PermutationSettings,
+) -> Result<SharedSpectra> {
     other.fits("trials", &vec![(); one.len()])?;
     one.fits("blocks", blocks)?;
     if one.len() < 3 {
@@ -65,7 +70,12 @@ fn whitened(rows: DMatrix<f64>) -> DMatrix<f64> {
     rows * turn
 }
 
-fn spectrum(one: &DMatrix<f64>, other: DMatrix<f64>, blocks: &[Vec<usize>], shuffles: PermutationSettings) -> Spectrum {
+fn spectrum(
+    one: &DMatrix<f64>,
+    other: DMatrix<f64>,
+    blocks: &[Vec<usize>],
+    shuffles: PermutationSettings,
+) -> Spectrum {
     let across = one.transpose() / one.nrows() as f64;
     let singular = |other: &DMatrix<f64>| -> Vec<f64> {
         // All constant: no direction is left.
@@ -116,7 +126,8 @@ mod tests {
         for i in 0..300 {
             other[(i, 2)] = 7.0 * one[(i, 3)] + 1.0;
         }
-        let found = shared_spectra(&Features { rows: one }, &Features { rows: other }, &[0; 300], DRAWS).unwrap();
+        let found =
+            shared_spectra(&Features { rows: one }, &Features { rows: other }, &[0; 300], DRAWS).unwrap();
         for spectrum in [&found.correlations, &found.canonical] {
             assert_eq!((spectrum.values.len(), spectrum.p), (4, 1.0 / 40.0));
             assert!(spectrum.values[1] < spectrum.by_chance[0] && spectrum.by_chance[0] < 0.3);

@@ -45,7 +45,7 @@ pub(crate) fn profile(time_s: f64) -> f64 {
 
 /// A talker's envelope: phrases and syllables, squashed to be positive and bursty.
 fn envelope(length: usize, rate_hz: f64, streams: &Streams, talker: usize) -> Vec<f32> {
-    let random = &mut streams.stream(Purpose::Task, 1 + talker);
+    let random = &mut streams.stream(Purpose::SimulatedTask, 1 + talker);
     let phrases = wander(length, rate_hz, 0.4, random);
     let syllables = wander(length, rate_hz, 0.05, random);
     phrases.iter().zip(&syllables).map(|(p, s)| (0.6 * p + 0.8 * s).exp()).collect()
@@ -77,7 +77,7 @@ pub(crate) fn act(
     effect: f64,
     streams: &Streams,
 ) {
-    let random = &mut streams.stream(Purpose::Task, 0);
+    let random = &mut streams.stream(Purpose::SimulatedTask, 0);
     let length = schedule.length;
     // +1 while the left talker is attended, -1 while the right one is, 0 between trials.
     let mut side = vec![0.0_f32; length];

@@ -59,7 +59,7 @@ pub(crate) fn act(
     person: &Person,
     streams: &Streams,
 ) {
-    let random = &mut streams.stream(Purpose::Task, 0);
+    let random = &mut streams.stream(Purpose::SimulatedTask, 0);
     let window = rate_hz.ceil() as usize;
     for cue in &schedule.cues {
         let early = 0.3 * (person.delay_s + JITTER_S * normal(random));

@@ -53,7 +53,7 @@ pub(crate) fn act(
     effect: f64,
     streams: &Streams,
 ) {
-    let random = &mut streams.stream(Purpose::Task, 0);
+    let random = &mut streams.stream(Purpose::SimulatedTask, 0);
     let shape: Vec<f64> = (0..(4.6 * rate_hz) as usize).map(|t| profile(t as f64 / rate_hz)).collect();
     for cue in &schedule.cues {
         let common = COMMON * (1.0 + 0.3 * normal(random));

@@ -5,7 +5,7 @@ use ptsm_signal::{Event, SubjectId};
 
 use crate::activity::{Activity, Carrier, Source};
 use crate::anatomy::Site;
-use crate::cohort::{Cohort, Task};
+use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
 use crate::noise::{Coloured, rhythm};
 use crate::person::{BACKGROUND_DIPOLES, Person, Session};
@@ -20,11 +20,11 @@ const BACKGROUND_NAM: f64 = 20.0;
 pub(crate) const SOURCES: usize = artifact::SOURCES + Site::ALL.len() + BACKGROUND_DIPOLES;
 
 /// The sites that carry a task.
-pub(crate) fn carriers(task: Task) -> Vec<Carrier> {
+pub(crate) fn carriers(task: SimulatedTask) -> Vec<Carrier> {
     match task {
-        Task::Imagery => imagery::carriers().to_vec(),
-        Task::Erp => erp::carriers().to_vec(),
-        Task::Attention => attention::carriers().to_vec(),
+        SimulatedTask::Imagery => imagery::carriers().to_vec(),
+        SimulatedTask::Erp => erp::carriers().to_vec(),
+        SimulatedTask::Attention => attention::carriers().to_vec(),
     }
 }
 
@@ -52,9 +52,9 @@ pub(crate) fn record(
     let mut activity = Activity::new(length);
     let effect = person.effect * state.effect;
     match cohort.task {
-        Task::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
-        Task::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
-        Task::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
+        SimulatedTask::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
+        SimulatedTask::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
+        SimulatedTask::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
     }
 
     let of_task: Vec<Site> = carriers(cohort.task).iter().map(|c| c.site).collect();

@@ -13,7 +13,7 @@ pub(crate) enum Purpose {
     Session,
     Electrode,
     Schedule,
-    Task,
+    SimulatedTask,
     Rhythm,
     Background,
     Artifact,

@@ -7,7 +7,7 @@ use ptsm::data::Source;
 use ptsm::data::simulate::Cohort;
 use ptsm::decode::registry::find;
 use ptsm::decode::{Adaptation, EpochRecord, Fit, Run, TrainingData};
-use ptsm::eval::{Context, Record, Split, Summary, learning_curve, score};
+use ptsm::eval::{Record, RecordContext, Split, Summary, learning_curve, score};
 use ptsm::explanation::{MaskFindings, masks, mean_over_seeds};
 use ptsm::signal::{SubjectId, Subset, TargetAccess, Trials};
 use serde_json::{Value, json};
@@ -174,8 +174,8 @@ fn fit(
     Ok(Shown { name, fits, records })
 }
 
-fn context(name: &str, seed: u64) -> Context {
-    Context::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
+fn context(name: &str, seed: u64) -> RecordContext {
+    RecordContext::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
 }
 
 /// The learning curve of every stranger with the first seed, and the first one's guarded adaptation in words.

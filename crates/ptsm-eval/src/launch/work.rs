@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use crate::benchmark::{Benchmark, FeatureReader, Item, WorkList};
+use crate::benchmark::{Benchmark, FeatureReader, FitItem, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::phrases;
-use crate::plan::{Plan, Ready, StagePlan};
+use crate::plan::{Plan, PreparedStage, StagePlan};
 
 /// A plan whose data were looked at: what is to be done, stage by stage.
 pub(super) struct Work<'a> {
     pub(super) list: WorkList,
     pub(super) stages: Vec<StagePlan<'a>>,
     /// The trials of the only stage. Where there are several, they are read one after the other and never held together.
-    kept: Option<Ready>,
+    kept: Option<PreparedStage>,
     /// What each stage's decoders train on and hold back, in words.
     held_back: Vec<String>,
 }
@@ -79,7 +79,7 @@ impl<'a> Work<'a> {
     }
 
     /// The trials of a stage.
-    pub(super) fn ready(&mut self, stage: usize, env: &Env) -> Result<Ready> {
+    pub(super) fn ready(&mut self, stage: usize, env: &Env) -> Result<PreparedStage> {
         let ready = match self.kept.take() {
             Some(ready) => ready,
             None => self.stages[stage].ready(env)?,
@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
     }
 
     /// Fits of a stage that have no scores.
-    pub(super) fn left(&self, stage: usize, folder: &Path) -> Vec<&Item> {
+    pub(super) fn left(&self, stage: usize, folder: &Path) -> Vec<&FitItem> {
         self.list.stages[stage].1.iter().filter(|item| !item.is_scored(folder)).collect()
     }
 

@@ -20,8 +20,8 @@ use crate::phrases;
 use crate::settings::{self, SettingChanges, TUNED_ON};
 use crate::summary::Summary;
 
-pub use paper::{PaperColumn, Published};
-pub use stages::{Ready, StagePlan};
+pub use paper::{PaperColumn, PublishedValue};
+pub use stages::{PreparedStage, StagePlan};
 
 /// What is given beside a plan's file, and goes over it.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::folder::MODELS;
 use crate::input::DataRequest;
 use crate::record::Record;
-use crate::score::{Context, learning_curve};
+use crate::score::{RecordContext, learning_curve};
 
 /// What is adapted to whom.
 #[derive(Clone, Debug)]
@@ -115,9 +115,9 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     let mut fits = vec![];
     for (seed, fitted) in &trained.decoders {
         env.check_cancelled()?;
-        let context = Context {
+        let context = RecordContext {
             precision: trained.file.precision.clone(),
-            ..Context::trained_on_others(
+            ..RecordContext::trained_on_others(
                 &input.name,
                 &trained.card.decoder,
                 trained.card.target_access,

@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, PreparedData};
 use crate::record::Record;
-use crate::score::{Context, learning_curve, score};
+use crate::score::{RecordContext, learning_curve, score};
 
 /// A run, and labelled trials for it.
 pub struct Evaluation {
@@ -57,11 +57,11 @@ impl Evaluation {
         Ok(people.only(|t| wanted.contains(&t.subject)))
     }
 
-    fn context(&self, seed: u64, target_access: TargetAccess) -> Result<Context> {
-        Ok(Context {
+    fn context(&self, seed: u64, target_access: TargetAccess) -> Result<RecordContext> {
+        Ok(RecordContext {
             shown: find(&self.run.card.decoder)?.target_access,
             precision: self.run.file.precision.clone(),
-            ..Context::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
+            ..RecordContext::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
         })
     }
 

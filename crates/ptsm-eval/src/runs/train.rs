@@ -16,12 +16,12 @@ use ptsm_io::atomic::replace;
 use ptsm_signal::{Alignment, Layout, SubjectId, Subset};
 use serde_json::Value;
 
-use super::file::{DataFile, ModelFile, RunFile, model_name};
+use super::file::{DataFile, DecoderSpec, RunFile, model_name};
 use crate::chance::ALPHA;
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{Folder, LOG, MODELS};
-use crate::input::{DataRequest, PreparedData, TaskOverride, to_learn};
+use crate::input::{DataRequest, PreparedData, TaskOverride, load_training_data};
 use crate::null::balanced_accuracy_threshold;
 use crate::scores::Scores;
 use crate::settings::{SettingChanges, TUNED_ON, without_null};
@@ -102,7 +102,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     let method = find(&model)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataRequest { subjects: together(&subjects, &args.target), ..args.data.clone() };
-    let input = to_learn(&data, args.align, &args.task, changes, env)?;
+    let input = load_training_data(&data, args.align, &args.task, changes, env)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
@@ -142,7 +142,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             target: target.clone(),
         },
         adapted: None,
-        models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
+        models: vec![DecoderSpec { name: method.name.into(), settings: without_null(&settings) }],
         pipeline: without_null(
             &serde_json::to_value(&input.pipeline)
                 .while_doing(|| "the pipeline cannot be written down".into())?,

@@ -17,14 +17,14 @@ use serde_json::json;
 use crate::benchmark::Division;
 use crate::chance::ALPHA;
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::evidence::mean_threshold;
 use crate::folder::Folder;
 use crate::input::{DataRequest, TaskOverride};
 use crate::metrics::{METRICS, Metric};
 use crate::phrases::people;
 use crate::settings::{SettingChanges, TUNED_ON, without_null};
-use crate::tune::{self, Budget, Choice, Rung};
+use crate::tune::{self, Budget, Rung, SearchStrategy};
 
 pub use candidates::{Candidate, CandidateSet};
 pub use results::{NestedTest, SearchResult, TuningResults, text};
@@ -49,7 +49,7 @@ pub struct TuneRequest {
     /// What is tried: `training.rate=1e-4,1e-3`, or a range such as `training.rate=log:1e-4..1e-2`.
     pub tries: Vec<String>,
     /// Every combination, or so many at random.
-    pub search: Choice,
+    pub search: SearchStrategy,
     /// One candidate in so many is kept after each round.
     pub halving: usize,
     /// The development set.
@@ -76,7 +76,7 @@ impl TuneRequest {
             seeds: None,
             model: None,
             tries: tries.iter().map(ToString::to_string).collect(),
-            search: Choice::Grid,
+            search: SearchStrategy::Grid,
             halving: 3,
             develop: None,
             nested: None,
@@ -112,7 +112,7 @@ pub fn search<T>(
     }
     let (model, seeds) = changes.model_and_seeds(args.model.as_deref(), args.seed, args.seeds)?;
     let method = find(&model)?;
-    let chosen = tune::candidates(&space, args.search, seeds[0])?;
+    let chosen = tune::draw_candidates(&space, args.search, seeds[0])?;
     let mut data = args.data.or(&changes)?;
     if let Some(develop) = &args.develop {
         if args.data.subjects.is_some() {
@@ -150,7 +150,7 @@ pub fn search<T>(
             env.note(format!("fold {}: tuned on {}", split.0, people(all - tested)));
         }
         let trials = set.search(&fold.division, &rungs, metric)?;
-        let Some(best) = tune::best(&trials, metric).cloned() else {
+        let Some(best) = tune::best_trial(&trials, metric).cloned() else {
             return Err(results::nothing(&trials));
         };
         let tested = match &fold.split {

@@ -20,7 +20,7 @@ use crate::statistics::mean;
 use crate::summary::Summary;
 use crate::table::{Column, Table};
 use crate::tables::summaries;
-use crate::tune::{Choice, Rung, Tested, Trial, ranked};
+use crate::tune::{Rung, SearchStrategy, TrialScores, TuningTrial, rank_trials};
 
 /// Candidates that the terminal shows.
 const SHOWN: usize = 10;
@@ -34,9 +34,9 @@ pub struct SearchResult {
     /// The rounds.
     pub rungs: Vec<Rung>,
     /// Every candidate in every round it took part in.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<TuningTrial>,
     /// The best candidate in the last round.
-    pub best: Trial,
+    pub best: TuningTrial,
     /// What the best of as many candidates exceeds by chance, in the mean over people, at most once in twenty times; none where the metric
     /// has no test.
     pub needed: Option<f64>,
@@ -79,18 +79,18 @@ pub fn text(value: &Value) -> String {
 }
 
 /// As `--search` takes it.
-pub(super) fn called(choice: Choice) -> String {
+pub(super) fn called(choice: SearchStrategy) -> String {
     match choice {
-        Choice::Grid => "grid".into(),
-        Choice::Random(n) => format!("random:{n}"),
+        SearchStrategy::Grid => "grid".into(),
+        SearchStrategy::Random(n) => format!("random:{n}"),
     }
 }
 
 /// Nothing could be tested.
-pub(super) fn nothing(trials: &[Trial]) -> Error {
+pub(super) fn nothing(trials: &[TuningTrial]) -> Error {
     let failed = trials.iter().find_map(|trial| match &trial.tested {
-        Tested::Failed { error, hint } => Some((error, hint.clone())),
-        Tested::Scored(_) => None,
+        TrialScores::Failed { error, hint } => Some((error, hint.clone())),
+        TrialScores::Scored(_) => None,
     });
     let (error, hint) = failed.map_or(("there was none".to_string(), None), |(e, h)| (e.clone(), h));
     Error::request(
@@ -166,7 +166,7 @@ impl TuningResults<'_> {
     }
 
     /// The values a trial had for the keys that are tried.
-    pub fn values(&self, trial: &Trial) -> &[Value] {
+    pub fn values(&self, trial: &TuningTrial) -> &[Value] {
         &self.candidates.all[trial.candidate].values
     }
 
@@ -179,7 +179,7 @@ impl TuningResults<'_> {
         }
     }
 
-    fn budget(&self, found: &SearchResult, trial: &Trial) -> (usize, &'static str) {
+    fn budget(&self, found: &SearchResult, trial: &TuningTrial) -> (usize, &'static str) {
         self.candidates.budget(&found.rungs[trial.rung - 1], trial.candidate)
     }
 
@@ -211,13 +211,13 @@ impl TuningResults<'_> {
 
     /// The best of one search.
     fn leaders(&self, found: &SearchResult) -> Table {
-        let best: Vec<&Trial> = ranked(&found.trials, self.metric);
+        let best: Vec<&TuningTrial> = rank_trials(&found.trials, self.metric);
         let failed: BTreeSet<usize> =
             found.trials.iter().filter(|t| t.mean().is_none()).map(|t| t.candidate).collect();
         let mut columns: Vec<Column> =
             self.candidates.space.iter().map(|dimension| Column::text(&dimension.key)).collect();
         columns.extend([Column::number(self.metric.short), Column::number("SD"), Column::text("tried with")]);
-        let row = |trial: &&Trial| {
+        let row = |trial: &&TuningTrial| {
             let (budget, unit) = self.budget(found, trial);
             let own = [self.score(trial.mean()), self.score(trial.sd()), count(budget, unit)];
             self.values(trial).iter().map(text).chain(own).collect()
@@ -319,7 +319,7 @@ impl TuningResults<'_> {
     }
 
     fn document_of(&self, found: &SearchResult) -> Value {
-        let told = |trial: &Trial| {
+        let told = |trial: &TuningTrial| {
             let (budget, unit) = self.budget(found, trial);
             let keys = self.candidates.space.iter().map(|dimension| dimension.key.clone());
             let settings: serde_json::Map<String, Value> =
@@ -341,9 +341,9 @@ impl TuningResults<'_> {
     }
 }
 
-fn error(trial: &Trial) -> &str {
+fn error(trial: &TuningTrial) -> &str {
     match &trial.tested {
-        Tested::Failed { error, .. } => error,
-        Tested::Scored(_) => "",
+        TrialScores::Failed { error, .. } => error,
+        TrialScores::Scored(_) => "",
     }
 }

@@ -137,12 +137,20 @@ fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
             let ways = [(0.0, 0.0), (1.0, 0.0)].into_iter().chain(legendre::rule(steps));
             Ok(ways.map(|(factor, weight)| Point::Times(factor, weight)).collect())
         }
-        AttributionMethod::Smooth { copies, noise, seed } => Ok((0..copies).map(|_| Point::Noisy(noise, seed)).collect()),
+        AttributionMethod::Smooth { copies, noise, seed } => {
+            Ok((0..copies).map(|_| Point::Noisy(noise, seed)).collect())
+        }
     }
 }
 
 /// The map of the trial number `i` of those that were looked at.
-fn map(told: &Sensitivity, i: usize, signal: &[f32], points: &[Point], how: &AttributionMethod) -> RelevanceMap {
+fn map(
+    told: &Sensitivity,
+    i: usize,
+    signal: &[f32],
+    points: &[Point],
+    how: &AttributionMethod,
+) -> RelevanceMap {
     let (one, n) = (signal.len(), points.len());
     let mut mean = vec![0.0; one];
     let total: f64 = points.iter().map(Point::weight).sum();

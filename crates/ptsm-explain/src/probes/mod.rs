@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::features::{Features, TrialSplit, Standard, members, refused};
+use crate::features::{Features, Standard, TrialSplit, members, refused};
 use crate::intervals::{over_groups, wilson};
 use curved::curved;
 use discriminant::{Discriminant, largest};
@@ -28,7 +28,7 @@ pub enum Probe {
 
 /// What is asked of features.
 #[derive(Clone, Copy, Debug)]
-pub struct ProbeTask<'a> {
+pub struct ProbeInput<'a> {
     /// A trial a row.
     pub features: &'a Features,
     /// What is to be read out: one number for each trial, such as its class or its person.
@@ -95,7 +95,12 @@ pub struct PermutationTest {
 const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
 
 /// Asks a question of the features of some trials after learning from others.
-pub fn probe(question: &ProbeTask<'_>, split: &TrialSplit, probe: Probe, shuffles: PermutationSettings) -> Result<ProbeResult> {
+pub fn probe(
+    question: &ProbeInput<'_>,
+    split: &TrialSplit,
+    probe: Probe,
+    shuffles: PermutationSettings,
+) -> Result<ProbeResult> {
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
     let (answers, shuffled) = match probe {
@@ -114,7 +119,7 @@ pub fn probe(question: &ProbeTask<'_>, split: &TrialSplit, probe: Probe, shuffle
 }
 
 /// The probabilities `[test, K]` that the linear probe gives to each tested trial, row by row, classes in the order of their labels.
-pub fn linear_probabilities(question: &ProbeTask<'_>, split: &TrialSplit) -> Result<Vec<f64>> {
+pub fn linear_probabilities(question: &ProbeInput<'_>, split: &TrialSplit) -> Result<Vec<f64>> {
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
     let labels: Vec<u32> = task.train.iter().map(|&l| l as u32).collect();
@@ -149,8 +154,8 @@ struct Task {
 }
 
 impl Task {
-    fn new(question: &ProbeTask<'_>, split: &TrialSplit) -> Result<Task> {
-        let ProbeTask { features, labels, groups, blocks } = *question;
+    fn new(question: &ProbeInput<'_>, split: &TrialSplit) -> Result<Task> {
+        let ProbeInput { features, labels, groups, blocks } = *question;
         features.fits("labels", labels)?;
         features.fits("groups", groups)?;
         features.fits("blocks", blocks)?;

@@ -26,13 +26,14 @@ fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, 
 
 fn ask_person(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
     let (features, people, classes) = found;
-    let question = ProbeTask { features, labels: people, groups: people, blocks: classes };
-    probe(&question, &TrialSplit::by_time(people, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 }).unwrap()
+    let question = ProbeInput { features, labels: people, groups: people, blocks: classes };
+    probe(&question, &TrialSplit::by_time(people, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 })
+        .unwrap()
 }
 
 fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
     let (features, people, classes) = found;
-    let question = ProbeTask { features, labels: classes, groups: people, blocks: people };
+    let question = ProbeInput { features, labels: classes, groups: people, blocks: people };
     let split = TrialSplit::by_group(people, &[100, 103, 106]);
     probe(&question, &split, kind, PermutationSettings { draws: DRAWS, seed: 3 }).unwrap()
 }
@@ -87,7 +88,7 @@ fn people_with_their_own_share_of_classes_are_no_finding() {
         (0..people.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();
     let split = TrialSplit::by_time(&people, 0.5);
     let ask = |blocks| {
-        let question = ProbeTask { features: &features, labels: &classes, groups: &people, blocks };
+        let question = ProbeInput { features: &features, labels: &classes, groups: &people, blocks };
         probe(&question, &split, Probe::Linear, PermutationSettings { draws: DRAWS, seed: 1 }).unwrap()
     };
     let one = vec![0; people.len()];
@@ -100,7 +101,7 @@ fn a_rare_class_counts_as_much() {
     let labels: Vec<u32> = (0..600).map(|i| u32::from(i % 6 == 0)).collect();
     let ones = vec![1; 600];
     let features = Features { rows };
-    let question = ProbeTask { features: &features, labels: &labels, groups: &ones, blocks: &ones };
+    let question = ProbeInput { features: &features, labels: &labels, groups: &ones, blocks: &ones };
     let split = TrialSplit::by_time(&ones, 0.5);
     let probed = probe(&question, &split, Probe::Linear, PermutationSettings { draws: 0, seed: 1 }).unwrap();
     assert!((probed.majority - 5.0 / 6.0).abs() < 1e-12 && probed.chance == 0.5);
@@ -119,8 +120,10 @@ fn the_same_seed_gives_the_same_numbers() {
 fn questions_without_an_answer_are_refused() {
     let (features, people, classes) = trials(|_, _, _| ());
     let refused = |labels: &[u32], blocks: &[u32], split: &TrialSplit| {
-        let question = ProbeTask { features: &features, labels, groups: &people, blocks };
-        probe(&question, split, Probe::Linear, PermutationSettings { draws: 1, seed: 0 }).unwrap_err().to_string()
+        let question = ProbeInput { features: &features, labels, groups: &people, blocks };
+        probe(&question, split, Probe::Linear, PermutationSettings { draws: 1, seed: 0 })
+            .unwrap_err()
+            .to_string()
     };
     let time = TrialSplit::by_time(&people, 0.5);
     assert!(refused(&classes[1..], &people, &time).contains("399 labels"));

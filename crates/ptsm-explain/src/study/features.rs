@@ -8,7 +8,7 @@ use crate::distance::distance;
 use crate::embedding::{EmbeddingKind, embedding};
 use crate::features::{Features, TrialSplit};
 use crate::findings::{Disentanglement, ProbeAnswer};
-use crate::probes::{Probe, ProbeTask, PermutationSettings, probe};
+use crate::probes::{PermutationSettings, Probe, ProbeInput, probe};
 use crate::reading::{SUBJECT_FEATURES, TASK_FEATURES};
 use crate::spectrum::shared_spectra;
 
@@ -41,7 +41,7 @@ impl Study<'_> {
         for (name, features, [class, person]) in sets {
             let Some(features) = features.filter(|_| several) else { continue };
             let ask = |labels: &[u32], blocks: &[u32], split: &TrialSplit| -> Result<_> {
-                let question = ProbeTask { features, labels, groups: &who, blocks };
+                let question = ProbeInput { features, labels, groups: &who, blocks };
                 Ok([
                     probe(&question, split, Probe::Linear, shuffles)?,
                     probe(&question, split, Probe::Nonlinear, shuffles)?,
@@ -71,7 +71,10 @@ impl Study<'_> {
         Ok(Some(Disentanglement {
             asked,
             distance,
-            shared: subject.as_ref().map(|subject| shared_spectra(&task, subject, &who, shuffles)).transpose()?,
+            shared: subject
+                .as_ref()
+                .map(|subject| shared_spectra(&task, subject, &who, shuffles))
+                .transpose()?,
             classes: picture.trials.iter().map(|&i| classes[labels[i] as usize].clone()).collect(),
             people: picture.trials.iter().map(|&i| SubjectId(who[i]).to_string()).collect(),
             picture,

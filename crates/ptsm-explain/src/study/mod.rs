@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_decode::registry::find;
 use ptsm_decode::{FittedDecoder, Run, TrainingData};
-use ptsm_eval::{Env, Error, Evaluation, Result, Task};
+use ptsm_eval::{Env, Error, Evaluation, ProgressTask, Result};
 use ptsm_signal::{SubjectId, Subset};
 
 use crate::calibration::LabelledProbabilities;
@@ -116,7 +116,7 @@ struct Study<'a> {
 
 /// Progress that looks at the wish to stop.
 struct Steps<'a> {
-    task: Box<dyn Task>,
+    task: Box<dyn ProgressTask>,
     done: usize,
     env: &'a Env,
 }
@@ -254,7 +254,9 @@ impl<'a> Study<'a> {
 fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<StudiedDecoder<'a>>> {
     let access = find(&evaluation.run.card.decoder)?.target_access;
     let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<StudiedDecoder<'a>> {
-        Ok(fitted.with_target_access(people, access)?.map_or(StudiedDecoder::As(&**fitted), StudiedDecoder::After))
+        Ok(fitted
+            .with_target_access(people, access)?
+            .map_or(StudiedDecoder::As(&**fitted), StudiedDecoder::After))
     };
     evaluation.run.decoders.iter().map(one).collect()
 }

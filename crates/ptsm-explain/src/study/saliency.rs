@@ -15,8 +15,12 @@ impl Study<'_> {
         fitted: &dyn FittedDecoder,
         trials: &Subset<'_>,
     ) -> Result<(&'static str, Relevance)> {
-        let by_gradient =
-            attribution(fitted, trials, DecoderOutput::LogProbability(OutputClass::Own), &AttributionMethod::default())?;
+        let by_gradient = attribution(
+            fitted,
+            trials,
+            DecoderOutput::LogProbability(OutputClass::Own),
+            &AttributionMethod::default(),
+        )?;
         Ok(match by_gradient {
             Some(relevance) => ("integrated gradients", relevance),
             None => {

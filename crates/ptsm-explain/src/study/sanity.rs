@@ -10,7 +10,7 @@ use ptsm_signal::{SubjectId, Subset};
 
 use super::{Explanation, SEED, Steps, Study, some};
 use crate::agreement::{Agreement, agreement, agreement_in_time};
-use crate::deletion::{RankedAxis, Ranking, DeletionSettings, DeletionDirection, run_deletion_test};
+use crate::deletion::{DeletionDirection, DeletionSettings, RankedAxis, Ranking, run_deletion_test};
 use crate::features::{Features, TrialSplit};
 use crate::findings::{SanityCheck, SanityChecks};
 use crate::masks::{Masks, masks};
@@ -73,7 +73,8 @@ impl Study<'_> {
                 && one.len() > 2 * channels
             {
                 let [one, other] = [Features::new(&one, channels)?, Features::new(&other, channels)?];
-                believed.identified = Some(identify_subjects(&one, &other, PermutationSettings { draws: DRAWS, seed: SEED })?);
+                believed.identified =
+                    Some(identify_subjects(&one, &other, PermutationSettings { draws: DRAWS, seed: SEED })?);
             }
         }
         if let Some(rests) = &found.saliency {
@@ -103,7 +104,10 @@ impl Study<'_> {
     }
 
     /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
-    fn drawn(&self, explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Profiles>>) -> Result<Vec<Profiles>> {
+    fn drawn(
+        &self,
+        explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Profiles>>,
+    ) -> Result<Vec<Profiles>> {
         let mut all = vec![];
         for (i, met) in self.decoders.iter().enumerate() {
             if let Some(other) = met.get().with_random_parameters(SEED + i as u64)? {
@@ -156,7 +160,8 @@ impl Study<'_> {
                 name: format!("{name}, {what}"),
                 known: known[i].iter().map(|(name, known)| (name.clone(), agree(known))).collect(),
                 removed,
-                randomised: (!drawn.is_empty()).then(|| ParameterRandomisation::new(&rows(seeds), &rows(drawn))),
+                randomised: (!drawn.is_empty())
+                    .then(|| ParameterRandomisation::new(&rows(seeds), &rows(drawn))),
                 seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
                 parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
                 truth: truth.as_ref().map(|truth| favours(values, &truth[i])),

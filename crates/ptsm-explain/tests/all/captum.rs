@@ -7,7 +7,7 @@ use ptsm_decode::file::{self, Card, Provenance};
 use ptsm_decode::registry::find;
 use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
-use ptsm_explain::{Fill, AttributionMethod, Occlusion, maps, occlusion};
+use ptsm_explain::{AttributionMethod, Fill, Occlusion, maps, occlusion};
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Trial, Trials};
 use serde_json::{Value, json};
 

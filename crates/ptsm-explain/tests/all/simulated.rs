@@ -3,15 +3,16 @@
 use std::sync::LazyLock;
 
 use ptsm_data::Source;
-use ptsm_data::simulate::{Cohort, Task, Truth};
+use ptsm_data::simulate::{Cohort, SimulatedTask, Truth};
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
 use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_decode::{DecoderOutput, Fit, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
-    RankedAxis, ContrastQuantity, Fill, AttributionMethod, RelevanceMap, Occlusion, Ranking, DeletionSettings, DeletionDirection, agreement, attribution, csp_relevance,
-    difference, favours, maps, occlusion, randomise_parameters, read_features, run_deletion_test, xdawn_relevance,
+    AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, Fill, Occlusion, RankedAxis,
+    Ranking, RelevanceMap, agreement, attribution, csp_relevance, difference, favours, maps, occlusion,
+    randomise_parameters, read_features, run_deletion_test, xdawn_relevance,
 };
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
@@ -89,28 +90,29 @@ fn explanations_favour_what_is_true() {
 /// People whose signals are three times as large are far from those learnt from; people like them are not.
 #[test]
 fn features_tell_people_apart_who_are_measured_otherwise() {
-    use ptsm_eval::Reading;
+    use ptsm_eval::FeatureFindings;
     let learnt = PEOPLE.0.all().only(|t| t.subject.0 <= 5);
     let louder = |factor: f32| {
         let samples = strangers().signals().flatten().map(|v| factor * v).collect();
         Trials::new(PEOPLE.0.layout().clone(), samples, strangers().info().copied().collect()).unwrap()
     };
     let asked = |people: &Trials| match read_features(&*EEGNET[0].fitted, &learnt, &people.all()).unwrap() {
-        Reading::Made { distance, exchanged, p, person, person_chance } => {
+        FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
             assert!(exchanged.is_some() && p.is_some() && person.is_some() && person_chance == Some(0.5));
             distance
         }
-        Reading::Not { why } => panic!("{why}"),
+        FeatureFindings::Not { why } => panic!("{why}"),
     };
     let (alike, apart) = (asked(&louder(1.0)), asked(&louder(4.0)));
     assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
     // One person has one run: nothing to divide. Classic decoders have no features.
     let one = strangers().only(|t| t.subject.0 == 8);
-    let not =
-        |fitted: &dyn FittedDecoder, people: &Subset<'_>| match read_features(fitted, &learnt, people).unwrap() {
-            Reading::Not { why } => why,
-            made => panic!("{made:?}"),
-        };
+    let not = |fitted: &dyn FittedDecoder, people: &Subset<'_>| match read_features(fitted, &learnt, people)
+        .unwrap()
+    {
+        FeatureFindings::Not { why } => why,
+        made => panic!("{made:?}"),
+    };
     assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
     assert!(not(&*CSP[0].fitted, &strangers()).contains("no features"));
 }
@@ -140,7 +142,10 @@ fn batches_and_seeds_decide_nothing_else() {
     let (whole, first) = (all(&people, &how(1)), all(&people.at(&[0, 1]), &how(1)));
     assert_eq!((whole.len(), &whole[..2]), (people.len(), &first[..]));
     assert_ne!(all(&people.at(&[0]), &how(2))[0], first[0]);
-    for wrong in [AttributionMethod::Integrated { steps: 0 }, AttributionMethod::Smooth { copies: 1, noise: f64::NAN, seed: 1 }] {
+    for wrong in [
+        AttributionMethod::Integrated { steps: 0 },
+        AttributionMethod::Smooth { copies: 1, noise: f64::NAN, seed: 1 },
+    ] {
         assert!(attribution(&*EEGNET[0].fitted, &people, OWN, &wrong).is_err());
     }
 }
@@ -154,7 +159,8 @@ fn a_true_ranking_loses_more_than_random_ones() {
                 DeletionDirection::Deletion => vec![0.0, 0.07, 0.14, 0.2, 0.3],
                 DeletionDirection::Insertion => vec![0.0, 0.07, 0.14, 0.3, 0.5, 1.0],
             };
-            let how = DeletionSettings { shares, orders: 12, ..DeletionSettings::new(RankedAxis::Channels, way) };
+            let how =
+                DeletionSettings { shares, orders: 12, ..DeletionSettings::new(RankedAxis::Channels, way) };
             let ranking = Ranking::Same(truth.channels.clone());
             let found = run_deletion_test(&**fitted, &people, &ranking, &how).unwrap();
             let areas = found.balanced_accuracy;
@@ -177,12 +183,20 @@ fn a_true_ranking_loses_more_than_random_ones() {
     }
     // Random orders of times are the ranking itself, moved along the trial.
     let times: Vec<f64> = (0..256).map(|t| f64::from(u8::from(t < 128))).collect();
-    let how = DeletionSettings { shares: vec![0.0, 0.5, 1.0], orders: 6, ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion) };
+    let how = DeletionSettings {
+        shares: vec![0.0, 0.5, 1.0],
+        orders: 6,
+        ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
+    };
     let found = run_deletion_test(&*CSP[0].fitted, &people, &Ranking::Same(times), &how).unwrap();
     let halves: Vec<f64> = found.random.iter().map(|course| course.log_loss[1]).collect();
     assert!(halves.iter().any(|loss| *loss != halves[0]), "{halves:?}");
-    let short =
-        run_deletion_test(&*CSP[0].fitted, &people, &Ranking::Same(vec![1.0]), &DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion));
+    let short = run_deletion_test(
+        &*CSP[0].fitted,
+        &people,
+        &Ranking::Same(vec![1.0]),
+        &DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion),
+    );
     assert!(short.unwrap_err().to_string().contains("S07 needs 256"));
 }
 
@@ -203,9 +217,14 @@ fn explanations_of_what_was_drawn_anew_look_different() {
 #[test]
 fn times_are_tried_in_each_person() {
     let people = strangers();
-    let found = attribution(&*EEGNET[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
+    let found =
+        attribution(&*EEGNET[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
     let ranking = Ranking::of(&found.by_subject("gradient", &people), RankedAxis::Times);
-    let how = DeletionSettings { orders: 4, shares: vec![0.0, 0.2, 0.4], ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion) };
+    let how = DeletionSettings {
+        orders: 4,
+        shares: vec![0.0, 0.2, 0.4],
+        ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
+    };
     let found = run_deletion_test(&*EEGNET[0].fitted, &people, &ranking, &how).unwrap();
     assert!(found.log_loss.between > 0.0, "{:?}", found.log_loss);
     let nobody = Ranking::Each(Default::default());
@@ -226,7 +245,8 @@ fn patterns_are_where_and_when_the_truth_is() {
     let favour = favours(&times, &truth.task_times(trials.layout()));
     assert!(favour > 0.7, "{favour}");
 
-    let cohort = Cohort { subjects: 3, sessions: 1, runs: 1, artifacts: 0.0, ..Cohort::of(Task::Erp) };
+    let cohort =
+        Cohort { subjects: 3, sessions: 1, runs: 1, artifacts: 0.0, ..Cohort::of(SimulatedTask::Erp) };
     let source = Source::Simulated { cohort: Box::new(cohort.clone()), note: None };
     let trials = source.load(None, None).unwrap().trials;
     let truth = cohort.truth_in(trials.layout());

@@ -1,13 +1,13 @@
 //! The numbers to read first.
 
-use crate::{Fact, Part};
+use crate::{Fact, SectionPart};
 use ptsm_eval::STRICT_ALPHA;
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(first) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
     let mut facts = vec![];
     // What chance is of.
@@ -55,13 +55,13 @@ pub(super) fn build(m: &Material) -> Built {
     ));
     let mut said = phrases::spoken(leading);
     said[..1].make_ascii_uppercase();
-    Built::new(
+    SectionContent::new(
         format!(
             "{said} in people the decoders were not trained on, the mean over people of the mean over seeds."
         ),
         vec![
-            Part::Facts(facts),
-            Part::Table("All scores".into(), ptsm_eval::tables::summaries(&m.summaries)),
+            SectionPart::Facts(facts),
+            SectionPart::Table("All scores".into(), ptsm_eval::tables::summaries(&m.summaries)),
         ],
     )
 }

@@ -1,14 +1,14 @@
 //! Who fails, and what their signals look like.
 
-use crate::colour::Ramp;
-use crate::{Column, Figure, HeatMap, Part, Table};
+use crate::colour::ColourRamp;
+use crate::{Column, Figure, HeatMap, SectionPart, Table};
 use ptsm_explain::{BANDS, EXTREME, Signals, rank_correlation};
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(summary) = m.summaries.first() else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(summary) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     // What chance is of.
     let metric = summary.chance.metric();
     let said = phrases::spoken(metric);
@@ -25,7 +25,7 @@ pub(super) fn build(m: &Material) -> Built {
         .collect();
     people.sort_by(|a, b| a.1.total_cmp(&b.1));
     if people.is_empty() {
-        return Built::missing("Nobody's signals were looked at.");
+        return SectionContent::missing("Nobody's signals were looked at.");
     }
     let names: Vec<String> =
         BANDS.iter().map(|(name, [low, high])| format!("{name} {low:.0}-{high:.0} Hz")).collect();
@@ -42,7 +42,7 @@ pub(super) fn build(m: &Material) -> Built {
         columns: BANDS.iter().map(|(name, _)| name.to_string()).collect(),
         values: people.iter().map(|(s, _, _)| s.shares.clone()).collect(),
         unit: "share of power".into(),
-        ramp: Ramp::Sequential,
+        ramp: ColourRamp::Sequential,
         reading: format!(
             "A row is a person with their {said} under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
             summary.called(),
@@ -50,15 +50,15 @@ pub(super) fn build(m: &Material) -> Built {
         ),
         ..HeatMap::default()
     };
-    Built::new(
+    SectionContent::new(
         format!(
             "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the median of its channel in that person.",
             phrases::people(people.len()),
         ),
         vec![
-            Part::Figure(Figure::new(map)),
-            Part::Table("Signals of each person".into(), table(&people, &names, &said)),
-            Part::Table(format!("Does it go with {said}?"), correlations(&people, &names, &said)),
+            SectionPart::Figure(Figure::new(map)),
+            SectionPart::Table("Signals of each person".into(), table(&people, &names, &said)),
+            SectionPart::Table(format!("Does it go with {said}?"), correlations(&people, &names, &said)),
         ],
     )
 }

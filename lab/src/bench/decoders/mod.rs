@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_data::Source;
 use ptsm_data::arrays::write_trials;
-use ptsm_data::simulate::{Cohort, Task};
+use ptsm_data::simulate::{Cohort, SimulatedTask};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_signal::{Layout, Pipeline};
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ fn people(file: &Path, threads: usize) -> Result<(Layout, Request)> {
         runs: 1,
         trials: TRIALS,
         rate_hz: 250.0,
-        ..Cohort::of(Task::Imagery)
+        ..Cohort::of(SimulatedTask::Imagery)
     };
     // Broadband: classic decoders filter by themselves.
     let pipeline = Pipeline { band: None, window_s: [0.0, 2.0], ..cohort.pipeline() };

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Binning, Features, Intraclass, NEIGHBOURS, EmbeddingKind, LabelledProbabilities, Probe, ProbeTask, PermutationSettings, TrialSplit, distance,
-    embedding, identify_subjects, linear_probabilities, probe, shared_spectra, stability, trustworthiness,
+    Binning, EmbeddingKind, Features, Intraclass, LabelledProbabilities, NEIGHBOURS, PermutationSettings,
+    Probe, ProbeInput, TrialSplit, distance, embedding, identify_subjects, linear_probabilities, probe,
+    shared_spectra, stability, trustworthiness,
 };
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
         "linear" => {
             read_out(told, &expected.settings, Probe::Linear, largest)?;
             let (labels, split, features) = question(told, &expected.settings)?;
-            let ask = ProbeTask { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+            let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
             held(told, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
         }
         "nonlinear" => read_out(told, &expected.settings, Probe::Nonlinear, largest),
@@ -115,7 +116,7 @@ fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Feat
 
 fn read_out(told: &Told, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
     let (labels, split, features) = question(told, settings)?;
-    let ask = ProbeTask { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+    let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
     let found = probe(&ask, &split, kind, NONE)?;
     held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_eval::{
-    Chance, Matrix, RESAMPLES, SubjectSummary, Summary, bootstrap_interval, chance_threshold,
-    combined_effect, combined_p, fold_p, holm, metric,
+    Chance, ComparisonMatrix, RESAMPLES, SubjectSummary, Summary, bootstrap_interval, chance_threshold,
+    combined_effect, combined_p, corrected_fold_p, holm, metric,
 };
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn table(told: &Told, settings: &Value) -> Result<()> {
             summaries.push(summary(format!("data{k}"), format!("model{model}"), own.copied()));
         }
     }
-    let matrix = Matrix::of(&summaries, metric(METRIC).context("the metric")?)?;
+    let matrix = ComparisonMatrix::of(&summaries, metric(METRIC).context("the metric")?)?;
     let models = matrix.models.len();
     let [least, most, effects, people, least_all, most_all, effect_all] =
         ["least", "most", "effects", "people", "least_all", "most_all", "effect_all"]
@@ -134,7 +134,7 @@ fn folds(told: &Told, settings: &Value) -> Result<()> {
     let trials = |name: &str| -> Result<usize> {
         Ok(usize::try_from(settings[name].as_u64().with_context(|| format!("`{name}`"))?)?)
     };
-    let found = fold_p(told.values("differences")?, trials("train")?, trials("test")?);
+    let found = corrected_fold_p(told.values("differences")?, trials("train")?, trials("test")?);
     told.within(PRECISION, "p", found)
 }
 

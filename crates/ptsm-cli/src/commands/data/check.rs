@@ -12,14 +12,14 @@ use crate::args::CheckArgs;
 use crate::commands::Session;
 use crate::exit::told;
 use ptsm::eval::load;
-use ptsm::eval::pairs;
+use ptsm::eval::parse_pairs;
 use ptsm::eval::phrases::{count, people};
 
 /// How many places of a problem, and how many event codes, are told one by one.
 const TOLD: usize = 10;
 
 pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    match Source::parse_with(&args.id, args.root.as_deref(), &pairs(&args.with)?)? {
+    match Source::parse_with(&args.id, args.root.as_deref(), &parse_pairs(&args.with)?)? {
         Source::Recordings(recordings) => recorded(&recordings, args, session),
         source => trials(&source, args, session),
     }

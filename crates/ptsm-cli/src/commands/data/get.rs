@@ -17,7 +17,7 @@ use crate::commands::Session;
 use crate::exit::{Stopped, told};
 use crate::progress;
 use ptsm::eval::phrases::{count, duration};
-use ptsm::eval::{Cancellation, pairs};
+use ptsm::eval::{Cancellation, parse_pairs};
 
 /// How many files that could not be had are told of one by one.
 const TOLD: usize = 5;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &GetArgs, session: &Session) -> anyhow::Result<()> {
 
 /// The data set that is meant.
 fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
-    match Source::parse_with(&args.id, Some(&args.to), &pairs(&args.with)?)? {
+    match Source::parse_with(&args.id, Some(&args.to), &parse_pairs(&args.with)?)? {
         Source::Recordings(recordings) => Ok(recordings),
         Source::Simulated { .. } => {
             Err(told("`simulated` is not downloaded", "`ptsm data simulate --to DIR` writes it"))

@@ -14,7 +14,7 @@ use super::work::Work;
 use super::{Launcher, tasks};
 use crate::benchmark::WorkList;
 use crate::env::{CacheFolder, Env};
-use crate::error::{Result, WhileDoing};
+use crate::error::{ErrorContext, Result};
 use submitted::Submitted;
 
 pub(super) use submitted::SUBMITTED;

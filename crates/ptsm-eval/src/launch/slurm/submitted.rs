@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tasks;
 use super::options::{cluster, places};
 use super::programs::{program, queued, sbatch, scancel};
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 
 /// Where it is written down, in the benchmark's folder, until everything is done.
 pub(in super::super) const SUBMITTED: &str = "slurm.json";
@@ -75,7 +75,7 @@ impl Submitted {
     }
 
     /// Writes the scripts and hands them to Slurm, both or none.
-    pub(super) fn submit(mut self, folder: &Path, tasks: &[tasks::Task]) -> Result<Submitted> {
+    pub(super) fn submit(mut self, folder: &Path, tasks: &[tasks::FitGroup]) -> Result<Submitted> {
         tasks::write(folder, tasks)?;
         let logs = folder.join(tasks::LOGS);
         std::fs::create_dir_all(&logs).while_doing(|| format!("{} cannot be made", logs.display()))?;

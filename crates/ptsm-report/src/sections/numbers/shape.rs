@@ -1,6 +1,6 @@
 //! Whether what was read fits together: sections take it for granted that rows are as long as they should be.
 
-use ptsm_explain::{BANDS, ScoreCurve, Masks, DeletionResult};
+use ptsm_explain::{BANDS, DeletionResult, Masks, ScoreCurve};
 
 use super::super::Material;
 
