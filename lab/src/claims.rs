@@ -32,14 +32,14 @@ const SECTIONS: &str = "short,people,calibration,masks,attribution,validity,subs
 /// One line of the table: what it is, and what each file says.
 struct Measure {
     what: String,
-    of: Of,
+    of: MeasureFn,
 }
 
 /// How a number is written.
 type Shown = fn(f64) -> String;
 
 /// What a file says; none where it is silent.
-type Of = Box<dyn Fn(&Value) -> Option<Found>>;
+type MeasureFn = Box<dyn Fn(&Value) -> Option<Measurement>>;
 
 impl Measure {
     /// Whether only PTSM has it: masks, and features of the subject.
@@ -49,7 +49,7 @@ impl Measure {
 }
 
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
-struct Found {
+struct Measurement {
     number: f64,
     shown: Shown,
     beside: String,
@@ -122,7 +122,7 @@ pub(crate) fn page() -> Result<String> {
         page +=
             &format!("\n### {model}\n\n| measured | {heads} | mean (SD) |\n| --- |{}\n", " ---: |".repeat(5));
         for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
-            let found: Option<Vec<Found>> = all.iter().map(|m| (measure.of)(m)).collect();
+            let found: Option<Vec<Measurement>> = all.iter().map(|m| (measure.of)(m)).collect();
             let found = found.with_context(|| format!("{model}: no number for `{}`", measure.what))?;
             let shown = found[0].shown;
             let numbers: Vec<f64> = found.iter().map(|one| one.number).collect();
@@ -212,9 +212,9 @@ fn slow(m: &Value) -> Option<f64> {
 
 fn measures() -> Vec<Measure> {
     let mut all: Vec<Measure> = vec![];
-    let mut add = |what: String, of: Of| all.push(Measure { what, of });
-    fn plain(number: f64, shown: Shown) -> Found {
-        Found { number, shown, beside: String::new() }
+    let mut add = |what: String, of: MeasureFn| all.push(Measure { what, of });
+    fn plain(number: f64, shown: Shown) -> Measurement {
+        Measurement { number, shown, beside: String::new() }
     }
     add(
         "accuracy %".into(),
@@ -229,7 +229,10 @@ fn measures() -> Vec<Measure> {
         "the same at the validation people's temperature".into(),
         Box::new(|m| {
             let temperature = number(m, "/trusted/temperature/0")?;
-            Some(Found { beside: format!(" (T {temperature:.1})"), ..plain(calibration(m, true)?, percent) })
+            Some(Measurement {
+                beside: format!(" (T {temperature:.1})"),
+                ..plain(calibration(m, true)?, percent)
+            })
         }),
     );
     for name in RANKED {
@@ -249,7 +252,7 @@ fn measures() -> Vec<Measure> {
                         let areas = at(tested(m, name)?, &format!("/removed/{way}/{measure}"))?;
                         let p = number(areas, "/p")?;
                         let beside = format!(" (p {p:.3})");
-                        Some(Found { beside, ..plain(number(areas, "/between")?, shown) })
+                        Some(Measurement { beside, ..plain(number(areas, "/between")?, shown) })
                     }),
                 );
             }
@@ -267,7 +270,7 @@ fn measures() -> Vec<Measure> {
                     let own =
                         list.iter().find(|one| one[0].as_str().is_some_and(|own| own.starts_with(known)))?;
                     let p = number(&own[1], "/p")?;
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" (p {p:.3})"),
                         ..plain(number(&own[1], "/rank_correlation")?, signed)
                     })
@@ -296,7 +299,7 @@ fn measures() -> Vec<Measure> {
                             found[key].as_array()?.iter().filter_map(Value::as_f64).collect();
                         (!list.is_empty()).then(|| mean(&list))
                     };
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" ({})", signed(of("drawn")?)),
                         ..plain(of("trained")?, signed)
                     })
@@ -307,7 +310,7 @@ fn measures() -> Vec<Measure> {
                 Box::new(move |m| {
                     let own = tested(m, &full)?;
                     let runs = number(own, "/parts/absolute/value")?;
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" ({})", signed(runs)),
                         ..plain(number(own, "/seeds/absolute/value")?, signed)
                     })
@@ -319,7 +322,7 @@ fn measures() -> Vec<Measure> {
         "people recognised by their personal spatial mask from one run to another %".into(),
         Box::new(|m| {
             let p = number(m, "/believed/identified/p")?;
-            Some(Found {
+            Some(Measurement {
                 beside: format!(" (p {p:.3})"),
                 ..plain(number(m, "/believed/identified/accuracy")?, percent)
             })
@@ -337,7 +340,7 @@ fn measures() -> Vec<Measure> {
                 let found = probed(m, what, of)?;
                 let [low, high] = ["low", "high"].map(|end| number(found, &format!("/interval/{end}")));
                 let beside = format!(" ({} to {})", percent(low?), percent(high?));
-                Some(Found { beside, ..plain(number(found, "/balanced_accuracy")?, percent) })
+                Some(Measurement { beside, ..plain(number(found, "/balanced_accuracy")?, percent) })
             }),
         );
     }
@@ -345,7 +348,7 @@ fn measures() -> Vec<Measure> {
         "largest canonical correlation of task and subject features (beside it what chance exceeds once in twenty times)".into(),
         Box::new(|m| {
             let chance = number(m, "/apart/shared/canonical/by_chance/0")?;
-            Some(Found { beside: format!(" ({chance:.2})"), ..plain(number(m, "/apart/shared/canonical/values/0")?, signed) })
+            Some(Measurement { beside: format!(" ({chance:.2})"), ..plain(number(m, "/apart/shared/canonical/values/0")?, signed) })
         }),
     );
     add(
@@ -354,7 +357,7 @@ fn measures() -> Vec<Measure> {
             let draws: Vec<f64> =
                 at(m, "/apart/distance/0/draws")?.as_array()?.iter().filter_map(Value::as_f64).collect();
             let p = number(m, "/apart/distance/0/p")?;
-            Some(Found {
+            Some(Measurement {
                 beside: format!(" ({}, p {p:.3})", signed(mean(&draws))),
                 ..plain(number(m, "/apart/distance/0/value")?, signed)
             })

@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (known, strangers) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
+    let data = TrainingData::new(sources.train(trials), sources.validation(trials))?;
     let people = trials.of(&strangers);
     // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
         let cpu = Cpu::new()?;
         let run = Run { device: &(&cpu).into(), identity: "" };
-        let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
+        let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
         let fitted = &*fits[0].fitted;
         let accuracy = accuracy(fitted, &people)?;
         for (axis, what) in [(RankedAxis::Channels, "channels"), (RankedAxis::Times, "times")] {

@@ -97,7 +97,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let (known, strangers) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
+    let data = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
     let method = find("ptsm")?;
     let changes = json!({
         "network": variant.network,
@@ -106,7 +106,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
     let run = Run { device: &(&cpu).into(), identity: "" };
-    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut NoWatch)?;
+    let fits = decoder.fit_seeds(&data, &seeds, &run, &mut NoWatch)?;
     let people = trials.of(&strangers);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {

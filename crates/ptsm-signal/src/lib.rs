@@ -53,4 +53,4 @@ pub use pipeline::{
 };
 pub use recording::{Event, Recording};
 pub use task::{Paradigm, Symmetry, TaskDeclaration};
-pub use trials::{Layout, Lent, SubjectId, Subset, Trial, Trials, Unlabelled};
+pub use trials::{Layout, SharedSamples, SubjectId, Subset, Trial, Trials, Unlabelled};

@@ -13,7 +13,7 @@ pub(crate) enum Purpose {
     Session,
     Electrode,
     Schedule,
-    SimulatedTask,
+    Task,
     Rhythm,
     Background,
     Artifact,

@@ -24,7 +24,7 @@ pub(crate) struct Cue {
 
 /// A run's trials.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Schedule {
+pub(crate) struct CueSchedule {
     /// Samples of the run.
     pub(crate) length: usize,
     /// In time order.
@@ -46,9 +46,9 @@ pub(crate) fn longest_samples(cohort: &Cohort) -> f64 {
     ((2.0 * LEAD_S + f64::from(cohort.trials) * (after_s + gap_s.end)) * cohort.rate_hz).ceil()
 }
 
-impl Schedule {
+impl CueSchedule {
     /// The trials of one run.
-    pub(crate) fn new(cohort: &Cohort, streams: &Streams) -> Schedule {
+    pub(crate) fn new(cohort: &Cohort, streams: &Streams) -> CueSchedule {
         let random = &mut streams.stream(Purpose::Schedule, 0);
         let n = cohort.trials as usize;
         let classes = match cohort.task {
@@ -78,7 +78,7 @@ impl Schedule {
                 Cue { sample, class }
             })
             .collect();
-        Schedule { length: ((at_s + LEAD_S) * cohort.rate_hz).ceil() as usize, cues }
+        CueSchedule { length: ((at_s + LEAD_S) * cohort.rate_hz).ceil() as usize, cues }
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     fn classes(cohort: &Cohort, subject: u32, run: u32) -> Vec<usize> {
         let streams = Streams { seed: cohort.seed, subject, session: 1, run };
-        Schedule::new(cohort, &streams).cues.iter().map(|c| c.class).collect()
+        CueSchedule::new(cohort, &streams).cues.iter().map(|c| c.class).collect()
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         for task in [SimulatedTask::Imagery, SimulatedTask::Attention, SimulatedTask::Erp] {
             let cohort = Cohort::of(task);
             let [_, trial_s] = cohort.window_s();
-            let schedule = Schedule::new(&cohort, &Streams { seed: 0, subject: 1, session: 1, run: 1 });
+            let schedule = CueSchedule::new(&cohort, &Streams { seed: 0, subject: 1, session: 1, run: 1 });
             let gaps = schedule.cues.windows(2).map(|w| (w[1].sample - w[0].sample) as f64 / cohort.rate_hz);
             for gap in gaps {
                 assert_eq!(gap >= trial_s, task != SimulatedTask::Erp, "{task:?} {gap}");

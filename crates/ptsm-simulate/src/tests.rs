@@ -7,9 +7,9 @@ use ptsm_signal::{Recording, SubjectId};
 use crate::activity::Activity;
 use crate::anatomy::Site;
 use crate::head::Head;
-use crate::person::Person;
+use crate::person::SimulatedSubject;
 use crate::random::Streams;
-use crate::schedule::Schedule;
+use crate::schedule::CueSchedule;
 use crate::{Cohort, SimulateError, SimulatedTask, attention, erp, imagery};
 
 /// Power in a band: sums of the discrete Fourier transform's squares, by Goertzel's recursion.
@@ -181,11 +181,11 @@ fn without_strength_the_class_changes_nothing() {
     for task in [SimulatedTask::Imagery, SimulatedTask::Erp, SimulatedTask::Attention] {
         let cohort = Cohort { trials: 12, strength: 0.0, ..Cohort::of(task) };
         let streams = Streams { seed: 0, subject: 1, session: 1, run: 1 };
-        let person = Person::new(&cohort, 1, &Head::adult());
-        let schedule = Schedule::new(&cohort, &streams);
+        let person = SimulatedSubject::new(&cohort, 1, &Head::adult());
+        let schedule = CueSchedule::new(&cohort, &streams);
         let mut other = schedule.clone();
         other.cues.iter_mut().for_each(|cue| cue.class = 1 - cue.class);
-        let act = |schedule: &Schedule, effect: f64| {
+        let act = |schedule: &CueSchedule, effect: f64| {
             let mut activity = Activity::new(schedule.length);
             match task {
                 SimulatedTask::Imagery => imagery::act(&mut activity, schedule, 128.0, effect, &streams),

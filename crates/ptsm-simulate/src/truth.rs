@@ -4,12 +4,12 @@ use nalgebra::Vector3;
 use ptsm_signal::{Layout, Position, SubjectId, normalise, position};
 use serde::{Deserialize, Serialize};
 
-use crate::activity::Carrier;
+use crate::activity::TaskSite;
 use crate::anatomy::Site;
 use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
 use crate::mix::{carriers, leadfield};
-use crate::person::Person;
+use crate::person::SimulatedSubject;
 use crate::{attention, erp, imagery};
 
 /// Where, when and in whom the task can be seen.
@@ -108,7 +108,7 @@ pub(crate) fn truth(cohort: &Cohort) -> Truth {
     };
     let subjects = (1..=cohort.subjects)
         .map(|subject| {
-            let person = Person::new(cohort, subject, &head);
+            let person = SimulatedSubject::new(cohort, subject, &head);
             let own = map(cohort.task, &head, &person.sites, &person.amplitudes, &electrodes);
             let (frequency_hz, latency_s) = match cohort.task {
                 SimulatedTask::Imagery => (Some(person.mu_hz), None),
@@ -150,7 +150,7 @@ fn profile(task: SimulatedTask, time_s: f64) -> f64 {
     }
 }
 
-fn source(Carrier { site, difference }: Carrier) -> SourceTruth {
+fn source(TaskSite { site, difference }: TaskSite) -> SourceTruth {
     let Dipole { place, moment } = site.dipole();
     let at = |v: Vector3<f64>| Position { x: v.x, y: v.y, z: v.z };
     SourceTruth { name: site.name().to_string(), position: at(place), direction: at(moment), difference }

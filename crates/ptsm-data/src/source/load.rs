@@ -10,7 +10,7 @@ use crate::arrays::{self, Arrays, LabelHandling};
 use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
 use crate::cohort::{cut_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
-use crate::findings::{Duplicate, Measured, Problem, measure_with, same_samples, sketches, within};
+use crate::findings::{Duplicate, Problem, RecordingMeasures, measure_with, same_samples, sketches, within};
 use crate::fingerprint::Fingerprint;
 use crate::identity::{people, places};
 use crate::loaded::LoadedData;
@@ -216,7 +216,7 @@ impl Source {
         for (row, trial) in trials.info().iter().enumerate() {
             runs.entry((trial.subject, trial.session, trial.run)).or_default().push(row);
         }
-        let mut measured: Vec<(RecordingItem, Measured)> = vec![];
+        let mut measured: Vec<(RecordingItem, RecordingMeasures)> = vec![];
         for ((subject, session, run), rows) in runs {
             let signal = SignalData::Epochs {
                 channels: layout.channels.clone(),
@@ -242,7 +242,8 @@ impl Source {
                 .map_err(|error| Error::Signal { place: item.place(), error })?;
             measured.push((item, of));
         }
-        let parts: Vec<(&RecordingItem, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
+        let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
+            measured.iter().map(|(item, of)| (item, of)).collect();
         let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
         Ok((findings, same_samples(&parts)))
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
     Adaptation, DecoderOutput, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, OutputClass, Progress,
@@ -161,8 +161,8 @@ fn accuracy(method: &Method, fit: &Fit, trials: &Subset<'_>) -> f64 {
     right as f64 / trials.len() as f64
 }
 
-fn card(method: &Method, trials: &Trials, epochs: usize) -> Card {
-    Card {
+fn card(method: &Method, trials: &Trials, epochs: usize) -> ModelCard {
+    ModelCard {
         decoder: method.name.into(),
         settings: method.settings(trials.layout(), &changes(method, epochs)).unwrap(),
         layout: trials.layout().clone(),
@@ -555,7 +555,7 @@ fn a_delay_is_chosen_by_leaving_people_out() {
     let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut NoWatch).unwrap();
     assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.95);
     let settings = method.settings(trials.layout(), &changes).unwrap();
-    file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 0) }).unwrap();
+    file::save(&path, &*fits[0].fitted, &ModelCard { settings, ..card(method, &trials, 0) }).unwrap();
     let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
     let of = |fitted: &dyn FittedDecoder| fitted.probabilities(&trials.all()).unwrap();
     assert_eq!(of(&*loaded), of(&*fits[0].fitted));
@@ -960,7 +960,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
         let fits = fit_with(&changes, method, &trials, set(1..=6), &[1], None, &mut NoWatch).unwrap();
         assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.9, "{readout}");
         let settings = method.settings(trials.layout(), &changes).unwrap();
-        file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 30) }).unwrap();
+        file::save(&path, &*fits[0].fitted, &ModelCard { settings, ..card(method, &trials, 30) }).unwrap();
         let tensors = tensors(&path);
         for (name, (shape, _)) in &tensors {
             assert!(!shape.contains(&6), "{name} {shape:?}");

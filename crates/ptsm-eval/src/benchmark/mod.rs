@@ -69,7 +69,7 @@ pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
 struct Group<'a> {
     entry: &'a DecoderEntry,
     decoder: &'a dyn Decoder,
-    lessons: &'a BTreeMap<usize, TrainingData<'a>>,
+    training_data: &'a BTreeMap<usize, TrainingData<'a>>,
     tested: &'a [Units],
 }
 
@@ -93,8 +93,10 @@ impl Benchmark<'_> {
                 observer.begins(&entry.called(), left.len(), (i, self.stage.entries.len()));
                 // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
                 let with_target = decoder.learns_from_target();
-                let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
-                let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
+                let training_data =
+                    self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;
+                let group =
+                    Group { entry, decoder: &*decoder, training_data: &training_data, tested: &tested };
                 let _working = WorkMarker::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
@@ -125,7 +127,7 @@ impl Benchmark<'_> {
     fn together(&self, group: &Group<'_>, items: &[&FitItem], observer: &mut dyn Observer) -> Result<()> {
         item::make_room(self.folder)?;
         let job = |item: &&FitItem| Job {
-            data: &group.lessons[&item.fold],
+            data: &group.training_data[&item.fold],
             seed: item.seed,
             checkpoint: Some(item.checkpoint(self.folder)),
         };
@@ -207,7 +209,7 @@ impl Benchmark<'_> {
         let ask = self.ask.ok_or_else(|| {
             Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
         })?;
-        ask(&*fit.fitted, group.lessons[&item.fold].train(), &tested).map(Some)
+        ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
     }
 
     fn outcome(
@@ -224,7 +226,7 @@ impl Benchmark<'_> {
             features,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
-            trials: group.lessons[&item.fold].train().len(),
+            trials: group.training_data[&item.fold].train().len(),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
     }

@@ -241,7 +241,7 @@ impl Stage {
             }
             let folds = self.given_to(&*decoder, &folds);
             for (learnt, tested) in &parts {
-                self.lessons(&folds, sets, learnt, tested, false)?;
+                self.training_data(&folds, sets, learnt, tested, false)?;
                 for (fold, people) in folds.iter().enumerate() {
                     for &seed in &self.seeds {
                         items.push(FitItem::new(self, entry, (fold, people), (learnt, tested), seed)?);
@@ -273,7 +273,7 @@ impl Stage {
     }
 
     /// What is learnt in each fold, from some units; with the fold's test people as the target, unlabelled, or without anything of them.
-    pub(super) fn lessons<'a>(
+    pub(super) fn training_data<'a>(
         &self,
         folds: &[Fold],
         sets: StageTrials<'a>,
@@ -288,17 +288,17 @@ impl Stage {
             }
             Ok(kept)
         };
-        let lesson = |fold: &Fold| -> Result<TrainingData<'a>> {
+        let data = |fold: &Fold| -> Result<TrainingData<'a>> {
             let train = some(fold.sources.train(sets.learnt), "training people")?;
             let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
-            let lesson = TrainingData::new(train, validation)?;
+            let data = TrainingData::new(train, validation)?;
             if !with_target {
-                return Ok(lesson);
+                return Ok(data);
             }
             let target = sets.tested().of(&fold.test).only(|t| tested.iter().any(|units| units.contains(t)));
-            Ok(lesson.with_target(target.unlabelled()))
+            Ok(data.with_target(target.unlabelled()))
         };
-        folds.iter().enumerate().map(|(i, fold)| Ok((i, lesson(fold)?))).collect()
+        folds.iter().enumerate().map(|(i, fold)| Ok((i, data(fold)?))).collect()
     }
 }
 

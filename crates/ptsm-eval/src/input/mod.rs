@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::Problem;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Symmetry, TargetAccess, Trials};
 
 use crate::env::Env;
@@ -193,7 +193,7 @@ pub fn load_with_pipeline(
 pub fn load_for_decoder(
     data: &DataRequest,
     trained_on: TrainedOn<'_>,
-    card: &Card,
+    card: &ModelCard,
     labelled: bool,
     env: &Env,
 ) -> Result<PreparedData> {

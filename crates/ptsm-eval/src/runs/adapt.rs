@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ptsm_data::SubjectList;
-use ptsm_decode::file::{self, Card};
-use ptsm_decode::{Adaptation, Guard, calibration};
+use ptsm_decode::file::{self, ModelCard};
+use ptsm_decode::{Adaptation, AdaptationGuard, calibration};
 use ptsm_signal::{SubjectId, TargetAccess};
 
 use super::file::{AdaptedFile, model_name};
@@ -64,7 +64,7 @@ pub struct AdaptedFit {
     /// Trials it was adapted with.
     pub calibration_trials: usize,
     /// What leave-one-out on those said; none without it.
-    pub guard: Option<Guard>,
+    pub guard: Option<AdaptationGuard>,
     /// Scores of the later trials as it was.
     pub before: Record,
     /// Scores of the later trials as it is now.
@@ -129,7 +129,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
             return Err(Error::request("tuning gave no score", "report this"));
         };
         let (_, adapted) = &curve.adapted[0];
-        let card = Card { target_access: access, ..trained.card.clone() };
+        let card = ModelCard { target_access: access, ..trained.card.clone() };
         file::save(&folder.join(&model_name(*seed)), &*adapted.fitted, &card)?;
         fits.push(AdaptedFit {
             seed: *seed,

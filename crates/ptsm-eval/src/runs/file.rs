@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,7 +74,7 @@ impl RunFile {
     /// only the preparation of trials sees anything. A part without people is left out.
     pub fn access<'a>(
         &self,
-        card: &Card,
+        card: &ModelCard,
         input: &PreparedData,
         people: &Subset<'a>,
     ) -> Vec<(TargetAccess, Subset<'a>)> {

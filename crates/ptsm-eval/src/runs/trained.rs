@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::file::{self, Card};
+use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::find;
 use ptsm_decode::{EpochRecord, FittedDecoder};
 use ptsm_engine::Device;
@@ -22,7 +22,7 @@ pub struct TrainedRun {
     /// The decoders with their seeds.
     pub decoders: Vec<(u64, Box<dyn FittedDecoder>)>,
     /// The model card they share.
-    pub card: Card,
+    pub card: ModelCard,
 }
 
 impl TrainedRun {

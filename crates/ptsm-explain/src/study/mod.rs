@@ -218,14 +218,14 @@ impl<'a> Study<'a> {
         let trials = &self.evaluation.data.trials;
         for i in 0..self.request.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
-            let mut lesson =
+            let mut data =
                 TrainingData::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
             if decoder.learns_from_target() {
-                lesson = lesson.with_target(self.people.unlabelled());
+                data = data.with_target(self.people.unlabelled());
             }
             let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
             let mut fitting = self.env.fitting("shuffled labels");
-            let fits = decoder.fit_seeds(&lesson, &[SEED + i], &run, &mut fitting)?;
+            let fits = decoder.fit_seeds(&data, &[SEED + i], &run, &mut fitting)?;
             found.push(masks(&*fits[0].fitted, self.people)?);
         }
         Ok(found)

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::find;
 use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
@@ -83,11 +83,11 @@ fn eegnet(trials: &Trials) -> Box<dyn FittedDecoder> {
         )
         .unwrap();
     let decoder = method.build(settings.clone()).unwrap();
-    let lesson = TrainingData::new(trials.all(), trials.all().at(&[])).unwrap();
+    let data = TrainingData::new(trials.all(), trials.all().at(&[])).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "captum" };
-    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch).unwrap();
-    let card = Card {
+    let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch).unwrap();
+    let card = ModelCard {
         decoder: method.name.into(),
         settings,
         layout: trials.layout().clone(),

@@ -47,7 +47,7 @@ fn strangers() -> Subset<'static> {
 
 fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let part = |from, to| PEOPLE.0.all().only(move |t| (from..=to).contains(&t.subject.0));
-    let lesson = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
+    let data = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
     let method = find(name).unwrap();
     let training = json!({
         "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
@@ -56,7 +56,7 @@ fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let decoder = method.build(method.settings(PEOPLE.0.layout(), &changes).unwrap()).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "simulated" };
-    decoder.fit_seeds(&lesson, seeds, &run, &mut NoWatch).unwrap()
+    decoder.fit_seeds(&data, seeds, &run, &mut NoWatch).unwrap()
 }
 
 static EEGNET: LazyLock<Vec<Fit>> = LazyLock::new(|| fit("eegnet", &[1, 2]));

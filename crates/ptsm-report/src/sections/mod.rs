@@ -23,7 +23,7 @@ use crate::svg::standalone;
 use crate::{Page, Section, SectionPart};
 use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_eval::{Record, Summary};
 use ptsm_explain::{
     Disentanglement, ExplainRequest, Explanation, MaskFindings, ProbabilityFindings, Saliency, SanityChecks,
@@ -164,7 +164,7 @@ pub struct DecoderOrigin {
     /// Whom it was adapted to; none where it was not.
     pub adapted: Option<AdaptedTo>,
     /// The model card.
-    pub card: Card,
+    pub card: ModelCard,
     /// Numbers it has learnt.
     pub parameters: usize,
     /// Training subjects it can still tell apart.

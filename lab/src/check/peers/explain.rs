@@ -10,9 +10,9 @@ use ptsm_explain::{
 };
 use serde_json::Value;
 
-use super::Held;
-use super::classic::{Expected, Told};
-use super::telling::Telling;
+use super::PeerTally;
+use super::classic::{Expected, NamedArrays};
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// How far a number may be off, in parts of the largest of its array.
@@ -26,15 +26,15 @@ const PICTURE: f64 = 0.02;
 /// Labels are not exchanged.
 const NONE: PermutationSettings = PermutationSettings { draws: 0, seed: 0 };
 
-pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("peers.py");
     // Small matrices are slower on several threads.
     script.env("OPENBLAS_NUM_THREADS", "1");
-    let mut telling = Telling::start(script)?;
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     let mut largest = BTreeMap::new();
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = Told::new(&expected, values);
+        let told = NamedArrays::new(&expected, values);
         let found = told.and_then(|told| compare(&expected, &told, &mut largest));
         held.add(&expected.title, "explain".as_ref(), found);
     }
@@ -53,7 +53,7 @@ type Largest = BTreeMap<String, f64>;
 
 /// Holds found values against those told, in parts of the largest of them.
 fn held(
-    told: &Told,
+    told: &NamedArrays,
     name: &str,
     found: impl IntoIterator<Item = f64>,
     precision: f64,
@@ -75,7 +75,7 @@ fn held(
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()> {
+fn compare(expected: &Expected, told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     match &*expected.what {
         "linear" => {
             read_out(told, &expected.settings, Probe::Linear, largest)?;
@@ -97,31 +97,31 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
     }
 }
 
-fn features(told: &Told, name: &str) -> Result<Features> {
+fn features(told: &NamedArrays, name: &str) -> Result<Features> {
     let (shape, values) = told.array(name)?;
     Ok(Features::new(values, *shape.get(1).context("features are a table")?)?)
 }
 
-fn numbers(told: &Told, name: &str) -> Result<Vec<u32>> {
+fn numbers(told: &NamedArrays, name: &str) -> Result<Vec<u32>> {
     Ok(told.values(name)?.iter().map(|&value| value as u32).collect())
 }
 
 /// Labels, the first trials to learn from, and features.
-fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
+fn question(told: &NamedArrays, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
     let labels = numbers(told, "labels")?;
     let first = usize::try_from(settings["first"].as_u64().context("`first`")?)?;
     let split = TrialSplit { train: (0..first).collect(), test: (first..labels.len()).collect() };
     Ok((labels, split, features(told, "x")?))
 }
 
-fn read_out(told: &Told, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
+fn read_out(told: &NamedArrays, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
     let (labels, split, features) = question(told, settings)?;
     let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
     let found = probe(&ask, &split, kind, NONE)?;
     held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
 }
 
-fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
+fn apart(told: &NamedArrays, settings: &Value, largest: &mut Largest) -> Result<()> {
     let divisions = usize::try_from(settings["divisions"].as_u64().context("`divisions`")?)?;
     let (source, target) = (features(told, "source")?, features(told, "target")?);
     let (of_source, of_target) = (numbers(told, "of_source")?, numbers(told, "of_target")?);
@@ -130,14 +130,14 @@ fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
     held(told, "distances", found, PRECISION, largest)
 }
 
-fn in_common(told: &Told, largest: &mut Largest) -> Result<()> {
+fn in_common(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let one = features(told, "one")?;
     let found = shared_spectra(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
     held(told, "correlations", found.correlations.values, PRECISION, largest)?;
     held(told, "canonical", found.canonical.values, PRECISION, largest)
 }
 
-fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
+fn on_paper(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let x = features(told, "x")?;
     let found = embedding(&x, EmbeddingKind::Principal, x.len())?;
     held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
@@ -157,7 +157,7 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     Ok(())
 }
 
-fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
+fn calibrated(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let (shape, probabilities) = told.array("probabilities")?;
     let predicted = LabelledProbabilities::new(probabilities, &numbers(told, "labels")?, shape[1])?;
     let uniform = predicted.calibration(Binning::EqualWidth(10));
@@ -171,7 +171,7 @@ fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
     held(told, "scaled", predicted.at(temperature).probabilities().iter().copied(), FLAT, largest)
 }
 
-fn agreed(told: &Told, largest: &mut Largest) -> Result<()> {
+fn agreed(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let (shape, table) = told.array("table")?;
     let rows: Vec<Vec<f64>> = table.chunks(shape[1]).map(<[f64]>::to_vec).collect();
     let found = stability(&rows)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar};
-use ptsm::data::catalogue::About;
+use ptsm::data::catalogue::DataSetInfo;
 use ptsm::data::download::{
     Download, DownloadObserver, DownloadProgress, DownloadReport, DownloadedFile, FileStatus, Settings,
 };
@@ -69,7 +69,7 @@ fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
 }
 
 /// What should be known before it is downloaded.
-fn introduce(about: &About, download: &Download, session: &Session) {
+fn introduce(about: &DataSetInfo, download: &Download, session: &Session) {
     let mut lines = vec![format!("{}: {}", about.id, about.title)];
     for (name, text) in [("licence", &about.licence), ("cite", &about.citation), ("from", &about.home)] {
         if !text.is_empty() {
@@ -91,7 +91,7 @@ fn introduce(about: &About, download: &Download, session: &Session) {
 }
 
 /// What would be downloaded.
-fn list(about: &About, download: &Download, session: &Session) -> anyhow::Result<()> {
+fn list(about: &DataSetInfo, download: &Download, session: &Session) -> anyhow::Result<()> {
     let folder = download.folder();
     let missing = download.files().iter().filter(|file| file.found.is_none());
     let text: String =
@@ -112,7 +112,7 @@ fn list(about: &About, download: &Download, session: &Session) -> anyhow::Result
 
 /// What came of it.
 fn tell(
-    about: &About,
+    about: &DataSetInfo,
     download: &Download,
     report: &DownloadReport,
     session: &Session,

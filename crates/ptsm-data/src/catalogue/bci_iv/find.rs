@@ -15,7 +15,7 @@ use crate::error::Result;
 pub(super) const LABELS: &str = "classlabel";
 
 /// What is under a folder, each file once.
-struct Present {
+struct FoundFiles {
     /// Files of BNCI Horizon 2020.
     mats: BTreeMap<(u32, Half), PathBuf>,
     /// Files of the competition, by person and session.
@@ -28,7 +28,7 @@ struct Present {
 
 /// Looks for what was chosen.
 pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSetFiles> {
-    let present = Present::new(set, root)?;
+    let present = FoundFiles::new(set, root)?;
     let classes = set.classes.iter().map(|(_, class)| class.to_string()).collect();
     let mut found = DataSetFiles { classes, doubled: present.doubled.clone(), ..DataSetFiles::default() };
     let (mut both, mut anybody) = (false, false);
@@ -80,8 +80,8 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSet
     Ok(found)
 }
 
-impl Present {
-    fn new(set: &Graz, root: &Path) -> Result<Present> {
+impl FoundFiles {
+    fn new(set: &Graz, root: &Path) -> Result<FoundFiles> {
         let (mut mats, mut gdfs, mut labels) = (vec![], vec![], vec![]);
         for path in files(set.id, root, &[".mat", ".gdf"])? {
             let name = file_name(&path);
@@ -105,7 +105,7 @@ impl Present {
         let mut doubled: Vec<(SubjectId, PathBuf)> =
             a.into_iter().map(|((subject, _), path)| whose(subject, path)).collect();
         doubled.extend(b.into_iter().chain(c).map(|((subject, _), path)| whose(subject, path)));
-        Ok(Present { mats, gdfs, labels, doubled })
+        Ok(FoundFiles { mats, gdfs, labels, doubled })
     }
 
     /// A recording of a person.
