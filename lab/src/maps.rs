@@ -15,8 +15,8 @@ use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_explain::{
     AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, RankedAxis, Ranking, agreement,
-    agreement_in_time, attribution, csp_relevance, difference, favours, masks, rotate_head,
-    run_deletion_test,
+    agreement_in_time, attribution, csp_relevance, difference, masks, rotate_head, run_deletion_test,
+    truth_auc,
 };
 use ptsm_signal::Subset;
 use rand::seq::SliceRandom;
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let row = separation(fitted, &people, &few, axis, &effect, options)?;
             println!("| {name} | {accuracy:.1} | {what} | {} |", row.join(" | "));
             for (kind, values) in explanations(fitted, &few, axis)? {
-                own += &format!("| {name} | {what} | {kind} | {:.2} |\n", favours(&values, &task));
+                own += &format!("| {name} | {what} | {kind} | {:.2} |\n", truth_auc(&values, &task));
             }
         }
     }
@@ -142,7 +142,7 @@ fn separation(
         let [good, shuffled, moved] = [0, 1, 2].map(|kind| scores.chunks(options.maps).nth(kind));
         let against = |other: &[f64], good: &[f64]| {
             let is_good: Vec<bool> = (0..good.len() + other.len()).map(|i| i < good.len()).collect();
-            favours(&[good, other].concat(), &is_good)
+            truth_auc(&[good, other].concat(), &is_good)
         };
         match (good, shuffled, moved) {
             (Some(good), Some(shuffled), Some(moved)) => {

@@ -12,7 +12,7 @@ use ptsm_decode::{FittedDecoder, NoWatch, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_eval::{deviation, mean};
-use ptsm_explain::{Masks, favours, masks, rank_correlation};
+use ptsm_explain::{Masks, masks, rank_correlation, truth_auc};
 use ptsm_signal::{Subset, Trials};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -129,8 +129,8 @@ fn read(fitted: &dyn FittedDecoder, people: &Subset<'_>, truth: &Truth) -> Resul
         cosine(fitted, people)?.into_iter().collect(),
         each(&|m| mean(&m.space_mean()) * mean(&m.time_mean())),
         each(&|m| rank_correlation(&m.space_mean(), &truth.channels)),
-        each(&|m| favours(&m.space_mean(), &task)),
-        each(&|m| favours(&m.time_mean(), &inside)),
+        each(&|m| truth_auc(&m.space_mean(), &task)),
+        each(&|m| truth_auc(&m.time_mean(), &inside)),
     ])
 }
 

@@ -38,9 +38,9 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
         1 => format!(
             "{} % {}",
             shown(chance.pooled_value.or(Some(chance.pooled_accuracy))),
-            phrases::spoken(metric)
+            phrases::metric_label(metric)
         ),
-        _ => format!("by {}", phrases::spoken(metric)),
+        _ => format!("by {}", phrases::metric_label(metric)),
     };
     warn(
         &format!(

@@ -73,7 +73,8 @@ pub mod xdawn_ts;
 
 pub use decoder::{
     Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink,
-    FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch, calibration,
+    FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
+    calibration_split,
 };
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};

@@ -359,13 +359,13 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
         };
         let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
         let active = [true, i < steps / 2, true];
-        let most = if how == How::Ahead { step.most_under_way() } else { 1 };
-        while step.under_way() >= most {
+        let most = if how == How::Ahead { step.max_in_flight() } else { 1 };
+        while step.in_flight() >= most {
             finish(&mut step, &parameters, steps, &mut losses);
         }
         step.start(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
     }
-    while step.under_way() > 0 {
+    while step.in_flight() > 0 {
         finish(&mut step, &parameters, steps, &mut losses);
     }
     let mut program = Program::new(&g, Mode::Infer, &[logits], replicas, device).unwrap();

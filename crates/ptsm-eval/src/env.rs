@@ -98,12 +98,12 @@ impl Env {
     }
 
     /// Work whose length is known only once it has begun, such as reading the recordings of a folder.
-    pub fn counting<'a>(&'a self, title: &'a str) -> LazyProgress<'a> {
+    pub fn lazy_progress<'a>(&'a self, title: &'a str) -> LazyProgress<'a> {
         LazyProgress { env: self, title, task: Mutex::default() }
     }
 
     /// Watches a fit for this environment: its progress is told, and it ends when the work is cancelled.
-    pub fn fitting<'a>(&'a self, title: &str) -> FitWatch<'a> {
+    pub fn watch_fits<'a>(&'a self, title: &str) -> FitWatch<'a> {
         FitWatch { task: self.begin(title, None), env: self, log: Box::new(|_| ()) }
     }
 
@@ -137,7 +137,7 @@ impl CacheFolder {
     /// The folder; none where nothing is kept.
     pub fn path(&self) -> Option<PathBuf> {
         match self {
-            CacheFolder::Usual => Cache::usual_folder(),
+            CacheFolder::Usual => Cache::default_folder(),
             CacheFolder::At(folder) => Some(folder.clone()),
             CacheFolder::Nowhere => None,
         }

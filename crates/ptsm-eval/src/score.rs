@@ -1,6 +1,6 @@
 //! From a fitted decoder and people it has never met to records.
 
-use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration};
+use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration_split};
 use ptsm_signal::{Subset, TargetAccess};
 
 use crate::error::Result;
@@ -125,12 +125,12 @@ pub fn learning_curve(
     context: &RecordContext,
 ) -> Result<FewShotCurve> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration(person, most)?;
+    let (_, later) = calibration_split(person, most)?;
     let part = |shots| Some(FewShot { shots, set_aside: most });
     let mut curve =
         FewShotCurve { records: vec![of_one(fitted, &later, context, part(0))?], adapted: vec![] };
     for &k in shots {
-        let (first, _) = calibration(person, k)?;
+        let (first, _) = calibration_split(person, k)?;
         let adapted = fitted.adapt(&first, how)?;
         let seen = TargetAccess::Labelled { per_class: k, unlabelled: 0.0 };
         let context = RecordContext { target_access: context.target_access.and(seen), ..context.clone() };
@@ -148,7 +148,7 @@ pub(crate) fn unadapted(
     context: &RecordContext,
 ) -> Result<Record> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration(person, most)?;
+    let (_, later) = calibration_split(person, most)?;
     let met = fitted.with_target_access(person, context.shown)?;
     let few = Some(FewShot { shots: 0, set_aside: most });
     of_one(met.as_deref().unwrap_or(fitted), &later, context, few)

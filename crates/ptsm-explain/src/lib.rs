@@ -49,7 +49,7 @@ pub use probes::{
     PermutationSettings, PermutationTest, Probe, ProbeInput, ProbeResult, linear_probabilities, probe,
 };
 pub use randomised::{ExplainFn, ParameterRandomisation, randomise_parameters};
-pub use ranks::{favours, rank_correlation};
+pub use ranks::{rank_correlation, truth_auc};
 pub use reading::{SUBJECT_FEATURES, TASK_FEATURES, read_features};
 pub use reliability::{Identification, Intraclass, Stability, identify_subjects, stability};
 pub use removal::Fill;

@@ -7,7 +7,7 @@ use ptsm_decode::FittedDecoder;
 use ptsm_eval::{Result, mean};
 use serde::{Deserialize, Serialize};
 
-use crate::ranks::{favours, rank_correlation};
+use crate::ranks::{rank_correlation, truth_auc};
 
 /// How alike explanations are, by rank correlation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl ParameterRandomisation {
     pub fn separation(&self) -> f64 {
         let both: Vec<f64> = self.trained.iter().chain(&self.drawn).copied().collect();
         let truth: Vec<bool> = (0..both.len()).map(|i| i < self.trained.len()).collect();
-        favours(&both, &truth)
+        truth_auc(&both, &truth)
     }
 }
 

@@ -147,13 +147,13 @@ fn confusion() -> HeatMap {
     HeatMap::confusion("What is taken for what", classes, &counts.map(|row| row.to_vec()))
 }
 
-fn duels() -> HeatMap {
+fn pairwise() -> HeatMap {
     let names = ["ptsm", "eegnet", "fbcsp", "riemann", "csp-lda"].map(String::from).to_vec();
     let means = [0.78, 0.74, 0.72, 0.735, 0.63];
     let differences: Vec<Vec<f64>> =
         means.iter().map(|one| means.iter().map(|other| one - other).collect()).collect();
     let real = |row: usize, column: usize| f64::abs(means[row] - means[column]) > 0.035;
-    HeatMap::duels("Who beats whom", names, &differences, real, "difference of mean accuracy")
+    HeatMap::pairwise("Who beats whom", names, &differences, real, "difference of mean accuracy")
 }
 
 fn reliability() -> LineChart {
@@ -357,7 +357,7 @@ fn page() -> Page {
                 figures(vec![
                     Figure::new(sure(40)),
                     Figure::new(confusion()),
-                    Figure::new(duels()),
+                    Figure::new(pairwise()),
                     Figure::new(reliability()),
                     Figure::new(scores(109)),
                 ]),

@@ -76,7 +76,7 @@ impl HeatMap {
 
     /// Who beats whom: the row's score minus the column's, and `+` or `−` where the difference is real, `·` where it may be luck.
     /// `real` says which differences are; the diagonal is empty.
-    pub fn duels(
+    pub fn pairwise(
         title: impl Into<String>,
         names: Vec<String>,
         differences: &[Vec<f64>],

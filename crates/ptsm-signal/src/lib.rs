@@ -46,7 +46,7 @@ mod trials;
 pub use access::TargetAccess;
 pub use alignment::Alignment;
 pub use error::{Error, Result};
-pub use montage::{Channel, Position, Unit, mirror, normalise, position};
+pub use montage::{Channel, Position, Unit, mirror_permutation, normalise, position};
 pub use pipeline::{
     Band, EpochedRecording, FilterKind, PIPELINE_KEYS, Pick, Pipeline, PipelineKey, RecordingId, Reference,
     Scaling,

@@ -6,8 +6,8 @@ use rand::RngExt;
 use crate::activity::BrainSource;
 use crate::cohort::Cohort;
 use crate::noise::wander;
-use crate::person::{SimulatedSession, SimulatedSubject};
 use crate::random::{Purpose, Streams, factor, normal, poisson_times};
+use crate::subject::{SimulatedSession, SimulatedSubject};
 
 /// Where the eyes are, in head radii: in front of the brain and below it.
 const EYES: [[f64; 3]; 2] = [[-0.34, 1.02, -0.32], [0.34, 1.02, -0.32]];

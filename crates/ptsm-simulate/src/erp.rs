@@ -3,9 +3,9 @@
 
 use crate::activity::{Activity, TaskSite};
 use crate::anatomy::Site;
-use crate::person::SimulatedSubject;
 use crate::random::{Purpose, Streams, attended, factor, normal};
 use crate::schedule::CueSchedule;
+use crate::subject::SimulatedSubject;
 
 /// When the P300 is highest in an average person, and how wide it is, in seconds.
 const P3_S: f64 = 0.37;

@@ -40,9 +40,9 @@ mod head;
 mod imagery;
 mod mix;
 mod noise;
-mod person;
 mod random;
 mod schedule;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod truth;

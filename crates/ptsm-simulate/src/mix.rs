@@ -8,9 +8,9 @@ use crate::anatomy::Site;
 use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
 use crate::noise::{ColouredNoise, rhythm};
-use crate::person::{BACKGROUND_DIPOLES, SimulatedSession, SimulatedSubject};
 use crate::random::{Purpose, Streams};
 use crate::schedule::CueSchedule;
+use crate::subject::{BACKGROUND_DIPOLES, SimulatedSession, SimulatedSubject};
 use crate::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.

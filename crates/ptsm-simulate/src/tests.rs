@@ -7,9 +7,9 @@ use ptsm_signal::{Recording, SubjectId};
 use crate::activity::Activity;
 use crate::anatomy::Site;
 use crate::head::Head;
-use crate::person::SimulatedSubject;
 use crate::random::Streams;
 use crate::schedule::CueSchedule;
+use crate::subject::SimulatedSubject;
 use crate::{Cohort, SimulateError, SimulatedTask, attention, erp, imagery};
 
 /// Power in a band: sums of the discrete Fourier transform's squares, by Goertzel's recursion.

@@ -9,7 +9,7 @@ use crate::anatomy::Site;
 use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
 use crate::mix::{carriers, leadfield};
-use crate::person::SimulatedSubject;
+use crate::subject::SimulatedSubject;
 use crate::{attention, erp, imagery};
 
 /// Where, when and in whom the task can be seen.

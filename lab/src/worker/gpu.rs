@@ -201,7 +201,7 @@ impl Bench<'_> {
             let start = Instant::now();
             for _ in 0..steps {
                 turn += 1;
-                while step.under_way() >= step.most_under_way() {
+                while step.in_flight() >= step.max_in_flight() {
                     step.finish()?;
                 }
                 step.start(
@@ -211,7 +211,7 @@ impl Bench<'_> {
                     &active,
                 )?;
             }
-            while step.under_way() > 0 {
+            while step.in_flight() > 0 {
                 step.finish()?;
             }
             let loss = step.output(&parameters, replicas - 1, 0)[0];

@@ -222,7 +222,7 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     }
 
     /// Whether names of its files may name people: they are told only when somebody asks for them.
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         false
     }
 
@@ -275,8 +275,8 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
         (**self).study()
     }
 
-    fn names_people(&self) -> bool {
-        (**self).names_people()
+    fn names_subjects(&self) -> bool {
+        (**self).names_subjects()
     }
 
     fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {

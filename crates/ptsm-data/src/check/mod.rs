@@ -80,7 +80,7 @@ fn check_here(
     };
     let told = ReportScope {
         files: labels,
-        paths: labels || !recordings.set().names_people(),
+        paths: labels || !recordings.set().names_subjects(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
     let unreadable: Vec<(&RecordingItem, &Error)> = checked
@@ -92,7 +92,7 @@ fn check_here(
         checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
     let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
-    let named = recordings.set().names_people();
+    let named = recordings.set().names_subjects();
     match compare(&id, &found.classes, named, &mut checked) {
         Ok(duplicates) => add_duplicates(&mut problems, &duplicates),
         // Each of these is told above.

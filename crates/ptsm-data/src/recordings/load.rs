@@ -18,7 +18,7 @@ use crate::findings::{
     within,
 };
 use crate::fingerprint::Fingerprint;
-use crate::identity::people;
+use crate::identity::subject_identities;
 use crate::loaded::LoadedData;
 use crate::subjects::{SubjectList, choose};
 
@@ -84,7 +84,7 @@ impl Recordings {
             subjects,
             &items,
             &prepared,
-            self.set.names_people(),
+            self.set.names_subjects(),
         );
         notes.extend(lost);
         let parts: Vec<(&RecordingItem, &RecordingMeasures)> = items
@@ -92,7 +92,7 @@ impl Recordings {
             .zip(&prepared)
             .flat_map(|(item, prepared)| prepared.measured.iter().map(|measured| (*item, measured)))
             .collect();
-        let findings = findings(&found.classes, &parts, &about.id, self.set.names_people(), wanted)?;
+        let findings = findings(&found.classes, &parts, &about.id, self.set.names_subjects(), wanted)?;
         let exact = same_samples(&parts);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let sketches: Vec<Sketch> = prepared.iter().flat_map(|p| &p.sketches).copied().collect();
@@ -100,7 +100,7 @@ impl Recordings {
         let task = self.task(&trials.layout().classes);
         let trials =
             trials.with_task(task).map_err(|error| Error::Signal { place: about.id.clone(), error })?;
-        let mut people = people(trials.info(), &places);
+        let mut people = subject_identities(trials.info(), &places);
         for (item, contents) in items.iter().zip(samples) {
             people
                 .entry(item.subject)

@@ -66,7 +66,7 @@ pub struct AdaptedDecoder {
 ///
 /// The later trials depend on `per_class` alone. To compare several numbers of shots on the same trials, take the later trials of the
 /// largest.
-pub fn calibration<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<'a>, Subset<'a>)> {
+pub fn calibration_split<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<'a>, Subset<'a>)> {
     let ordered = trials.in_time();
     let labels = ordered.labels();
     let mut counts = vec![0; trials.layout().classes.len()];
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn later(of: &[(u32, u32, f64)]) -> Vec<usize> {
-        calibration(&trials(of).all(), 1).unwrap().1.rows().to_vec()
+        calibration_split(&trials(of).all(), 1).unwrap().1.rows().to_vec()
     }
 
     #[test]

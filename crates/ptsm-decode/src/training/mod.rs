@@ -342,7 +342,7 @@ impl Meter {
         Meter { start: Instant::now(), steps: jobs.sum(), jobs: n, ended: (0, 0), trials: 0 }
     }
 
-    /// What a watcher is told; `under_way` is the steps done by jobs that have not ended.
+    /// What a watcher is told; `in_flight` is the steps done by jobs that have not ended.
     pub(crate) fn progress<'p>(
         &self,
         under_way: usize,

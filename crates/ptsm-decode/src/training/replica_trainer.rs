@@ -146,7 +146,7 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
                 (0..self.slots.len()).filter(|&r| self.slots[r].as_ref().is_some_and(over)).collect();
             let mut ended = vec![];
             if !ending.is_empty() {
-                while self.steps.under_way() > 0 {
+                while self.steps.in_flight() > 0 {
                     self.collect()?;
                 }
                 ended = self.validate(&ending)?;
@@ -286,7 +286,7 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
                 feeds.push((name, Feed::Labels(numbers)));
             }
         }
-        while self.steps.under_way() >= self.steps.most_under_way() {
+        while self.steps.in_flight() >= self.steps.max_in_flight() {
             collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)?;
         }
         let started = self.steps.start(&mut self.parameters, &feeds, &rates, &active);

@@ -7,7 +7,7 @@ use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
     Adaptation, DecoderOutput, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, OutputClass, Progress,
-    Run, TrainingData, Watch, calibration,
+    Run, TrainingData, Watch, calibration_split,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::{
@@ -210,7 +210,7 @@ fn every_decoder_keeps_the_contract() {
         }
         // It can do what it declares, and refuses the rest.
         let how = Adaptation { steps: 1, guard: false, ..Adaptation::default() };
-        let adapted = fits[0].fitted.adapt(&calibration(&unseen, 2).unwrap().0, &how);
+        let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &how);
         assert_eq!(adapted.is_ok(), method.adapts, "{}", method.name);
         let converted = fits[0].fitted.convert(&unseen.at(&[0]), &unseen);
         assert_eq!(converted.is_ok(), method.converts, "{}", method.name);
@@ -910,7 +910,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let method = find("ptsm-paper").unwrap();
     let fits = fit(method, &trials, set(1..=6), &[1], 3);
-    let (shots, later) = calibration(&trials.of(&set([10])), 3).unwrap();
+    let (shots, later) = calibration_split(&trials.of(&set([10])), 3).unwrap();
     // Cues are a second apart and trials longer, so that the first of the 18 others shares samples with the last shot.
     assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 17));
     let how = Adaptation { guard: false, ..Adaptation::default() };

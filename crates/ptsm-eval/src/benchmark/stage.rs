@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::Duplicate;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Decoder, TrainingData, calibration};
+use ptsm_decode::{Decoder, TrainingData, calibration_split};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -260,7 +260,7 @@ impl Stage {
                 return Err(nothing_of(units, &format!("test people, {subject} among them,")));
             }
             if let Some(&most) = self.shots.iter().max() {
-                let (_, later) = calibration(&trials, most)?;
+                let (_, later) = calibration_split(&trials, most)?;
                 if later.is_empty() {
                     return Err(Error::plan(
                         format!("with {most} shots nothing of {subject} is left to score"),

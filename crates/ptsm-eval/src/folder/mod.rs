@@ -206,7 +206,7 @@ pub struct FolderInUse {
 
 impl FolderInUse {
     /// Who works there, in words.
-    pub fn who(&self) -> String {
+    pub fn occupant_name(&self) -> String {
         self.occupant.as_ref().map_or_else(|| "another process".into(), Occupant::to_string)
     }
 

@@ -54,11 +54,11 @@ fn beside(folder: &Path, used: &FolderInUse) -> Result<Collection> {
     let results = BenchmarkResults::read(folder)?;
     if results.is_empty() {
         return Err(Error::request(
-            format!("nothing is done yet in {}, where {} is at work", folder.display(), used.who()),
+            format!("nothing is done yet in {}, where {} is at work", folder.display(), used.occupant_name()),
             format!("wait for it; `ptsm status {}` says how far it has come", folder.display()),
         ));
     }
-    Ok(Collection::SoFar(results, used.who()))
+    Ok(Collection::SoFar(results, used.occupant_name()))
 }
 
 /// The error for a benchmark without any outcome.

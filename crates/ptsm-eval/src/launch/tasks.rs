@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{keep_trials, kept_trials};
+use ptsm_data::{map_stored_trials, store_trials};
 use ptsm_io::atomic::replace;
 use ptsm_signal::Trials;
 use serde::{Deserialize, Serialize};
@@ -70,9 +70,9 @@ pub(super) fn share(work: &mut Work<'_>, tasks: &[FitGroup], folder: &Path, env:
             continue;
         }
         let PreparedStage { stage: known, learnt, tested } = work.ready(stage, env)?;
-        keep_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
+        store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
         if let Some(tested) = tested {
-            keep_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
+            store_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
         }
     }
     Ok(())
@@ -91,7 +91,7 @@ pub(super) fn shared(
         if let Some(cache) = node_cache {
             return near(&path, cache, &name(&known.fingerprint, part));
         }
-        kept_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
+        map_stored_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
             Error::request(
                 format!("{} is missing or not whole", path.display()),
                 "give the benchmark again; it writes the trials anew",
@@ -106,7 +106,7 @@ pub(super) fn shared(
 fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
     let hash = fingerprint(name);
     let copy = cache.join(format!("{hash}.trials"));
-    if let Some(trials) = kept_trials(&copy, name) {
+    if let Some(trials) = map_stored_trials(&copy, name) {
         return Ok(trials);
     }
     let cannot = || format!("{} cannot be copied to {}", path.display(), cache.display());
@@ -114,7 +114,7 @@ fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
     let mut from = std::fs::File::open(path).while_doing(cannot)?;
     // Several tasks may begin at once on one machine: each writes beside and renames.
     ptsm_io::atomic::write_renamed(&copy, |to| std::io::copy(&mut from, to).map(|_| ()))?;
-    kept_trials(&copy, name).ok_or_else(|| {
+    map_stored_trials(&copy, name).ok_or_else(|| {
         Error::request(
             format!("{} is not whole", path.display()),
             "give the benchmark again; it writes the trials anew",

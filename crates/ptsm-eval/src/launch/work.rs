@@ -30,7 +30,7 @@ impl<'a> Work<'a> {
                 continue;
             }
             work.list.stages.push((ready.stage.clone(), ready.items()?));
-            let held_back = phrases::held_back(&ready.stage.training_subjects(ready.sets())?);
+            let held_back = phrases::held_back_note(&ready.stage.training_subjects(ready.sets())?);
             work.held_back.push(format!("{}: {held_back}", ready.stage.data));
             work.stages.push(stage);
             work.kept = only.then_some(ready);
@@ -116,7 +116,7 @@ impl<'a> Work<'a> {
                 folder,
                 ask: Some(reader),
             };
-            benchmark.run(&|_| true, &mut env.fitting("benchmark"))?;
+            benchmark.run(&|_| true, &mut env.watch_fits("benchmark"))?;
         }
         Ok(())
     }

@@ -51,6 +51,6 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
         ));
     }
     let benchmark = Benchmark { stage, sets, device: &env.device, folder, ask: Some(reader) };
-    let mut fitting = env.fitting(&format!("task {}", args.task));
+    let mut fitting = env.watch_fits(&format!("task {}", args.task));
     benchmark.run(&|item| keys.contains(item.key.as_str()), &mut fitting)
 }

@@ -364,7 +364,7 @@ impl Plan {
 
     /// The metrics of a table of some summaries: those named, else the usual ones, the one first that chance is tested by.
     pub fn shown(&self, summaries: &[Summary]) -> Vec<&'static Metric> {
-        if self.metrics.is_empty() { phrases::usual(summaries) } else { self.metrics() }
+        if self.metrics.is_empty() { phrases::default_metrics(summaries) } else { self.metrics() }
     }
 
     /// The metric that was named first, which chance is of; none where none was named.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ptsm_data::SubjectList;
 use ptsm_decode::file::{self, ModelCard};
-use ptsm_decode::{Adaptation, AdaptationGuard, calibration};
+use ptsm_decode::{Adaptation, AdaptationGuard, calibration_split};
 use ptsm_signal::{SubjectId, TargetAccess};
 
 use super::file::{AdaptedFile, model_name};
@@ -92,7 +92,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         ));
     }
     trained.check_unadapted("adapt the run it was made from")?;
-    let (_, later) = calibration(&person, args.shots)?;
+    let (_, later) = calibration_split(&person, args.shots)?;
     if later.is_empty() {
         return Err(Error::request(
             format!("{} shots take all trials; none is left to score", args.shots),

@@ -164,7 +164,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             .append(true)
             .open(&log)
             .while_doing(|| format!("{} cannot be written", log.display()))?;
-        let mut fitting = env.fitting(method.name).logging(move |ended| {
+        let mut fitting = env.watch_fits(method.name).logging(move |ended| {
             for epoch in ended {
                 if let Ok(line) = serde_json::to_string(epoch) {
                     // What is lost here is written again when training ends.

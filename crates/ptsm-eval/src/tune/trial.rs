@@ -42,7 +42,7 @@ impl TrialScores {
         let mut scores = vec![];
         for (_, outcome) in outcomes {
             match &outcome.came {
-                FitScores::Scored { records } => scores.push(over_people(records, metric)),
+                FitScores::Scored { records } => scores.push(mean_over_subjects(records, metric)),
                 FitScores::Failed { error, hint } => {
                     return TrialScores::Failed { error: error.clone(), hint: hint.clone() };
                 }
@@ -59,7 +59,7 @@ impl TrialScores {
 }
 
 /// The mean over people, each with the mean of their records.
-pub(crate) fn over_people(records: &[Record], metric: &Metric) -> f64 {
+pub(crate) fn mean_over_subjects(records: &[Record], metric: &Metric) -> f64 {
     let mut people: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for record in records {
         let value = (metric.get)(&record.scores);

@@ -15,7 +15,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, PreparedData, TaskOverride, load_with_pipeline};
 use crate::metrics::Metric;
-use crate::phrases::{count, held_back};
+use crate::phrases::{count, held_back_note};
 use crate::record::Record;
 use crate::settings::SettingChanges;
 use crate::tune::{self, Dimension, Rung, SearchSetup, TrialScores, TuningTrial};
@@ -126,7 +126,7 @@ impl<'a> CandidateSet<'a> {
     }
 
     /// Everybody who takes part.
-    pub fn people(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
+    pub fn identities(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
         &self.people
     }
 
@@ -203,7 +203,7 @@ impl<'a> CandidateSet<'a> {
         let entry =
             DecoderEntry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
         let stage = self.stage(input, people.clone(), vec![entry]);
-        let held_back = held_back(&stage.training_subjects(StageTrials::one(&input.trials))?);
+        let held_back = held_back_note(&stage.training_subjects(StageTrials::one(&input.trials))?);
         self.env.note(format!("note: {held_back}"));
         Ok(())
     }
@@ -244,7 +244,7 @@ impl<'a> CandidateSet<'a> {
                 };
                 let named = |&c: &usize| (self.all[c].called.clone(), &self.all[c].settings);
                 let named: Vec<(String, &Value)> = own.iter().map(named).collect();
-                let came = ground.test(rung, self.method.name, &named, &mut self.env.fitting("tuning"))?;
+                let came = ground.test(rung, self.method.name, &named, &mut self.env.watch_fits("tuning"))?;
                 tested.extend(own.into_iter().zip(came));
                 self.kept = Some((kind, input));
             }
@@ -268,7 +268,7 @@ impl<'a> CandidateSet<'a> {
         stage.check_duplicates(sets, &input.duplicates)?;
         let (device, folder) = (&self.env.device, &self.args.out);
         let benchmark = Benchmark { stage: &stage, sets, device, folder, ask: None };
-        benchmark.run(&|item| item.fold == fold, &mut self.env.fitting("tuning"))?;
+        benchmark.run(&|item| item.fold == fold, &mut self.env.watch_fits("tuning"))?;
         let mut records = vec![];
         for item in stage.items(sets)?.iter().filter(|item| item.fold == fold) {
             match item.outcome(&self.args.out).map(|outcome| outcome.came) {

@@ -22,7 +22,7 @@ use crate::evidence::mean_threshold;
 use crate::folder::Folder;
 use crate::input::{DataRequest, TaskOverride};
 use crate::metrics::{METRICS, Metric};
-use crate::phrases::people;
+use crate::phrases::subject_count;
 use crate::settings::{SettingChanges, TUNED_ON, without_null};
 use crate::tune::{self, Budget, Rung, SearchStrategy};
 
@@ -125,7 +125,7 @@ pub fn search<T>(
         data.subjects = Some(develop.clone());
     }
     let mut set = CandidateSet::new(args, env, method, &changes, data, space, chosen, &seeds)?;
-    let everybody: BTreeSet<SubjectId> = set.people().keys().copied().collect();
+    let everybody: BTreeSet<SubjectId> = set.identities().keys().copied().collect();
     let before: BTreeSet<String> = changes.outside(TUNED_ON)?.unwrap_or_default();
     let folds = set.searches(args, &everybody, &before)?;
 
@@ -147,7 +147,7 @@ pub fn search<T>(
         let rungs = Rung::ladder(set.count(), args.halving, budget);
         if let Some(split) = &fold.split {
             let (all, tested) = (everybody.len(), split.1.test_subjects().len());
-            env.note(format!("fold {}: tuned on {}", split.0, people(all - tested)));
+            env.note(format!("fold {}: tuned on {}", split.0, subject_count(all - tested)));
         }
         let trials = set.search(&fold.division, &rungs, metric)?;
         let Some(best) = tune::best_trial(&trials, metric).cloned() else {
@@ -202,7 +202,7 @@ impl CandidateSet<'_> {
             let n = everybody.len();
             if n < FEWEST {
                 return Err(Error::request(
-                    format!("a development set of {} is too small", people(n)),
+                    format!("a development set of {} is too small", subject_count(n)),
                     format!("name at least {FEWEST} with `--develop`"),
                 ));
             }
@@ -218,11 +218,12 @@ impl CandidateSet<'_> {
             let own = sources.train_subjects() | sources.validation_subjects();
             if own.len() < FEWEST {
                 return Err(Error::request(
-                    format!("`{protocol}` leaves {} to tune on", people(own.len())),
+                    format!("`{protocol}` leaves {} to tune on", subject_count(own.len())),
                     format!("at least {FEWEST} are needed in each fold"),
                 ));
             }
-            let known = |subject: &&SubjectId| self.people().get(subject).is_some_and(|p| p.is_among(before));
+            let known =
+                |subject: &&SubjectId| self.identities().get(subject).is_some_and(|p| p.is_among(before));
             if let Some(known) = split.test_subjects().iter().find(known) {
                 return Err(Error::request(
                     format!("the settings that are given were tuned on {known}, who would be tested"),

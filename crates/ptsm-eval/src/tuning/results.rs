@@ -13,7 +13,7 @@ use super::candidates::CandidateSet;
 use crate::chance::ALPHA;
 use crate::error::{Error, Result};
 use crate::metrics::Metric;
-use crate::phrases::{count, people, percent, spoken};
+use crate::phrases::{count, metric_label, percent, subject_count};
 use crate::record::{Record, write_records};
 use crate::settings::TUNED_ON;
 use crate::statistics::mean;
@@ -128,7 +128,7 @@ impl TuningResults<'_> {
     /// A configuration file: what was chosen, and on whom.
     fn configuration(&self, found: &SearchResult) -> Result<String> {
         let mut hashes = self.before.clone();
-        for (_, person) in self.candidates.people().iter().filter(|(s, _)| found.people.contains(s)) {
+        for (_, person) in self.candidates.identities().iter().filter(|(s, _)| found.people.contains(s)) {
             hashes.extend(person.hashes.iter().cloned());
         }
         // Everything the candidates had in common, too: the score is of that.
@@ -155,7 +155,7 @@ impl TuningResults<'_> {
                 found.best.fits()
             )),
             self.candidates.data_name(),
-            people(found.people.len()),
+            subject_count(found.people.len()),
             found.protocol,
             seeds.join(", "),
             called(self.args.search),
@@ -227,7 +227,7 @@ impl TuningResults<'_> {
             best.len().min(SHOWN),
             count(self.candidates.count(), "candidate"),
             found.protocol,
-            people(found.people.len()),
+            subject_count(found.people.len()),
             count(self.seeds.len(), "seed"),
         );
         if !failed.is_empty() {
@@ -311,7 +311,7 @@ impl TuningResults<'_> {
         };
         Some(format!(
             "{which} is not above chance: {} {}, and more than {} would be needed of the best of {} at p < {ALPHA}",
-            spoken(self.metric),
+            metric_label(self.metric),
             self.score(first.best.mean()),
             self.score(first.needed),
             self.candidates.count(),

@@ -224,7 +224,7 @@ impl<'a> Study<'a> {
                 data = data.with_target(self.people.unlabelled());
             }
             let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
-            let mut fitting = self.env.fitting("shuffled labels");
+            let mut fitting = self.env.watch_fits("shuffled labels");
             let fits = decoder.fit_seeds(&data, &[SEED + i], &run, &mut fitting)?;
             found.push(masks(&*fits[0].fitted, self.people)?);
         }

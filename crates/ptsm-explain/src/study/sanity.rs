@@ -17,7 +17,7 @@ use crate::masks::{Masks, masks};
 use crate::patterns::{ContrastQuantity, Region, csp_relevance, difference, region, xdawn_relevance};
 use crate::probes::PermutationSettings;
 use crate::randomised::ParameterRandomisation;
-use crate::ranks::favours;
+use crate::ranks::truth_auc;
 use crate::reliability::{identify_subjects, stability};
 
 /// Trials that are looked at with every seed and with drawn parameters.
@@ -164,7 +164,7 @@ impl Study<'_> {
                     .then(|| ParameterRandomisation::new(&rows(seeds), &rows(drawn))),
                 seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
                 parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
-                truth: truth.as_ref().map(|truth| favours(values, &truth[i])),
+                truth: truth.as_ref().map(|truth| truth_auc(values, &truth[i])),
             });
         }
         Ok(all)

@@ -11,8 +11,8 @@ use ptsm_decode::{DecoderOutput, Fit, FittedDecoder, NoWatch, OutputClass, Run, 
 use ptsm_engine::Cpu;
 use ptsm_explain::{
     AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, Fill, Occlusion, RankedAxis,
-    Ranking, RelevanceMap, agreement, attribution, csp_relevance, difference, favours, maps, occlusion,
-    randomise_parameters, read_features, run_deletion_test, xdawn_relevance,
+    Ranking, RelevanceMap, agreement, attribution, csp_relevance, difference, maps, occlusion,
+    randomise_parameters, read_features, run_deletion_test, truth_auc, xdawn_relevance,
 };
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
@@ -72,7 +72,7 @@ fn explanations_favour_what_is_true() {
         let found = attribution(&*EEGNET[0].fitted, &people, OWN, &how).unwrap().unwrap();
         let mean = found.by_subject("gradient", &people);
         assert_eq!(mean.people, [SubjectId(7), SubjectId(8)]);
-        let favour = favours(&mean.space_mean(), &truth.task_channels());
+        let favour = truth_auc(&mean.space_mean(), &truth.task_channels());
         assert!(favour > 0.8, "{how:?}: {favour}");
     }
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
@@ -80,7 +80,7 @@ fn explanations_favour_what_is_true() {
         let found = occlusion(&**fitted, &people, &how).unwrap();
         let signed: Vec<f64> =
             (0..truth.channels.len()).map(|c| found.signed_space.iter().map(|row| row[c]).sum()).collect();
-        let favour = favours(&signed, &truth.task_channels());
+        let favour = truth_auc(&signed, &truth.task_channels());
         assert!(favour > 0.8, "occlusion: {favour}");
     }
     // Classic decoders have no gradient and say so.
@@ -238,11 +238,11 @@ fn patterns_are_where_and_when_the_truth_is() {
     let all = trials.all();
     let settings = CspLda { filters: 2, ..CspLda::default() };
     let csp = csp_relevance(&all, &settings).unwrap();
-    assert_eq!(favours(&csp, &truth.task_channels()), 1.0);
+    assert_eq!(truth_auc(&csp, &truth.task_channels()), 1.0);
     let agrees = agreement(&csp, &truth.channels, &trials.layout().channels, 200, 1);
     assert!(agrees.rank_correlation > 0.5 && agrees.p < 0.1, "{} {}", agrees.rank_correlation, agrees.p);
     let times = difference(&all, ContrastQuantity::Power).unwrap().time();
-    let favour = favours(&times, &truth.task_times(trials.layout()));
+    let favour = truth_auc(&times, &truth.task_times(trials.layout()));
     assert!(favour > 0.7, "{favour}");
 
     let cohort =
@@ -251,9 +251,9 @@ fn patterns_are_where_and_when_the_truth_is() {
     let trials = source.load(None, None).unwrap().trials;
     let truth = cohort.truth_in(trials.layout());
     let found = difference(&trials.all(), ContrastQuantity::Signal).unwrap();
-    assert!(favours(&found.time(), &truth.task_times(trials.layout())) > 0.8);
-    assert!(favours(&found.space(), &truth.task_channels()) > 0.8);
+    assert!(truth_auc(&found.time(), &truth.task_times(trials.layout())) > 0.8);
+    assert!(truth_auc(&found.space(), &truth.task_channels()) > 0.8);
     let xdawn = xdawn_relevance(&trials.all(), &XdawnTs { filters: 1, ..XdawnTs::default() }).unwrap();
-    let favour = favours(&xdawn, &truth.task_channels());
+    let favour = truth_auc(&xdawn, &truth.task_channels());
     assert!(favour > 0.7, "{favour}");
 }

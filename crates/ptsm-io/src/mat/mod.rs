@@ -1,7 +1,7 @@
 //! MATLAB files: level 5 (v5 to v7) and v7.3, which is HDF5.
 //!
 //! [`MatFile::open`] lists the variables, [`MatFile::read`] reads one, [`MatFile::read_some`] only some fields of one,
-//! [`MatFile::sketch`] only how large its numbers are.
+//! [`MatFile::read_sizes`] only how large its numbers are.
 
 mod hdf5;
 mod level5;
@@ -111,7 +111,7 @@ impl MatFile {
     }
 
     /// Reads a variable with all it holds but numbers: they become [`Value::Sizes`] and cost no memory.
-    pub fn sketch(&self, name: &str) -> Result<Value> {
+    pub fn read_sizes(&self, name: &str) -> Result<Value> {
         Ok(self.survey(name, &|_| FieldDetail::Sizes)?.0)
     }
 

@@ -21,7 +21,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             ));
             format!(
                 "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
-                phrases::people(people),
+                phrases::subject_count(people),
                 if (0.02..50.0).contains(&temperature) {
                     ""
                 } else {

@@ -60,7 +60,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
         ],
         [
             "learnt from".into(),
-            format!("{}, {}", phrases::people(from.subjects), phrases::count(from.trials, "trial")),
+            format!("{}, {}", phrases::subject_count(from.subjects), phrases::count(from.trials, "trial")),
         ],
         [
             "validation subjects held back".into(),
@@ -121,7 +121,7 @@ fn privacy(made: &DecoderOrigin) -> String {
         n => format!(
             "Privacy. The model file still holds what tells {} apart whom it learnt from (`training.keep_subjects`): do not give it away. \
              Trained without that setting it holds nothing of the kind.",
-            phrases::people(n)
+            phrases::subject_count(n)
         ),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     }
     for (of, matrix) in matrices {
         let several = if matrices.len() > 1 { format!(", {of}") } else { String::new() };
-        parts.push(SectionPart::Figure(Figure::new(duels(matrix, &format!("Who beats whom{several}")))));
+        parts.push(SectionPart::Figure(Figure::new(pairwise(matrix, &format!("Who beats whom{several}")))));
     }
     parts.extend(about.iter().cloned().map(SectionPart::Text));
     SectionContent::new(
@@ -68,7 +68,7 @@ fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<Section
 }
 
 /// Every decoder against every other.
-fn duels(matrix: &ComparisonMatrix, title: &str) -> HeatMap {
+fn pairwise(matrix: &ComparisonMatrix, title: &str) -> HeatMap {
     let n = matrix.models.len();
     let mut differences = vec![vec![f64::NAN; n]; n];
     for c in &matrix.comparisons {
@@ -76,7 +76,7 @@ fn duels(matrix: &ComparisonMatrix, title: &str) -> HeatMap {
         differences[c.row][c.column] = 100.0 * ptsm_eval::mean(&all);
     }
     let beats = |a, b| matrix.beats(a, b, ALPHA) == Some(true);
-    HeatMap::duels(
+    HeatMap::pairwise(
         title,
         matrix.models.iter().map(|model| model.model.clone()).collect(),
         &differences,

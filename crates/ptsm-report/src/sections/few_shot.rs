@@ -25,7 +25,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     // What chance is of.
     let chance = &points[0].1.chance;
     let metric = chance.metric();
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     let mut title = said.clone();
     title[..1].make_ascii_uppercase();
     let series = Series {

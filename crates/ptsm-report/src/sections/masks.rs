@@ -3,7 +3,7 @@
 use crate::colour::ColourRamp;
 use crate::{Figure, HeatMap, Point, SectionPart, Series};
 use ptsm_data::simulate::Truth;
-use ptsm_explain::{MaskFindings, Masks, favours, rank_correlation};
+use ptsm_explain::{MaskFindings, Masks, rank_correlation, truth_auc};
 use ptsm_signal::{Layout, SubjectId};
 
 use super::draw::FigureContext;
@@ -135,8 +135,8 @@ fn verdict(masks: &[Masks], layout: &Layout, truth: &Truth, task: &[bool]) -> St
     let each: Vec<String> = masks
         .iter()
         .map(|mask| {
-            let space = favours(&mask.space_mean(), task);
-            let time = favours(&mask.time_mean(), &inside);
+            let space = truth_auc(&mask.space_mean(), task);
+            let time = truth_auc(&mask.time_mean(), &inside);
             format!("{}: channels {space:.2}, times {time:.2}", mask.kind)
         })
         .collect();

@@ -13,9 +13,9 @@ mod few_shot;
 mod learning;
 mod masks;
 mod numbers;
-mod people;
 mod short;
 mod signals;
+mod subjects;
 mod subspaces;
 mod validity;
 
@@ -70,7 +70,7 @@ impl SectionContent {
 /// All sections, in the order of the page.
 pub const SECTIONS: &[SectionKind] = &[
     SectionKind { name: "short", heading: "In short", explains: false, build: short::build },
-    SectionKind { name: "people", heading: "Each person", explains: false, build: people::build },
+    SectionKind { name: "people", heading: "Each person", explains: false, build: subjects::build },
     SectionKind {
         name: "confusion",
         heading: "What is taken for what",

@@ -34,7 +34,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         told.push((level, n));
         let together = match leading.name {
             "accuracy" => format!("for all {n} trials together"),
-            _ => format!("for the mean over {}", phrases::people(s.subjects.len())),
+            _ => format!("for the mean over {}", phrases::subject_count(s.subjects.len())),
         };
         facts.push(fact(
             &if told.len() > 1 {
@@ -53,7 +53,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         seen.join("; "),
         format!("{}, {}", first.protocol, phrases::count(first.seeds, "seed")),
     ));
-    let mut said = phrases::spoken(leading);
+    let mut said = phrases::metric_label(leading);
     said[..1].make_ascii_uppercase();
     SectionContent::new(
         format!(

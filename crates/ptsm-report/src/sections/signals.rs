@@ -11,7 +11,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let Some(summary) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     // What chance is of.
     let metric = summary.chance.metric();
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     // Everybody with a score, the worst first.
     let mut people: Vec<(&Signals, f64, bool)> = m
         .signals
@@ -53,7 +53,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     SectionContent::new(
         format!(
             "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the median of its channel in that person.",
-            phrases::people(people.len()),
+            phrases::subject_count(people.len()),
         ),
         vec![
             SectionPart::Figure(Figure::new(map)),
@@ -107,7 +107,7 @@ fn correlations(people: &[(&Signals, f64, bool)], names: &[String], metric: &str
         rows,
         note: format!(
             "Spearman's rank correlation over {}. Without any relation it lies within {luck} of 0 in 19 of 20 cohorts, and one of six rows may well lie outside.",
-            phrases::people(people.len())
+            phrases::subject_count(people.len())
         ),
     }
 }

@@ -72,8 +72,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
     if let Some((distance, [learnt, scored])) = &apart.distance {
         parts.push(SectionPart::Text(format!(
             "Proxy A-distance of the task features between {} learnt from and {} scored: {:+.2} (0: cannot be told apart, 2: always can). Between any two such groups of these people it is {:+.2} on average; p = {:.3} for more than that.",
-            phrases::people(*learnt),
-            phrases::people(*scored),
+            phrases::subject_count(*learnt),
+            phrases::subject_count(*scored),
             distance.value,
             ptsm_eval::mean(&distance.draws),
             distance.p

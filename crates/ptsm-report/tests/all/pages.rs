@@ -121,7 +121,7 @@ fn others(title: &str, value: impl Fn(usize) -> f64 + Copy) -> Vec<Figure> {
         Figure::new(heat(title, 6, 8, value)),
         Figure::new(heat(title, 40, 64, value)),
         Figure::new(HeatMap::confusion(title, names(), &counts)),
-        Figure::new(HeatMap::duels(title, names(), &counts, |row, column| row > column, title)),
+        Figure::new(HeatMap::pairwise(title, names(), &counts, |row, column| row > column, title)),
         Figure::new(scatter(title, 3, 20, value)),
         Figure::new(small(title, 3, value)),
         Figure::new(reliability(title, value)),
@@ -393,7 +393,8 @@ fn heat_maps_say_what_they_show() {
     assert!(confusion.svg("a").contains("<title>a, b: 0.25</title>"));
     let difference = [vec![0.0, 0.2], vec![-0.2, 0.0]];
     let duels = |real: bool| {
-        HeatMap::duels("d", ["a", "b"].map(String::from).to_vec(), &difference, |_, _| real, "accuracy").texts
+        HeatMap::pairwise("d", ["a", "b"].map(String::from).to_vec(), &difference, |_, _| real, "accuracy")
+            .texts
     };
     assert_eq!(duels(true), [["", "+"], ["\u{2212}", ""]]);
     assert_eq!(duels(false), [["", "·"], ["·", ""]]);

@@ -130,7 +130,7 @@ impl Leaf {
 fn leaves(file: &MatFile) -> Result<Vec<Leaf>> {
     let mut all = vec![];
     for name in file.names() {
-        collect(&file.sketch(&name)?, "", &name, &mut all);
+        collect(&file.read_sizes(&name)?, "", &name, &mut all);
     }
     Ok(all)
 }

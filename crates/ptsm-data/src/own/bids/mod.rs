@@ -158,7 +158,7 @@ impl DataSet for Bids {
         Some(self.says("Name")).filter(|name| !name.is_empty()).unwrap_or_else(|| self.id.clone())
     }
 
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         true
     }
 

@@ -282,7 +282,7 @@ impl DataSet for Files {
         Ok(vec![])
     }
 
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         true
     }
 }

@@ -463,7 +463,7 @@ pub(super) fn listed(file: &MatFile) -> String {
     const MOST: usize = 30;
     let mut all = vec![];
     for name in file.names() {
-        let Ok(value) = file.sketch(&name) else { continue };
+        let Ok(value) = file.read_sizes(&name) else { continue };
         all.push(format!("`{name}` ({})", described(&value)));
         if let Value::Struct { fields, values, .. } = &value
             && value.count() == 1

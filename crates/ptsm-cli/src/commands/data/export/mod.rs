@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::args::ExportArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use ptsm::eval::phrases::{count, people};
+use ptsm::eval::phrases::{count, subject_count};
 use ptsm::eval::{DataRequest, PreparedData, SettingChanges, TrainedRun, load_training_data};
 
 /// What epochs are written as.
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
     let text = format!(
         "{} of {}, {} x {} samples at {} Hz: {}\n",
         count(trials.len(), "epoch"),
-        people(trials.subjects().len()),
+        subject_count(trials.subjects().len()),
         layout.channels.len(),
         layout.samples,
         layout.rate_hz,

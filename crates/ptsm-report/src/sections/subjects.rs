@@ -33,7 +33,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     // One line for everybody; people with fewer trials need more.
     let thresholds = first.subjects.iter().filter_map(|p| p.chance_threshold);
     let threshold = thresholds.fold(f64::NAN, f64::max);
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     let mut title = said.clone();
     title[..1].make_ascii_uppercase();
     let dots = DotPlot {
