@@ -59,12 +59,12 @@ struct Measurement {
 pub(crate) fn make(data: &Path) -> Result<()> {
     fs::create_dir_all(folder())?;
     for [model, training, explaining] in MODELS {
-        for [known, strangers] in DIVISIONS {
-            let numbers = file(model, strangers);
+        for [known, unseen] in DIVISIONS {
+            let numbers = file(model, unseen);
             if numbers.is_file() {
                 continue;
             }
-            let run = folder().join(format!("{model}-{strangers}"));
+            let run = folder().join(format!("{model}-{unseen}"));
             let place = |line: String, rest: &[(&str, &Path)]| {
                 let mut command = Command::new(target().join("release/ptsm"));
                 command.args(line.split_whitespace()).arg("--root").arg(data);
@@ -75,8 +75,7 @@ pub(crate) fn make(data: &Path) -> Result<()> {
             };
             stream(&mut place(train(model, known, training), &[("--out", &run)]))?;
             let page = run.with_extension("html");
-            let mut report =
-                place(report(strangers, explaining), &[("--numbers", &numbers), ("--out", &page)]);
+            let mut report = place(report(unseen, explaining), &[("--numbers", &numbers), ("--out", &page)]);
             stream(report.arg(&run))?;
         }
     }
@@ -89,24 +88,24 @@ fn train(model: &str, known: &str, more: &str) -> String {
     )
 }
 
-fn report(strangers: &str, more: &str) -> String {
-    format!("report --data physionet-mi --subjects {strangers} --sections {SECTIONS} {more}")
+fn report(unseen: &str, more: &str) -> String {
+    format!("report --data physionet-mi --subjects {unseen} --sections {SECTIONS} {more}")
 }
 
 fn folder() -> PathBuf {
     target().join("results/claims")
 }
 
-fn file(model: &str, strangers: &str) -> PathBuf {
-    folder().join(format!("{model}-{strangers}.json"))
+fn file(model: &str, unseen: &str) -> PathBuf {
+    folder().join(format!("{model}-{unseen}.json"))
 }
 
 /// The tables of what was made.
 pub(crate) fn page() -> Result<String> {
     let mut page = String::new();
     for [model, training, explaining] in MODELS {
-        let read = |[_, strangers]: [&str; 2]| -> Result<Value> {
-            let path = file(model, strangers);
+        let read = |[_, unseen]: [&str; 2]| -> Result<Value> {
+            let path = file(model, unseen);
             let cannot = || format!("{} cannot be read", relative(&path));
             let text = fs::read(&path).with_context(cannot)?;
             let document: Value = serde_json::from_slice(&text).with_context(cannot)?;
@@ -118,7 +117,7 @@ pub(crate) fn page() -> Result<String> {
             Ok(document["material"].clone())
         };
         let all = DIVISIONS.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-        let heads = DIVISIONS.map(|[_, strangers]| format!("people {strangers}")).join(" | ");
+        let heads = DIVISIONS.map(|[_, unseen]| format!("people {unseen}")).join(" | ");
         page +=
             &format!("\n### {model}\n\n| measured | {heads} | mean (SD) |\n| --- |{}\n", " ---: |".repeat(5));
         for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
@@ -133,12 +132,12 @@ pub(crate) fn page() -> Result<String> {
             let spread = spread.trim_start_matches('+');
             page += &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, shown(mean(&numbers)));
         }
-        let [known, strangers] = DIVISIONS[3];
+        let [known, unseen] = DIVISIONS[3];
         let line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
         page += &format!(
-            "\n```\nptsm {} --root DATA --out {model}-{strangers}\nptsm {} --root DATA {model}-{strangers} --numbers {model}-{strangers}.json --out {model}-{strangers}.html\n```\n",
+            "\n```\nptsm {} --root DATA --out {model}-{unseen}\nptsm {} --root DATA {model}-{unseen} --numbers {model}-{unseen}.json --out {model}-{unseen}.html\n```\n",
             line(train(model, known, training)),
-            line(report(strangers, explaining)),
+            line(report(unseen, explaining)),
         );
     }
     Ok(page)
@@ -200,10 +199,10 @@ fn calibration(m: &Value, scaled: bool) -> Option<f64> {
 
 /// Rank correlation of accuracy with the share of power in the lowest band.
 fn slow(m: &Value) -> Option<f64> {
-    let people = at(m, "/summaries/0/subjects")?.as_array()?;
+    let subjects = at(m, "/summaries/0/subjects")?.as_array()?;
     let mut both = [vec![], vec![]];
     for signals in at(m, "/signals")?.as_array()? {
-        let own = people.iter().find(|person| person["subject"] == signals["subject"])?;
+        let own = subjects.iter().find(|subject| subject["subject"] == signals["subject"])?;
         both[0].push(number(own, "/scores/accuracy")?);
         both[1].push(number(signals, "/shares/0")?);
     }
@@ -381,7 +380,7 @@ mod tests {
         let document: Value = serde_json::from_str(text).unwrap();
         let silent = measures().into_iter().filter(|measure| (measure.of)(&document["material"]).is_none());
         assert_eq!(silent.map(|measure| measure.what).collect::<Vec<_>>(), [""; 0]);
-        let people = calibration(&document["material"], false).unwrap();
-        assert!((0.0..0.5).contains(&people), "{people}");
+        let subjects = calibration(&document["material"], false).unwrap();
+        assert!((0.0..0.5).contains(&subjects), "{subjects}");
     }
 }

@@ -45,11 +45,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let loaded = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None)?;
     let trials = &loaded.trials;
     let truth = loaded.truth.as_ref().context("simulated people without a truth")?;
-    let (known, strangers) =
+    let (known, unseen) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
     let data = TrainingData::new(sources.train(trials), sources.validation(trials))?;
-    let people = trials.of(&strangers);
+    let people = trials.of(&unseen);
     // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
     println!(

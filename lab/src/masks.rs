@@ -94,7 +94,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     });
     let shuffled = shuffled.transpose()?;
     let learnt = shuffled.as_ref().unwrap_or(trials);
-    let (known, strangers) =
+    let (known, unseen) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
     let data = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
@@ -107,7 +107,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
     let run = Run { device: &(&cpu).into(), identity: "" };
     let fits = decoder.fit_seeds(&data, &seeds, &run, &mut NoWatch)?;
-    let people = trials.of(&strangers);
+    let people = trials.of(&unseen);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {
         let row = read(&*fit.fitted, &people, truth)?;

@@ -176,10 +176,10 @@ impl Sblest {
 
 /// Who is left out in each part: whole people, or with one person every so manieth trial.
 fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
-    let people: BTreeSet<SubjectId> = train.subjects();
-    let group: Vec<usize> = match people.len() {
+    let subjects: BTreeSet<SubjectId> = train.subjects();
+    let group: Vec<usize> = match subjects.len() {
         1 => (0..train.len()).collect(),
-        _ => train.info().map(|t| people.range(..t.subject).count()).collect(),
+        _ => train.info().map(|t| subjects.range(..t.subject).count()).collect(),
     };
     let groups = group.iter().max().map_or(0, |most| most + 1);
     let folds = folds.min(groups);

@@ -62,15 +62,15 @@ impl RecordContext {
 /// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
 pub fn score(
     fitted: &dyn FittedDecoder,
-    people: &Subset<'_>,
+    subjects: &Subset<'_>,
     context: &RecordContext,
 ) -> Result<Vec<Record>> {
     let one = |subject| {
-        let trials = people.only(|t| t.subject == subject);
+        let trials = subjects.only(|t| t.subject == subject);
         let met = fitted.with_target_access(&trials, context.shown)?;
         of_one(met.as_deref().unwrap_or(fitted), &trials, context, None)
     };
-    people.subjects().into_iter().map(one).collect()
+    subjects.subjects().into_iter().map(one).collect()
 }
 
 /// The record of trials of one person.
@@ -182,9 +182,9 @@ mod tests {
 
         fn adapt_unlabelled(
             &self,
-            people: &Unlabelled<'_>,
+            subjects: &Unlabelled<'_>,
         ) -> ptsm_decode::Result<Option<Box<dyn FittedDecoder>>> {
-            let who: Vec<_> = people.sessions().collect();
+            let who: Vec<_> = subjects.sessions().collect();
             assert_eq!(who, vec![who[0]; self.wants]);
             Ok(Some(Box::new(Curious { met: true, layout: self.layout.clone(), wants: self.wants })))
         }

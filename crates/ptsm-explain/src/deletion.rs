@@ -45,20 +45,20 @@ impl Ranking {
     }
 
     /// The order of each person, the highest first.
-    fn orders(&self, people: &Subset<'_>, length: usize) -> Result<Orders> {
+    fn orders(&self, subjects: &Subset<'_>, length: usize) -> Result<Orders> {
         let mut orders = Orders::new();
-        for person in people.subjects() {
+        for subject in subjects.subjects() {
             let values = match self {
                 Ranking::Same(values) => Some(values),
-                Ranking::Each(all) => all.get(&person),
+                Ranking::Each(all) => all.get(&subject),
             };
             let Some(values) = values.filter(|v| v.len() == length && v.iter().all(|v| !v.is_nan())) else {
-                let message = format!("a ranking of {person} needs {length} numbers");
+                let message = format!("a ranking of {subject} needs {length} numbers");
                 return Err(Error::Configuration(message).into());
             };
             let mut order: Vec<usize> = (0..length).collect();
             order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
-            orders.insert(person, order);
+            orders.insert(subject, order);
         }
         Ok(orders)
     }
@@ -257,7 +257,7 @@ impl Walk<'_> {
             RankedAxis::Channels => RemovedPart::Channel(i),
             RankedAxis::Times => RemovedPart::Sample(i),
         };
-        let parts = |person: SubjectId| orders[&person][gone.clone()].iter().map(part).collect();
+        let parts = |subject: SubjectId| orders[&subject][gone.clone()].iter().map(part).collect();
         let p = match probabilities_without(self.fitted, self.trials, &parts, self.how.fill) {
             Err(error) if gone.len() == self.length && is_of_signals(&error) => {
                 let classes = self.trials.layout().classes.len();

@@ -38,8 +38,8 @@ fn found(fitted: &dyn FittedDecoder, learnt: &Subset<'_>, tested: &Subset<'_>) -
     let (Some(source), Some(target)) = (of(&learnt)?, of(&tested)?) else {
         return Ok(FeatureFindings::Not { why: "this decoder has no features that can be looked at".into() });
     };
-    let people = |trials: &Subset<'_>| trials.info().map(|t| t.subject.0).collect::<Vec<u32>>();
-    let (from, who) = (people(&learnt), people(&tested));
+    let subjects = |trials: &Subset<'_>| trials.info().map(|t| t.subject.0).collect::<Vec<u32>>();
+    let (from, who) = (subjects(&learnt), subjects(&tested));
     let alone = tested.subjects().len() == 1;
     let (groups, draws) = if alone { (runs(&tested), 0) } else { (who.clone(), DRAWS) };
     let distance = distance((&source, &from), (&target, &groups), DIVISIONS, draws, SEED)?;

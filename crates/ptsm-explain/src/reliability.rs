@@ -162,8 +162,8 @@ pub fn identify_subjects(
     let nearest: Vec<usize> = correlations.row_iter().map(|row| row.transpose().argmax().0).collect();
     let back: Vec<usize> = correlations.column_iter().map(|column| column.argmax().0).collect();
     let share = |order: &[usize]| {
-        let there = nearest.iter().zip(order).filter(|(found, person)| found == person).count();
-        let back = order.iter().enumerate().filter(|(i, person)| back[**person] == *i).count();
+        let there = nearest.iter().zip(order).filter(|(found, subject)| found == subject).count();
+        let back = order.iter().enumerate().filter(|(i, subject)| back[**subject] == *i).count();
         (there + back) as f64 / (2 * n) as f64
     };
     let mut order: Vec<usize> = (0..n).collect();

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_person_is_not_counted_when_people_are_blocks() {
-        let people: Vec<u32> = (0..200).map(|i| i / 20).collect();
+        let subjects: Vec<u32> = (0..200).map(|i| i / 20).collect();
         let own = normal(10, 1, 3);
         let rows = |seed| {
             let noise = normal(200, 3, seed);
@@ -157,7 +157,7 @@ mod tests {
         };
         let (one, other) = (rows(4), rows(5));
         assert_eq!(shared_spectra(&one, &other, &[0; 200], DRAWS).unwrap().correlations.p, 1.0 / 40.0);
-        assert!(shared_spectra(&one, &other, &people, DRAWS).unwrap().correlations.p > 0.05);
+        assert!(shared_spectra(&one, &other, &subjects, DRAWS).unwrap().correlations.p > 0.05);
     }
 
     #[test]

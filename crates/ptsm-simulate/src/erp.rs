@@ -40,8 +40,8 @@ pub(crate) fn profile(time_s: f64, delay_s: f64) -> f64 {
 }
 
 /// When the P300 is highest in a person.
-pub(crate) fn latency_s(person: &SimulatedSubject) -> f64 {
-    P3_S + person.delay_s
+pub(crate) fn latency_s(subject: &SimulatedSubject) -> f64 {
+    P3_S + subject.delay_s
 }
 
 fn bump(time_s: f64, at_s: f64, width_s: f64) -> f64 {
@@ -56,13 +56,13 @@ pub(crate) fn act(
     schedule: &CueSchedule,
     rate_hz: f64,
     effect: f64,
-    person: &SimulatedSubject,
+    subject: &SimulatedSubject,
     streams: &Streams,
 ) {
     let random = &mut streams.stream(Purpose::Task, 0);
     let window = rate_hz.ceil() as usize;
     for cue in &schedule.cues {
-        let early = 0.3 * (person.delay_s + JITTER_S * normal(random));
+        let early = 0.3 * (subject.delay_s + JITTER_S * normal(random));
         let height = factor(random, 0.25);
         let late = JITTER_S * normal(random);
         let target_height = factor(random, 0.3) * attended(random, LAPSES);
@@ -76,7 +76,7 @@ pub(crate) fn act(
             for (site, moment) in P3 {
                 let scale = moment * effect * target_height;
                 add(activity, site, cue.sample, window, |t| {
-                    scale * profile(t as f64 / rate_hz, person.delay_s + late)
+                    scale * profile(t as f64 / rate_hz, subject.delay_s + late)
                 });
             }
         }

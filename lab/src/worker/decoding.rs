@@ -28,7 +28,7 @@ pub(crate) fn run() -> Result<()> {
     let cpu = Cpu::with(request.threads, Isa::best())?;
     let device = (&cpu).into();
     let run = Run { device: &device, identity: "bench" };
-    let of = |people: &BTreeSet<u32>| trials.all().only(|t| people.contains(&t.subject.0));
+    let of = |subjects: &BTreeSet<u32>| trials.all().only(|t| subjects.contains(&t.subject.0));
     let mut data = TrainingData::new(of(&request.train), of(&request.validation))?;
     if decoder.learns_from_target() {
         data = data.with_target(of(&request.test).unlabelled());
@@ -87,6 +87,6 @@ fn repeated(mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
 }
 
 /// Numbers of people as the request has them.
-pub(crate) fn numbers(people: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
-    people.into_iter().map(|person| person.0).collect()
+pub(crate) fn numbers(subjects: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
+    subjects.into_iter().map(|subject| subject.0).collect()
 }

@@ -70,7 +70,7 @@ impl FitItem {
     pub(super) fn new(
         stage: &Stage,
         entry: usize,
-        (fold, people): (usize, &Fold),
+        (fold, subjects): (usize, &Fold),
         (learnt, tested): (&Units, &[Units]),
         seed: u64,
     ) -> Result<FitItem> {
@@ -82,9 +82,9 @@ impl FitItem {
             fingerprint: &stage.fingerprint,
             trials_access: stage.trials_access,
             division: stage.people.name(),
-            train: people.sources.train_subjects(),
-            validation: people.sources.validation_subjects(),
-            test: &people.test,
+            train: subjects.sources.train_subjects(),
+            validation: subjects.sources.validation_subjects(),
+            test: &subjects.test,
             learnt,
             tested,
             shots: &stage.shots,
@@ -98,7 +98,7 @@ impl FitItem {
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
         let key = blake3::hash(&text).to_hex()[..32].to_string();
-        Ok(FitItem { key, entry, fold, seed, learnt: learnt.clone(), test: people.test.clone() })
+        Ok(FitItem { key, entry, fold, seed, learnt: learnt.clone(), test: subjects.test.clone() })
     }
 
     /// Whether there are scores.

@@ -158,7 +158,7 @@ impl Benchmark<'_> {
     /// Every person's scores on every part that is tested, and after tuning with a few trials.
     fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
         let method = find(&group.entry.model)?;
-        let people = self.sets.tested().of(&item.test);
+        let subjects = self.sets.tested().of(&item.test);
         let mut records = vec![];
         for tested in group.tested {
             let units = |units: &Units| (!units.is_all()).then(|| units.clone());
@@ -175,7 +175,7 @@ impl Benchmark<'_> {
                 seed: item.seed,
                 precision: self.stage.precision.clone(),
             };
-            let trials = people.only(|t| tested.contains(t));
+            let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
                 return Err(stage::nothing_of(tested, "test people"));
             }
@@ -204,8 +204,8 @@ impl Benchmark<'_> {
         if !self.stage.features {
             return Ok(None);
         }
-        let people = self.sets.tested().of(&item.test);
-        let tested = people.only(|t| group.tested.iter().any(|units| units.contains(t)));
+        let subjects = self.sets.tested().of(&item.test);
+        let tested = subjects.only(|t| group.tested.iter().any(|units| units.contains(t)));
         let ask = self.ask.ok_or_else(|| {
             Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
         })?;

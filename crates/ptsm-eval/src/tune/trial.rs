@@ -60,14 +60,14 @@ impl TrialScores {
 
 /// The mean over people, each with the mean of their records.
 pub(crate) fn mean_over_subjects(records: &[Record], metric: &Metric) -> f64 {
-    let mut people: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    let mut subjects: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for record in records {
         let value = (metric.get)(&record.scores);
         if value.is_finite() {
-            people.entry(record.subject).or_default().push(value);
+            subjects.entry(record.subject).or_default().push(value);
         }
     }
-    mean(&people.values().map(|own| mean(own)).collect::<Vec<_>>())
+    mean(&subjects.values().map(|own| mean(own)).collect::<Vec<_>>())
 }
 
 impl TuningTrial {

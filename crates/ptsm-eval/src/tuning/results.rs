@@ -128,8 +128,8 @@ impl TuningResults<'_> {
     /// A configuration file: what was chosen, and on whom.
     fn configuration(&self, found: &SearchResult) -> Result<String> {
         let mut hashes = self.before.clone();
-        for (_, person) in self.candidates.identities().iter().filter(|(s, _)| found.people.contains(s)) {
-            hashes.extend(person.hashes.iter().cloned());
+        for (_, subject) in self.candidates.identities().iter().filter(|(s, _)| found.people.contains(s)) {
+            hashes.extend(subject.hashes.iter().cloned());
         }
         // Everything the candidates had in common, too: the score is of that.
         let mut changes = self.args.settings.of_decoder().put(TUNED_ON, json!(hashes));

@@ -40,7 +40,7 @@ fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult
 
 #[test]
 fn people_who_differ_in_their_means_are_found_by_both() {
-    let found = trials(|person, _, row| row[person % 4] += 1.5 * (person as f64 - 4.0));
+    let found = trials(|subject, _, row| row[subject % 4] += 1.5 * (subject as f64 - 4.0));
     for kind in [Probe::Linear, Probe::Nonlinear] {
         let probed = ask_person(&found, kind);
         assert_eq!((probed.classes, probed.trained, probed.tested), (8, 240, 160));
@@ -83,7 +83,7 @@ fn only_the_nonlinear_probe_finds_a_class_that_is_a_size() {
 #[test]
 fn people_with_their_own_share_of_classes_are_no_finding() {
     // A class is more frequent in some people, who are recognised; classes themselves leave no trace.
-    let (features, people, _) = trials(|person, _, row| row[0] += 3.0 * (person % 2) as f64);
+    let (features, people, _) = trials(|subject, _, row| row[0] += 3.0 * (subject % 2) as f64);
     let classes: Vec<u32> =
         (0..people.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();
     let split = TrialSplit::by_time(&people, 0.5);

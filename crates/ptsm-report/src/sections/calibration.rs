@@ -14,14 +14,14 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let Some(trusted) = &m.trusted else { return SectionContent::missing(NO_RUN) };
     let mut shown = vec![("as it is", trusted.scored.calibration(BINS))];
     let told = match trusted.temperature {
-        Some((temperature, people)) => {
+        Some((temperature, subjects)) => {
             shown.push((
                 "at the temperature of the validation people",
                 trusted.scored.at(temperature).calibration(BINS),
             ));
             format!(
                 "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
-                phrases::subject_count(people),
+                phrases::subject_count(subjects),
                 if (0.02..50.0).contains(&temperature) {
                     ""
                 } else {

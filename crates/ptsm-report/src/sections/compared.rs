@@ -38,27 +38,27 @@ pub(super) fn build(m: &Material) -> SectionContent {
 /// People by decoders, the best decoded person on top.
 fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<SectionPart> {
     let value = |s: &Summary, who| {
-        let own = s.subjects.iter().find(|person| person.subject == who);
-        own.and_then(|person| person.scores.get(metric).copied()).unwrap_or(f64::NAN)
+        let own = s.subjects.iter().find(|subject| subject.subject == who);
+        own.and_then(|subject| subject.scores.get(metric).copied()).unwrap_or(f64::NAN)
     };
-    let mut people: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
-    people.sort_unstable();
-    people.dedup();
+    let mut subjects: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
     let mean = |who| {
         let all: Vec<f64> = summaries.iter().map(|s| value(s, who)).filter(|v| v.is_finite()).collect();
         ptsm_eval::mean(&all)
     };
-    people.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
-    if people.len() < 2 || summaries.len() < 2 {
+    subjects.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
+    if subjects.len() < 2 || summaries.len() < 2 {
         return None;
     }
     let map = HeatMap {
         title: title.into(),
         row_label: "person, best decoded first".into(),
         column_label: "decoder".into(),
-        rows: people.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
+        rows: subjects.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
         columns: summaries.iter().map(|s| phrases::name(s, summaries)).collect(),
-        values: people.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
+        values: subjects.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
         unit: metric.replace('_', " "),
         ramp: ColourRamp::Sequential,
         reading: "A row is a person, with the mean over decoders beside the number; a column is a decoder. Rows of one colour are people whom every decoder reads alike, columns that stand out are decoders that differ.".into(),

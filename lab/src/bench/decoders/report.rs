@@ -120,9 +120,9 @@ impl Report {
             ["python", "numpy", "scipy", "scikit-learn", "pyriemann", "torch"].contains(&&**name)
         });
         versions.insert("rustc".into(), machine::rustc()?);
-        let people = request.train.len() + request.validation.len() + request.test.len();
+        let subjects = request.train.len() + request.validation.len() + request.test.len();
         let about = format!(
-            "{} threads on each side; {people} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
+            "{} threads on each side; {subjects} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
             request.threads,
             super::TRIALS,
             layout.channels.len(),

@@ -284,9 +284,9 @@ fn decoder(told: &NamedArrays, settings: &Value) -> Result<()> {
     let decoder = method.build(method.settings(trials.layout(), &settings["changes"])?)?;
     let cpu = Cpu::new()?;
     let run = Run { device: &(&cpu).into(), identity: "peers" };
-    let people = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
-    let data = TrainingData::new(people(1), people(3))?;
+    let subjects = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
+    let data = TrainingData::new(subjects(1), subjects(3))?;
     let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
-    let found = fits[0].fitted.probabilities(&people(2))?;
+    let found = fits[0].fitted.probabilities(&subjects(2))?;
     told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
 }

@@ -48,8 +48,8 @@ pub(super) fn find(root: &Path, chosen: &RunSelection) -> Result<DataSetFiles> {
 
 /// Every run that was chosen, of everybody who is not left out.
 pub(super) fn wanted(chosen: &RunSelection) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let people = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
-    people.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))
+    let subjects = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
+    subjects.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))
 }
 
 /// Where the publisher has a file.

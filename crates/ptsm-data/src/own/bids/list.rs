@@ -33,7 +33,7 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
         return Err(nothing(root, id, &tree));
     }
     // Numbers are of everybody there is a folder of, so that they stay the same whatever is chosen and fetched.
-    let people = numbers(tree.people.iter().map(String::as_str));
+    let subjects = numbers(tree.people.iter().map(String::as_str));
     let of = |key: &'static str, default: &'static str| {
         move |named: &BidsFile| named.entities.get(key).unwrap_or(default).to_string()
     };
@@ -56,7 +56,7 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
         .iter()
         .filter(|(task, session, run, _)| wanted[0].has(task) && wanted[1].has(session) && wanted[2].has(run))
         .map(|(task, session, run, named)| {
-            let person = people.get(&named.person).copied().unwrap_or(0);
+            let person = subjects.get(&named.person).copied().unwrap_or(0);
             (person, sessions[session], runs[run], task.as_str(), *named)
         })
         .collect();
@@ -76,7 +76,7 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let whose = |path: &PathBuf| {
         let inside = path.strip_prefix(root).ok()?;
         let folder = inside.iter().next()?.to_string_lossy();
-        let person = people.get(folder.strip_prefix("sub-")?)?;
+        let person = subjects.get(folder.strip_prefix("sub-")?)?;
         Some((SubjectId(*person), inside.to_path_buf()))
     };
     let missing = tree.not_fetched.iter().chain(&tree.listed).filter_map(whose).collect();
