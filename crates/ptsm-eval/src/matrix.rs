@@ -132,7 +132,11 @@ impl ComparisonMatrix {
 
 impl Contender {
     fn of(summary: &Summary) -> Contender {
-        Contender { model: summary.called(), target_access: summary.target_access, adapt: summary.adapt }
+        Contender {
+            model: summary.display_name(),
+            target_access: summary.target_access,
+            adapt: summary.adapt,
+        }
     }
 }
 

@@ -58,8 +58,8 @@ impl PairedDifference {
             let differences = differences(model, against, metric)?;
             let p = two_sided_p(&differences);
             Some(PairedDifference {
-                model: model.called(),
-                against: against.called(),
+                model: model.display_name(),
+                against: against.display_name(),
                 metric,
                 people: differences.len(),
                 target_access: [model.target_access, against.target_access],

@@ -109,13 +109,14 @@ pub fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
 }
 
 /// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
-pub fn called(summary: &Summary, among: &[Summary]) -> String {
-    distinct_name(summary, among, summary.called())
+pub fn display_name(summary: &Summary, among: &[Summary]) -> String {
+    distinct_name(summary, among, summary.display_name())
 }
 
 fn distinct_name(summary: &Summary, among: &[Summary], name: String) -> String {
-    let twice =
-        among.iter().any(|s| s.called() == summary.called() && s.target_access != summary.target_access);
+    let twice = among
+        .iter()
+        .any(|s| s.display_name() == summary.display_name() && s.target_access != summary.target_access);
     match (twice, summary.target_access) {
         (false, _) => name,
         (true, TargetAccess::Nothing) => format!("{name}, unseen"),
@@ -132,9 +133,9 @@ pub fn with_variant(model: &str, variant: Option<&str>) -> String {
 pub fn name(summary: &Summary, among: &[Summary]) -> String {
     let parts = |s: &Summary| (s.learnt.clone(), s.tested.clone());
     let name = if among.iter().all(|s| parts(s) == parts(summary)) {
-        Summary { learnt: None, tested: None, ..summary.clone() }.called()
+        Summary { learnt: None, tested: None, ..summary.clone() }.display_name()
     } else {
-        summary.called()
+        summary.display_name()
     };
     match summary.adapt {
         Some(few) => format!("{name}, {}", count(few.shots, "shot")),

@@ -158,7 +158,7 @@ impl Trials {
     }
 
     /// Trials whose samples stay where they are. Whoever lends them has checked that they are numbers; all else is checked here.
-    pub fn lent(layout: Layout, x: SharedSamples, trials: Vec<Trial>) -> Result<Trials> {
+    pub fn from_shared(layout: Layout, x: SharedSamples, trials: Vec<Trial>) -> Result<Trials> {
         check_parts(&layout, (*x).as_ref().len(), &trials)?;
         Ok(Trials::one_block(layout, Samples::Shared(x), trials))
     }
@@ -489,7 +489,7 @@ mod tests {
             Trials::new(layout(100.0, 0.0), x.to_vec(), trials).unwrap()
         };
         let whole = set(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
-        let lent = Trials::lent(
+        let lent = Trials::from_shared(
             layout(100.0, 0.0),
             Arc::new(vec![5.0f32, 6.0, 7.0, 8.0]),
             whole.info()[2..].to_vec(),

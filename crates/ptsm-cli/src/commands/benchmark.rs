@@ -74,7 +74,7 @@ fn dry_run(plan: &Plan, args: &BenchmarkArgs, session: &Session) -> anyhow::Resu
     let (mut rows, mut documents) = (vec![], vec![]);
     for one in &estimate.entries {
         rows.push(vec![
-            one.entry.called(),
+            one.entry.display_name(),
             one.data.clone(),
             one.protocol.clone(),
             one.fits.to_string(),

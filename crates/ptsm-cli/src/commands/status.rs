@@ -24,7 +24,7 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
             let counts = kinds.map(of);
             (0..4).for_each(|k| all[k] += counts[k]);
             let [done, running, failed, missing] = counts;
-            let cells = [entry.called(), stage.data.clone(), stage.people.name()];
+            let cells = [entry.display_name(), stage.data.clone(), stage.people.name()];
             rows.push(cells.into_iter().chain(counts.map(|n| n.to_string())).collect());
             told.push(json!({
                 "model": entry.model, "variant": entry.variant, "data": stage.data,
@@ -33,7 +33,7 @@ pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
         }
         for (item, _) in items.iter().zip(&own).filter(|(_, s)| **s == FitStatus::Failed) {
             if let Some(FitScores::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.came) {
-                let called = stage.entries[item.entry].called();
+                let called = stage.entries[item.entry].display_name();
                 failures.push(json!({
                     "model": called, "data": stage.data, "fold": item.fold, "seed": item.seed, "error": error, "hint": hint,
                 }));

@@ -52,13 +52,13 @@ pub trait Observer: Watch {
 
 impl DecoderEntry {
     /// What it is called among others: `ptsm`, `ptsm, without STAP`.
-    pub fn called(&self) -> String {
-        called(&self.model, self.variant.as_deref())
+    pub fn display_name(&self) -> String {
+        display_name(&self.model, self.variant.as_deref())
     }
 }
 
 /// A model with its variant.
-pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
+pub(crate) fn display_name(model: &str, variant: Option<&str>) -> String {
     match variant {
         Some(variant) => format!("{model}, {variant}"),
         None => model.to_string(),
@@ -90,7 +90,7 @@ impl Benchmark<'_> {
                 if left.is_empty() {
                     continue;
                 }
-                observer.begins(&entry.called(), left.len(), (i, self.stage.entries.len()));
+                observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
                 // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
                 let with_target = decoder.learns_from_target();
                 let training_data =
@@ -116,7 +116,7 @@ impl Benchmark<'_> {
                     Err(own) => error = own_fault(own)?,
                 }
             }
-            observer.failed(&group.entry.called(), item, &error.to_string());
+            observer.failed(&group.entry.display_name(), item, &error.to_string());
             let came = FitScores::Failed { error: error.to_string(), hint: error.hint() };
             self.outcome(group, item, came, None, (Instant::now(), 1)).write(item, self.folder)?;
         }

@@ -201,7 +201,7 @@ impl Stage {
                 all.fold([usize::MAX, 0], |[least, most], n| [least.min(n), most.max(n)])
             };
             Ok(TrainingSubjects {
-                entry: entry.called(),
+                entry: entry.display_name(),
                 train: count(|sources| sources.train_subjects().len()),
                 validation: count(|sources| sources.validation_subjects().len()),
             })

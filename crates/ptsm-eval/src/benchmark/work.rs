@@ -109,7 +109,7 @@ impl WorkList {
             let outcome = item.outcome(folder);
             collected.readings.extend(outcome.as_ref().and_then(|outcome| outcome.features.clone()).map(
                 |reading| FoldFeatureFindings {
-                    model: entry.called(),
+                    model: entry.display_name(),
                     data: stage.data.clone(),
                     protocol: stage.people.name(),
                     learnt: (!item.learnt.is_all()).then(|| item.learnt.to_string()),
@@ -125,7 +125,7 @@ impl WorkList {
                     records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),
                 ),
                 Some(FitScores::Failed { error, hint }) => collected.failures.push(FitFailure {
-                    model: entry.called(),
+                    model: entry.display_name(),
                     data: stage.data.clone(),
                     fold: item.fold,
                     seed: item.seed,

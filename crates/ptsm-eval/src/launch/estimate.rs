@@ -50,7 +50,7 @@ pub(super) fn of(
     let mut entries = vec![];
     let mut total = Some(Duration::ZERO);
     for stage in 0..work.stages.len() {
-        let ready = work.ready(stage, env)?;
+        let ready = work.prepare(stage, env)?;
         let left = work.left(stage, folder);
         for (i, entry) in ready.stage.entries.iter().enumerate() {
             let fits = work.list.stages[stage].1.iter().filter(|item| item.entry == i).count();

@@ -69,7 +69,7 @@ pub(super) fn share(work: &mut Work<'_>, tasks: &[FitGroup], folder: &Path, env:
         if !needed || shared(&work.list, stage, folder, None).is_ok() {
             continue;
         }
-        let PreparedStage { stage: known, learnt, tested } = work.ready(stage, env)?;
+        let PreparedStage { stage: known, learnt, tested } = work.prepare(stage, env)?;
         store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
         if let Some(tested) = tested {
             store_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;

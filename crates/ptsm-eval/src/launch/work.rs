@@ -25,7 +25,7 @@ impl<'a> Work<'a> {
         let only = stages.len() == 1;
         let mut work = Work { list: WorkList::default(), stages: vec![], kept: None, held_back: vec![] };
         for stage in stages {
-            let ready = stage.ready(env)?;
+            let ready = stage.prepare(env)?;
             if ready.stage.entries.is_empty() {
                 continue;
             }
@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
         let mut seen: Vec<(String, String, String, &StagePlan<'_>)> = vec![];
         for (plan, (stage, _)) in self.stages.iter().zip(&self.list.stages) {
             for entry in &stage.entries {
-                let own = (stage.data.clone(), stage.people.name(), entry.called(), plan);
+                let own = (stage.data.clone(), stage.people.name(), entry.display_name(), plan);
                 let same = |other: &&(String, String, String, &StagePlan<'_>)| {
                     (&other.0, &other.1, &other.2) == (&own.0, &own.1, &own.2)
                 };
@@ -79,10 +79,10 @@ impl<'a> Work<'a> {
     }
 
     /// The trials of a stage.
-    pub(super) fn ready(&mut self, stage: usize, env: &Env) -> Result<PreparedStage> {
+    pub(super) fn prepare(&mut self, stage: usize, env: &Env) -> Result<PreparedStage> {
         let ready = match self.kept.take() {
             Some(ready) => ready,
-            None => self.stages[stage].ready(env)?,
+            None => self.stages[stage].prepare(env)?,
         };
         if ready.stage != self.list.stages[stage].0 {
             return Err(Error::request(
@@ -108,7 +108,7 @@ impl<'a> Work<'a> {
             if self.left(stage, folder).is_empty() {
                 continue;
             }
-            let ready = self.ready(stage, env)?;
+            let ready = self.prepare(stage, env)?;
             let benchmark = Benchmark {
                 stage: &ready.stage,
                 sets: ready.sets(),

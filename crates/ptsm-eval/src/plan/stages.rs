@@ -97,7 +97,7 @@ impl Plan {
 
 impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
-    pub fn ready(&self, env: &Env) -> Result<PreparedStage> {
+    pub fn prepare(&self, env: &Env) -> Result<PreparedStage> {
         let (learnt, tested) = match self.tested {
             None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, env)?)?, None),
             Some(other) => {
@@ -108,7 +108,7 @@ impl StagePlan<'_> {
         let entries = self.resolve(learnt.trials.layout(), env)?;
         let named = tested.as_ref().unwrap_or(&learnt);
         let stage = Stage {
-            data: called(self.tested.unwrap_or(self.data), named),
+            data: display_name(self.tested.unwrap_or(self.data), named),
             fingerprint: match &tested {
                 None => learnt.fingerprint.clone(),
                 Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
@@ -117,7 +117,7 @@ impl StagePlan<'_> {
             pipeline: learnt.pipeline.clone(),
             trials_access: learnt.pipeline.target_access(),
             people: match self.tested {
-                Some(_) => Division::Across { from: called(self.data, &learnt) },
+                Some(_) => Division::Across { from: display_name(self.data, &learnt) },
                 None => Division::Within(self.protocol().skipping(&learnt.excluded)?),
             },
             transfers: self.plan.transfers.clone(),
@@ -263,7 +263,7 @@ impl StagePlan<'_> {
 }
 
 /// What data are called in the results.
-fn called(data: &DataPlan, loaded: &LoadedData) -> String {
+fn display_name(data: &DataPlan, loaded: &LoadedData) -> String {
     data.name.clone().unwrap_or_else(|| loaded.name.clone())
 }
 

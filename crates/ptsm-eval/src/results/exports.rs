@@ -128,7 +128,7 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                     stage.layout.channels.len().to_string(),
                     sessions.len().to_string(),
                     stage.data.clone(),
-                    format!("{}{from}{part}", entry.called()),
+                    format!("{}{from}{part}", entry.display_name()),
                     access(target_access(stage, &entry.model)),
                 ]);
             }

@@ -171,7 +171,7 @@ impl ResultGroup {
 
     /// Our value for a column.
     fn ours(&self, name: &str, column: &PaperColumn) -> Option<&Spread> {
-        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.called();
+        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.display_name();
         let own = self
             .summaries
             .iter()

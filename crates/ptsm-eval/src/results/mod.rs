@@ -103,7 +103,7 @@ impl BenchmarkResults {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
             let told = stage.entries.iter().filter_map(|entry| {
-                Some((entry.called(), phrases::mirroring(&entry.settings, &stage.layout)?))
+                Some((entry.display_name(), phrases::mirroring(&entry.settings, &stage.layout)?))
             });
             let mut by_text: Vec<(String, Vec<String>)> = vec![];
             for (called, text) in told {

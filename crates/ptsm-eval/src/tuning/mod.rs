@@ -131,7 +131,7 @@ pub fn search<T>(
 
     let asked = json!({
         "version": env!("CARGO_PKG_VERSION"), "model": method.name, "data": set.data_name(), "tried": args.tries,
-        "search": results::called(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
+        "search": results::display_name(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
         "nested": args.nested.as_ref().map(|p| p.to_string()), "develop": args.develop.as_ref().map(|d| d.to_string()),
         "given": changes.value(),
     });

@@ -79,7 +79,7 @@ pub fn text(value: &Value) -> String {
 }
 
 /// As `--search` takes it.
-pub(super) fn called(choice: SearchStrategy) -> String {
+pub(super) fn display_name(choice: SearchStrategy) -> String {
     match choice {
         SearchStrategy::Grid => "grid".into(),
         SearchStrategy::Random(n) => format!("random:{n}"),
@@ -158,7 +158,7 @@ impl TuningResults<'_> {
             subject_count(found.people.len()),
             found.protocol,
             seeds.join(", "),
-            called(self.args.search),
+            display_name(self.args.search),
             count(self.candidates.count(), "candidate"),
             self.args.halving,
             changes.to_toml()?

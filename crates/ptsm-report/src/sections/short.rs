@@ -18,7 +18,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
         });
         facts.push(fact(
-            &phrases::called(s, &m.summaries),
+            &phrases::display_name(s, &m.summaries),
             format!("{} %", percent(accuracy.mean)),
             interval,
         ));
@@ -38,7 +38,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         };
         facts.push(fact(
             &if told.len() > 1 {
-                format!("Chance, {}", phrases::called(s, &m.summaries))
+                format!("Chance, {}", phrases::display_name(s, &m.summaries))
             } else {
                 "Chance".into()
             },

@@ -45,7 +45,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         ramp: ColourRamp::Sequential,
         reading: format!(
             "A row is a person with their {said} under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
-            summary.called(),
+            summary.display_name(),
             names.join(", ")
         ),
         ..HeatMap::default()

@@ -23,7 +23,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             .metric(metric.name)
             .map(|a| PointEstimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
         ModelScores {
-            name: phrases::called(s, &m.summaries),
+            name: phrases::display_name(s, &m.summaries),
             subjects: subjects.collect(),
             mean,
             // Wilson's interval is of a share of trials.

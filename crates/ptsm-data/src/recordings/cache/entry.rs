@@ -128,7 +128,10 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<EpochedItem>
         Some(layout) => {
             let samples = Samples { bytes, at };
             samples.try_cast()?;
-            Some(Trials::lent(layout, Arc::new(samples), trials.into_iter().map(trial).collect()).ok()?)
+            Some(
+                Trials::from_shared(layout, Arc::new(samples), trials.into_iter().map(trial).collect())
+                    .ok()?,
+            )
         }
     };
     Some(EpochedItem { trials, places, sketches, measured, short, unknown, bad, notes })
