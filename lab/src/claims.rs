@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use ptsm_eval::{deviation, mean};
-use ptsm_explain::{Bins, Masks, Predicted, rank_correlation};
+use ptsm_explain::{Binning, LabelledProbabilities, Masks, rank_correlation};
 use serde_json::Value;
 
 use crate::shell::{relative, stream, target};
@@ -32,14 +32,14 @@ const SECTIONS: &str = "short,people,calibration,masks,attribution,validity,subs
 /// One line of the table: what it is, and what each file says.
 struct Measure {
     what: String,
-    of: Of,
+    of: MeasureFn,
 }
 
 /// How a number is written.
 type Shown = fn(f64) -> String;
 
 /// What a file says; none where it is silent.
-type Of = Box<dyn Fn(&Value) -> Option<Found>>;
+type MeasureFn = Box<dyn Fn(&Value) -> Option<Measurement>>;
 
 impl Measure {
     /// Whether only PTSM has it: masks, and features of the subject.
@@ -49,7 +49,7 @@ impl Measure {
 }
 
 /// A number to take the mean of, its text among others of its kind, and what stands beside it.
-struct Found {
+struct Measurement {
     number: f64,
     shown: Shown,
     beside: String,
@@ -59,12 +59,12 @@ struct Found {
 pub(crate) fn make(data: &Path) -> Result<()> {
     fs::create_dir_all(folder())?;
     for [model, training, explaining] in MODELS {
-        for [known, strangers] in DIVISIONS {
-            let numbers = file(model, strangers);
+        for [known, unseen] in DIVISIONS {
+            let numbers = file(model, unseen);
             if numbers.is_file() {
                 continue;
             }
-            let run = folder().join(format!("{model}-{strangers}"));
+            let run = folder().join(format!("{model}-{unseen}"));
             let place = |line: String, rest: &[(&str, &Path)]| {
                 let mut command = Command::new(target().join("release/ptsm"));
                 command.args(line.split_whitespace()).arg("--root").arg(data);
@@ -75,8 +75,7 @@ pub(crate) fn make(data: &Path) -> Result<()> {
             };
             stream(&mut place(train(model, known, training), &[("--out", &run)]))?;
             let page = run.with_extension("html");
-            let mut report =
-                place(report(strangers, explaining), &[("--numbers", &numbers), ("--out", &page)]);
+            let mut report = place(report(unseen, explaining), &[("--numbers", &numbers), ("--out", &page)]);
             stream(report.arg(&run))?;
         }
     }
@@ -89,24 +88,24 @@ fn train(model: &str, known: &str, more: &str) -> String {
     )
 }
 
-fn report(strangers: &str, more: &str) -> String {
-    format!("report --data physionet-mi --subjects {strangers} --sections {SECTIONS} {more}")
+fn report(unseen: &str, more: &str) -> String {
+    format!("report --data physionet-mi --subjects {unseen} --sections {SECTIONS} {more}")
 }
 
 fn folder() -> PathBuf {
     target().join("results/claims")
 }
 
-fn file(model: &str, strangers: &str) -> PathBuf {
-    folder().join(format!("{model}-{strangers}.json"))
+fn file(model: &str, unseen: &str) -> PathBuf {
+    folder().join(format!("{model}-{unseen}.json"))
 }
 
 /// The tables of what was made.
 pub(crate) fn page() -> Result<String> {
     let mut page = String::new();
     for [model, training, explaining] in MODELS {
-        let read = |[_, strangers]: [&str; 2]| -> Result<Value> {
-            let path = file(model, strangers);
+        let read = |[_, unseen]: [&str; 2]| -> Result<Value> {
+            let path = file(model, unseen);
             let cannot = || format!("{} cannot be read", relative(&path));
             let text = fs::read(&path).with_context(cannot)?;
             let document: Value = serde_json::from_slice(&text).with_context(cannot)?;
@@ -118,11 +117,11 @@ pub(crate) fn page() -> Result<String> {
             Ok(document["material"].clone())
         };
         let all = DIVISIONS.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-        let heads = DIVISIONS.map(|[_, strangers]| format!("people {strangers}")).join(" | ");
+        let heads = DIVISIONS.map(|[_, unseen]| format!("people {unseen}")).join(" | ");
         page +=
             &format!("\n### {model}\n\n| measured | {heads} | mean (SD) |\n| --- |{}\n", " ---: |".repeat(5));
         for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
-            let found: Option<Vec<Found>> = all.iter().map(|m| (measure.of)(m)).collect();
+            let found: Option<Vec<Measurement>> = all.iter().map(|m| (measure.of)(m)).collect();
             let found = found.with_context(|| format!("{model}: no number for `{}`", measure.what))?;
             let shown = found[0].shown;
             let numbers: Vec<f64> = found.iter().map(|one| one.number).collect();
@@ -133,12 +132,12 @@ pub(crate) fn page() -> Result<String> {
             let spread = spread.trim_start_matches('+');
             page += &format!("| {} | {cells} | {} ({spread}) |\n", measure.what, shown(mean(&numbers)));
         }
-        let [known, strangers] = DIVISIONS[3];
+        let [known, unseen] = DIVISIONS[3];
         let line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
         page += &format!(
-            "\n```\nptsm {} --root DATA --out {model}-{strangers}\nptsm {} --root DATA {model}-{strangers} --numbers {model}-{strangers}.json --out {model}-{strangers}.html\n```\n",
+            "\n```\nptsm {} --root DATA --out {model}-{unseen}\nptsm {} --root DATA {model}-{unseen} --numbers {model}-{unseen}.json --out {model}-{unseen}.html\n```\n",
             line(train(model, known, training)),
-            line(report(strangers, explaining)),
+            line(report(unseen, explaining)),
         );
     }
     Ok(page)
@@ -193,17 +192,17 @@ fn probed<'a>(m: &'a Value, what: &str, of: &str) -> Option<&'a Value> {
 
 /// The error of probabilities as they are, or at the temperature of the validation people.
 fn calibration(m: &Value, scaled: bool) -> Option<f64> {
-    let scored: Predicted = serde_json::from_value(at(m, "/trusted/scored")?.clone()).ok()?;
+    let scored: LabelledProbabilities = serde_json::from_value(at(m, "/trusted/scored")?.clone()).ok()?;
     let scored = if scaled { scored.at(number(m, "/trusted/temperature/0")?) } else { scored };
-    Some(scored.calibration(Bins::EqualMass(10)).expected_error)
+    Some(scored.calibration(Binning::EqualMass(10)).expected_error)
 }
 
 /// Rank correlation of accuracy with the share of power in the lowest band.
 fn slow(m: &Value) -> Option<f64> {
-    let people = at(m, "/summaries/0/subjects")?.as_array()?;
+    let subjects = at(m, "/summaries/0/subjects")?.as_array()?;
     let mut both = [vec![], vec![]];
     for signals in at(m, "/signals")?.as_array()? {
-        let own = people.iter().find(|person| person["subject"] == signals["subject"])?;
+        let own = subjects.iter().find(|subject| subject["subject"] == signals["subject"])?;
         both[0].push(number(own, "/scores/accuracy")?);
         both[1].push(number(signals, "/shares/0")?);
     }
@@ -212,9 +211,9 @@ fn slow(m: &Value) -> Option<f64> {
 
 fn measures() -> Vec<Measure> {
     let mut all: Vec<Measure> = vec![];
-    let mut add = |what: String, of: Of| all.push(Measure { what, of });
-    fn plain(number: f64, shown: Shown) -> Found {
-        Found { number, shown, beside: String::new() }
+    let mut add = |what: String, of: MeasureFn| all.push(Measure { what, of });
+    fn plain(number: f64, shown: Shown) -> Measurement {
+        Measurement { number, shown, beside: String::new() }
     }
     add(
         "accuracy %".into(),
@@ -229,7 +228,10 @@ fn measures() -> Vec<Measure> {
         "the same at the validation people's temperature".into(),
         Box::new(|m| {
             let temperature = number(m, "/trusted/temperature/0")?;
-            Some(Found { beside: format!(" (T {temperature:.1})"), ..plain(calibration(m, true)?, percent) })
+            Some(Measurement {
+                beside: format!(" (T {temperature:.1})"),
+                ..plain(calibration(m, true)?, percent)
+            })
         }),
     );
     for name in RANKED {
@@ -249,7 +251,7 @@ fn measures() -> Vec<Measure> {
                         let areas = at(tested(m, name)?, &format!("/removed/{way}/{measure}"))?;
                         let p = number(areas, "/p")?;
                         let beside = format!(" (p {p:.3})");
-                        Some(Found { beside, ..plain(number(areas, "/between")?, shown) })
+                        Some(Measurement { beside, ..plain(number(areas, "/between")?, shown) })
                     }),
                 );
             }
@@ -267,7 +269,7 @@ fn measures() -> Vec<Measure> {
                     let own =
                         list.iter().find(|one| one[0].as_str().is_some_and(|own| own.starts_with(known)))?;
                     let p = number(&own[1], "/p")?;
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" (p {p:.3})"),
                         ..plain(number(&own[1], "/rank_correlation")?, signed)
                     })
@@ -296,7 +298,7 @@ fn measures() -> Vec<Measure> {
                             found[key].as_array()?.iter().filter_map(Value::as_f64).collect();
                         (!list.is_empty()).then(|| mean(&list))
                     };
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" ({})", signed(of("drawn")?)),
                         ..plain(of("trained")?, signed)
                     })
@@ -307,7 +309,7 @@ fn measures() -> Vec<Measure> {
                 Box::new(move |m| {
                     let own = tested(m, &full)?;
                     let runs = number(own, "/parts/absolute/value")?;
-                    Some(Found {
+                    Some(Measurement {
                         beside: format!(" ({})", signed(runs)),
                         ..plain(number(own, "/seeds/absolute/value")?, signed)
                     })
@@ -319,7 +321,7 @@ fn measures() -> Vec<Measure> {
         "people recognised by their personal spatial mask from one run to another %".into(),
         Box::new(|m| {
             let p = number(m, "/believed/identified/p")?;
-            Some(Found {
+            Some(Measurement {
                 beside: format!(" (p {p:.3})"),
                 ..plain(number(m, "/believed/identified/accuracy")?, percent)
             })
@@ -337,7 +339,7 @@ fn measures() -> Vec<Measure> {
                 let found = probed(m, what, of)?;
                 let [low, high] = ["low", "high"].map(|end| number(found, &format!("/interval/{end}")));
                 let beside = format!(" ({} to {})", percent(low?), percent(high?));
-                Some(Found { beside, ..plain(number(found, "/balanced_accuracy")?, percent) })
+                Some(Measurement { beside, ..plain(number(found, "/balanced_accuracy")?, percent) })
             }),
         );
     }
@@ -345,7 +347,7 @@ fn measures() -> Vec<Measure> {
         "largest canonical correlation of task and subject features (beside it what chance exceeds once in twenty times)".into(),
         Box::new(|m| {
             let chance = number(m, "/apart/shared/canonical/by_chance/0")?;
-            Some(Found { beside: format!(" ({chance:.2})"), ..plain(number(m, "/apart/shared/canonical/values/0")?, signed) })
+            Some(Measurement { beside: format!(" ({chance:.2})"), ..plain(number(m, "/apart/shared/canonical/values/0")?, signed) })
         }),
     );
     add(
@@ -354,7 +356,7 @@ fn measures() -> Vec<Measure> {
             let draws: Vec<f64> =
                 at(m, "/apart/distance/0/draws")?.as_array()?.iter().filter_map(Value::as_f64).collect();
             let p = number(m, "/apart/distance/0/p")?;
-            Some(Found {
+            Some(Measurement {
                 beside: format!(" ({}, p {p:.3})", signed(mean(&draws))),
                 ..plain(number(m, "/apart/distance/0/value")?, signed)
             })
@@ -378,7 +380,7 @@ mod tests {
         let document: Value = serde_json::from_str(text).unwrap();
         let silent = measures().into_iter().filter(|measure| (measure.of)(&document["material"]).is_none());
         assert_eq!(silent.map(|measure| measure.what).collect::<Vec<_>>(), [""; 0]);
-        let people = calibration(&document["material"], false).unwrap();
-        assert!((0.0..0.5).contains(&people), "{people}");
+        let subjects = calibration(&document["material"], false).unwrap();
+        assert!((0.0..0.5).contains(&subjects), "{subjects}");
     }
 }

@@ -14,8 +14,9 @@ use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, Train
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_explain::{
-    Axis, Compared, How, Ranking, Trying, Way, agreement, agreement_in_time, attribution, csp_relevance,
-    difference, favours, masks, tried, turned_head,
+    AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, RankedAxis, Ranking, agreement,
+    agreement_in_time, attribution, csp_relevance, difference, masks, rotate_head, run_deletion_test,
+    truth_auc,
 };
 use ptsm_signal::Subset;
 use rand::seq::SliceRandom;
@@ -44,11 +45,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let loaded = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None)?;
     let trials = &loaded.trials;
     let truth = loaded.truth.as_ref().context("simulated people without a truth")?;
-    let (known, strangers) =
+    let (known, unseen) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
-    let people = trials.of(&strangers);
+    let data = TrainingData::new(sources.train(trials), sources.validation(trials))?;
+    let people = trials.of(&unseen);
     // About 120 trials, evenly over all.
     let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
     println!(
@@ -69,18 +70,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
         let cpu = Cpu::new()?;
         let run = Run { device: &(&cpu).into(), identity: "" };
-        let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
+        let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
         let fitted = &*fits[0].fitted;
         let accuracy = accuracy(fitted, &people)?;
-        for (axis, what) in [(Axis::Channels, "channels"), (Axis::Times, "times")] {
+        for (axis, what) in [(RankedAxis::Channels, "channels"), (RankedAxis::Times, "times")] {
             let (effect, task) = match axis {
-                Axis::Channels => (truth.channels.clone(), truth.task_channels()),
-                Axis::Times => (truth.times.clone(), truth.task_times(trials.layout())),
+                RankedAxis::Channels => (truth.channels.clone(), truth.task_channels()),
+                RankedAxis::Times => (truth.times.clone(), truth.task_times(trials.layout())),
             };
-            let row = told_apart(fitted, &people, &few, axis, &effect, options)?;
+            let row = separation(fitted, &people, &few, axis, &effect, options)?;
             println!("| {name} | {accuracy:.1} | {what} | {} |", row.join(" | "));
             for (kind, values) in explanations(fitted, &few, axis)? {
-                own += &format!("| {name} | {what} | {kind} | {:.2} |\n", favours(&values, &task));
+                own += &format!("| {name} | {what} | {kind} | {:.2} |\n", truth_auc(&values, &task));
             }
         }
     }
@@ -99,17 +100,17 @@ fn accuracy(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<f64> {
 }
 
 /// How well each test tells good maps from random ones.
-fn told_apart(
+fn separation(
     fitted: &dyn FittedDecoder,
     people: &Subset<'_>,
     few: &Subset<'_>,
-    axis: Axis,
+    axis: RankedAxis,
     effect: &[f64],
     options: &Options,
 ) -> Result<Vec<String>> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let layout = people.layout();
-    let signal = difference(people, Compared::Power)?;
+    let signal = difference(people, ContrastQuantity::Power)?;
     let csp = csp_relevance(people, &CspLda::default())?;
     let mut scores: [Vec<f64>; 4] = Default::default();
     for i in 0..3 * options.maps {
@@ -121,16 +122,18 @@ fn told_apart(
             _ => map = moved(&map, axis, people, &mut random)?,
         }
         let ranking = Ranking::Same(map.clone());
-        for (way, scores) in [Way::Deletion, Way::Insertion].into_iter().zip(&mut scores) {
-            let how = Trying { orders: 1, ..Trying::new(axis, way) };
-            scores.push(tried(fitted, few, &ranking, &how)?.log_loss.between);
+        for (way, scores) in
+            [DeletionDirection::Deletion, DeletionDirection::Insertion].into_iter().zip(&mut scores)
+        {
+            let how = DeletionSettings { orders: 1, ..DeletionSettings::new(axis, way) };
+            scores.push(run_deletion_test(fitted, few, &ranking, &how)?.log_loss.between);
         }
         let (known, patterns) = match axis {
-            Axis::Channels => (
+            RankedAxis::Channels => (
                 agreement(&map, &signal.space(), &layout.channels, 1, 1),
                 Some(agreement(&map, &csp, &layout.channels, 1, 1)),
             ),
-            Axis::Times => (agreement_in_time(&map, &signal.time(), 1, 1), None),
+            RankedAxis::Times => (agreement_in_time(&map, &signal.time(), 1, 1), None),
         };
         scores[2].push(known.rank_correlation);
         scores[3].extend(patterns.map(|found| found.rank_correlation));
@@ -139,7 +142,7 @@ fn told_apart(
         let [good, shuffled, moved] = [0, 1, 2].map(|kind| scores.chunks(options.maps).nth(kind));
         let against = |other: &[f64], good: &[f64]| {
             let is_good: Vec<bool> = (0..good.len() + other.len()).map(|i| i < good.len()).collect();
-            favours(&[good, other].concat(), &is_good)
+            truth_auc(&[good, other].concat(), &is_good)
         };
         match (good, shuffled, moved) {
             (Some(good), Some(shuffled), Some(moved)) => {
@@ -152,8 +155,8 @@ fn told_apart(
 }
 
 /// The same map elsewhere: on a head that was turned, or later in the trial by an eighth of it or more, what leaves coming in again.
-fn moved(map: &[f64], axis: Axis, people: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
-    if axis == Axis::Times {
+fn moved(map: &[f64], axis: RankedAxis, people: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+    if axis == RankedAxis::Times {
         let least = map.len() / 8;
         let mut later = map.to_vec();
         later.rotate_right(random.random_range(least..=map.len() - least));
@@ -161,20 +164,24 @@ fn moved(map: &[f64], axis: Axis, people: &Subset<'_>, random: &mut ChaCha8Rng) 
     }
     let places = people.layout().channels.iter().map(|channel| channel.position);
     let places: Vec<_> = places.collect::<Option<_>>().context("simulated channels have places")?;
-    Ok(turned_head(&places, random).into_iter().map(|from| map[from]).collect())
+    Ok(rotate_head(&places, random).into_iter().map(|from| map[from]).collect())
 }
 
 /// The decoder's own masks and attributions.
-fn explanations(fitted: &dyn FittedDecoder, few: &Subset<'_>, axis: Axis) -> Result<Vec<(String, Vec<f64>)>> {
+fn explanations(
+    fitted: &dyn FittedDecoder,
+    few: &Subset<'_>,
+    axis: RankedAxis,
+) -> Result<Vec<(String, Vec<f64>)>> {
     let mut all =
         masks(fitted, few)?.into_iter().map(|mask| (format!("{} mask", mask.kind), mask)).collect::<Vec<_>>();
     let answer = DecoderOutput::LogProbability(OutputClass::Own);
-    if let Some(found) = attribution(fitted, few, answer, &How::default())? {
-        all.push(("integrated gradients".into(), found.by_person("integrated gradients", few)));
+    if let Some(found) = attribution(fitted, few, answer, &AttributionMethod::default())? {
+        all.push(("integrated gradients".into(), found.by_subject("integrated gradients", few)));
     }
     let values = |mask: &ptsm_explain::Masks| match axis {
-        Axis::Channels => mask.space_mean(),
-        Axis::Times => mask.time_mean(),
+        RankedAxis::Channels => mask.space_mean(),
+        RankedAxis::Times => mask.time_mean(),
     };
     Ok(all.iter().map(|(name, mask)| (name.clone(), values(mask))).collect())
 }

@@ -12,7 +12,7 @@ use ptsm_decode::{FittedDecoder, NoWatch, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_eval::Split;
 use ptsm_eval::{deviation, mean};
-use ptsm_explain::{Masks, favours, masks, rank_correlation};
+use ptsm_explain::{Masks, masks, rank_correlation, truth_auc};
 use ptsm_signal::{Subset, Trials};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -94,10 +94,10 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     });
     let shuffled = shuffled.transpose()?;
     let learnt = shuffled.as_ref().unwrap_or(trials);
-    let (known, strangers) =
+    let (known, unseen) =
         trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
     let sources = Split::for_training(&known, 1)?;
-    let lesson = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
+    let data = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
     let method = find("ptsm")?;
     let changes = json!({
         "network": variant.network,
@@ -106,8 +106,8 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let decoder = method.build(method.settings(trials.layout(), &changes)?)?;
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
     let run = Run { device: &(&cpu).into(), identity: "" };
-    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut NoWatch)?;
-    let people = trials.of(&strangers);
+    let fits = decoder.fit_seeds(&data, &seeds, &run, &mut NoWatch)?;
+    let people = trials.of(&unseen);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {
         let row = read(&*fit.fitted, &people, truth)?;
@@ -129,8 +129,8 @@ fn read(fitted: &dyn FittedDecoder, people: &Subset<'_>, truth: &Truth) -> Resul
         cosine(fitted, people)?.into_iter().collect(),
         each(&|m| mean(&m.space_mean()) * mean(&m.time_mean())),
         each(&|m| rank_correlation(&m.space_mean(), &truth.channels)),
-        each(&|m| favours(&m.space_mean(), &task)),
-        each(&|m| favours(&m.time_mean(), &inside)),
+        each(&|m| truth_auc(&m.space_mean(), &task)),
+        each(&|m| truth_auc(&m.time_mean(), &inside)),
     ])
 }
 

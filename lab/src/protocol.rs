@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use ptsm_decode::{
-    Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm,
+    Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::PoolPlacement,
+    ptsm::Ptsm,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,7 +92,7 @@ impl fmt::Display for Shape {
 pub(crate) struct Request {
     pub(crate) framework: Framework,
     pub(crate) model: ModelName,
-    pub(crate) pool: Pool,
+    pub(crate) pool: PoolPlacement,
     #[serde(flatten)]
     pub(crate) shape: Shape,
     pub(crate) subjects: usize,
@@ -148,7 +149,7 @@ impl Request {
 
 /// The first answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct WorkerReady {
     pub(crate) ready: bool,
     pub(crate) parameters: usize,
     pub(crate) prepare_seconds: f64,
@@ -195,7 +196,7 @@ mod tests {
         let request = Request {
             framework: Framework::Ptsm,
             model: ModelName::Ptsm,
-            pool: Pool::Each,
+            pool: PoolPlacement::Each,
             shape: "64x62x1000".parse().unwrap(),
             subjects: 84,
             classes: 2,

@@ -296,7 +296,7 @@ fn collected(folder: &Path) -> Result<Value> {
 /// Who was scored and what guessing reaches.
 fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let summary = &json["summary"][0];
-    let people = summary["subjects"].as_array().map_or(0, Vec::len);
+    let subjects = summary["subjects"].as_array().map_or(0, Vec::len);
     let chance = &summary["chance"];
     let [level, threshold] = ["level", "pooled_threshold"].map(|key| chance[key].as_f64().map(|x| 100.0 * x));
     let (Some(name), Some(level), Some(threshold)) = (summary["protocol"].as_str(), level, threshold) else {
@@ -312,7 +312,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
         )
     };
     let (trials, seeds) = (&chance["pooled_n"], &summary["seeds"]);
-    Ok(format!("`{name}`, {people} people, {trials} trials, {seeds} seeds. {guessing}"))
+    Ok(format!("`{name}`, {subjects} people, {trials} trials, {seeds} seeds. {guessing}"))
 }
 
 fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {
@@ -327,9 +327,9 @@ fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {
         let interval = &spread["interval"];
         cells.push(format!("{} to {}", percent(&interval["low"]), percent(&interval["high"])));
     }
-    let people = summary["subjects"].as_array().map_or(0, Vec::len);
+    let subjects = summary["subjects"].as_array().map_or(0, Vec::len);
     if section.balanced {
-        cells.push(format!("{} of {people}", summary["chance"]["above"]));
+        cells.push(format!("{} of {subjects}", summary["chance"]["above"]));
     }
     cells.push(seen(&summary["target_access"]));
     Ok(format!("| {} |\n", cells.join(" | ")))

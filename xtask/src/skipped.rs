@@ -12,11 +12,11 @@ const BEGINS: &str = "skipped: ";
 
 /// What tests that could not run lack, and how many lack it.
 #[derive(Default)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedTests {
     lacking: BTreeMap<String, usize>,
 }
 
-impl Skipped {
+impl SkippedTests {
     /// Counts a line of a program's output, if it is one that tells of a test that could not run.
     pub(crate) fn count(&mut self, line: &str) {
         let Some(reason) = line.trim_start().strip_prefix(BEGINS) else { return };
@@ -35,7 +35,7 @@ impl Skipped {
     }
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedTests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds: Vec<String> =
             self.lacking.iter().map(|(kind, count)| format!("{count} for lack of {kind}")).collect();
@@ -52,7 +52,7 @@ impl fmt::Display for Skipped {
 
 /// The output of a test harness, of which the part that tests printed who passed is only searched for skipped ones.
 pub(crate) struct TestOutput<'a> {
-    skipped: &'a mut Skipped,
+    skipped: &'a mut SkippedTests,
     /// Whether lines are now of tests that passed.
     passed: bool,
 }
@@ -111,7 +111,7 @@ test result: FAILED. 3 passed; 1 failed";
 
     #[test]
     fn skipped_tests_are_counted_and_what_passed_stays_quiet() {
-        let mut skipped = Skipped::default();
+        let mut skipped = SkippedTests::default();
         let mut output = skipped.of_tests();
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| output.shows(line)).collect();
         assert!(shown.contains(&"why it failed") && shown.contains(&"test a ... ok"), "{shown:?}");
@@ -123,7 +123,7 @@ test result: FAILED. 3 passed; 1 failed";
 
     #[test]
     fn other_reasons_stand_for_themselves() {
-        let mut skipped = Skipped::default();
+        let mut skipped = SkippedTests::default();
         assert_eq!(skipped.to_string(), "== skipped: no test");
         skipped.count("skipped: needs valgrind");
         skipped.count("test that_is_skipped ... ok");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::shell::{cargo, spelled, stream, stream_lines, target};
-use crate::skipped::Skipped;
+use crate::skipped::SkippedTests;
 use crate::{kernels, map, unsafe_code};
 
 /// What was asked for on the command line.
@@ -52,7 +52,7 @@ impl Options {
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) says: &'static str,
-    run: fn(&Options, &mut Skipped) -> Result<()>,
+    run: fn(&Options, &mut SkippedTests) -> Result<()>,
 }
 
 /// All steps: those that need no compiler first, those that need the released program last.
@@ -103,7 +103,7 @@ pub(crate) const STEPS: &[Step] = &[
 ];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut skipped = Skipped::default();
+    let mut skipped = SkippedTests::default();
     if options.gpu {
         return lab(&["gpu"], &mut skipped);
     }
@@ -135,15 +135,15 @@ fn table(steps: &[(&str, bool, Duration)]) -> String {
     steps.iter().chain([&all]).map(line).collect()
 }
 
-fn fmt(_: &Options, _: &mut Skipped) -> Result<()> {
+fn fmt(_: &Options, _: &mut SkippedTests) -> Result<()> {
     stream(&mut cargo(["fmt", "--all", "--check"]))
 }
 
-fn clippy(_: &Options, _: &mut Skipped) -> Result<()> {
+fn clippy(_: &Options, _: &mut SkippedTests) -> Result<()> {
     stream(&mut cargo("clippy --workspace --all-targets --locked -- -D warnings".split(' ')))
 }
 
-fn tests(_: &Options, skipped: &mut Skipped) -> Result<()> {
+fn tests(_: &Options, skipped: &mut SkippedTests) -> Result<()> {
     // Only shown output tells of tests that could not run; the rest of it is kept from the reader.
     let mut output = skipped.of_tests();
     stream_lines(&mut cargo("test --workspace --locked -- --show-output".split(' ')), |line| {
@@ -153,12 +153,12 @@ fn tests(_: &Options, skipped: &mut Skipped) -> Result<()> {
     })
 }
 
-fn doc(_: &Options, _: &mut Skipped) -> Result<()> {
+fn doc(_: &Options, _: &mut SkippedTests) -> Result<()> {
     stream(cargo(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
 /// A check that needs crates of the workspace, in the crate `lab`.
-fn lab(arguments: &[&str], skipped: &mut Skipped) -> Result<()> {
+fn lab(arguments: &[&str], skipped: &mut SkippedTests) -> Result<()> {
     // Built as the tests are, with the features of the whole workspace, so that next to nothing is compiled for it.
     let mut build = cargo(["build", "--workspace", "--locked", "--bin", "lab"]);
     stream(&mut build).with_context(|| format!("`{}` failed", spelled(&build)))?;

@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptsm::DeviceChoice;
 use ptsm::data::SubjectList;
 use ptsm::engine::Precision;
-use ptsm::eval::{Choice, DataRequest, Protocol, SettingChanges, SettingsRequest, TaskOverride, Transfer};
+use ptsm::eval::{
+    DataRequest, Protocol, SearchStrategy, SettingChanges, SettingsRequest, TaskOverride, Transfer,
+};
 use ptsm::signal::{Alignment, PIPELINE_KEYS, Paradigm, Symmetry};
 
 #[derive(Parser)]
@@ -745,7 +747,7 @@ pub(crate) struct TuneArgs {
     pub(crate) tries: Vec<String>,
     /// Every combination, or so many at random: `grid`, `random:30`
     #[arg(long, value_name = "HOW", default_value = "grid", value_parser = choice)]
-    pub(crate) search: Choice,
+    pub(crate) search: SearchStrategy,
     /// Keep one candidate in so many after each round; 1 tries all of them in full
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) halving: usize,
@@ -768,11 +770,11 @@ pub(crate) struct TuneArgs {
     pub(crate) out: PathBuf,
 }
 
-fn choice(text: &str) -> Result<Choice, String> {
+fn choice(text: &str) -> Result<SearchStrategy, String> {
     match text.split_once(':') {
-        None if text == "grid" => Ok(Choice::Grid),
+        None if text == "grid" => Ok(SearchStrategy::Grid),
         Some(("random", n)) => {
-            n.parse().map(Choice::Random).map_err(|_| format!("`{n}` is no number of candidates"))
+            n.parse().map(SearchStrategy::Random).map_err(|_| format!("`{n}` is no number of candidates"))
         }
         _ => Err("it is `grid` or `random:30`".into()),
     }

@@ -29,7 +29,7 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
     let chance = &first.chance;
     let metric = chance.metric();
     let who = match summaries.len() {
-        1 => format!("`{}` is not above chance", first.called()),
+        1 => format!("`{}` is not above chance", first.display_name()),
         n => format!("none of {n} decoders is above chance"),
     };
     let shown = |x: Option<f64>| value(metric.name, x.unwrap_or(f64::NAN));
@@ -38,9 +38,9 @@ pub(crate) fn warn_of_decoders(summaries: &[Summary], output: Output) {
         1 => format!(
             "{} % {}",
             shown(chance.pooled_value.or(Some(chance.pooled_accuracy))),
-            phrases::spoken(metric)
+            phrases::metric_label(metric)
         ),
-        _ => format!("by {}", phrases::spoken(metric)),
+        _ => format!("by {}", phrases::metric_label(metric)),
     };
     warn(
         &format!(

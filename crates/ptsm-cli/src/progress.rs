@@ -8,7 +8,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ptsm::decode::{EpochRecord, Progress};
 use ptsm::eval::phrases::duration;
-use ptsm::eval::{Cancellation, Events, Task};
+use ptsm::eval::{Cancellation, ProgressSink, ProgressTask};
 
 use crate::log;
 use crate::output::{Output, complain};
@@ -59,13 +59,13 @@ impl Terminal {
     }
 }
 
-impl Events for Terminal {
+impl ProgressSink for Terminal {
     fn note(&self, text: &str) {
         tracing::info!(target: log::TOLD, "{text}");
         beside_bar(|| self.output.note(text));
     }
 
-    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
+    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn ProgressTask> {
         let bar = match steps {
             // So many of so many, and how long it will take.
             Some(steps) => bar(self.output, title, steps, "{prefix} [{bar:24}] {pos} of {len}, {eta} left"),
@@ -97,7 +97,7 @@ impl Drop for Line {
     }
 }
 
-impl Task for Line {
+impl ProgressTask for Line {
     fn done(&self, steps: usize) {
         self.bar.set_position(steps as u64);
     }

@@ -54,7 +54,7 @@ pub fn save_cohort(cohort: &Cohort, folder: &Path) -> Result<Vec<PathBuf>> {
     let pipeline = Pipeline { scaling: Scaling::None, ..cohort.pipeline() };
     let write = |&subject: &SubjectId| {
         let path = folder.join(file_name(cohort, subject));
-        let (trials, _) = cut_subject(cohort, &pipeline, subject)?;
+        let (trials, _) = epoch_subject(cohort, &pipeline, subject)?;
         write_trials(&path, &trials)?;
         Ok(path)
     };
@@ -220,19 +220,21 @@ pub(crate) fn everybody(cohort: &Cohort) -> BTreeSet<SubjectId> {
 }
 
 /// The trials of some people in the order of their numbers, and how many windows were left out. There is at least one person.
-pub(crate) fn cut_subjects(
+pub(crate) fn epoch_subjects(
     cohort: &Cohort,
     pipeline: &Pipeline,
     subjects: &BTreeSet<SubjectId>,
 ) -> Result<(Trials, usize)> {
     let subjects: Vec<SubjectId> = subjects.iter().copied().collect();
-    let parts: Vec<(Trials, usize)> =
-        subjects.par_iter().map(|&subject| cut_subject(cohort, pipeline, subject)).collect::<Result<_>>()?;
+    let parts: Vec<(Trials, usize)> = subjects
+        .par_iter()
+        .map(|&subject| epoch_subject(cohort, pipeline, subject))
+        .collect::<Result<_>>()?;
     join(parts)
 }
 
 /// All sessions and runs of one person.
-fn cut_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Result<(Trials, usize)> {
+fn epoch_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Result<(Trials, usize)> {
     let cues = cohort.cues();
     let mut parts = Vec::new();
     for session in 1..=cohort.sessions {

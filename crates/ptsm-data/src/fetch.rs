@@ -34,7 +34,7 @@ impl Download {
         let left_out = excluded.iter().filter(|(subject, _)| asked(*subject)).cloned().collect();
         let subjects = subjects.map(|list| list.skipping(&excluded)).transpose()?;
         let chosen = subjects.map(|list| list.choose(&people)).transpose()?;
-        let elsewhere = Elsewhere::new(recordings, &remotes);
+        let elsewhere = FoundLayout::new(recordings, &remotes);
         let is_chosen = |remote: &RemoteFile| match (remote.subject, &chosen) {
             (Some(subject), Some(chosen)) => chosen.contains(&subject),
             _ => true,
@@ -50,12 +50,12 @@ impl Download {
 }
 
 /// Files that the data set finds in whatever layout, by name.
-struct Elsewhere {
+struct FoundLayout {
     files: BTreeMap<String, PathBuf>,
 }
 
-impl Elsewhere {
-    fn new(recordings: &Recordings, remotes: &[RemoteFile]) -> Elsewhere {
+impl FoundLayout {
+    fn new(recordings: &Recordings, remotes: &[RemoteFile]) -> FoundLayout {
         // A folder in which the data set finds nothing is where a download begins, so that is no error here.
         let found = recordings.set().find(recordings.root(), recordings.options()).unwrap_or_default();
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -72,7 +72,7 @@ impl Elsewhere {
                 files.remove(&name);
             }
         }
-        Elsewhere { files }
+        FoundLayout { files }
     }
 
     fn find(&self, remote: &RemoteFile) -> Option<PathBuf> {

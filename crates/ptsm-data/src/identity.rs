@@ -34,7 +34,7 @@ impl SubjectIdentity {
 
 /// People by their trials: all that goes into a hash is where in each trial (channel and sample) the largest value is, whatever its
 /// sign.
-pub(crate) fn people(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, SubjectIdentity> {
+pub(crate) fn subject_identities(trials: &[Trial], places: &[u64]) -> BTreeMap<SubjectId, SubjectIdentity> {
     let mut all: BTreeMap<SubjectId, BTreeMap<u32, Vec<u64>>> = BTreeMap::new();
     for (trial, &place) in trials.iter().zip(places) {
         all.entry(trial.subject).or_default().entry(trial.session).or_default().push(place);

@@ -29,6 +29,6 @@ pub use loaded::LoadedData;
 pub use own::{AddOptions, AddReport, EventCode, UnreadableFile, add_folder, add_folder_with};
 /// The crate `ptsm-simulate`, whose settings and truth stand in [`Source::Simulated`] and [`LoadedData::truth`].
 pub use ptsm_simulate as simulate;
-pub use recordings::{Cache, LoadOptions, Recordings, keep_trials, kept_trials};
+pub use recordings::{Cache, LoadOptions, Recordings, map_stored_trials, store_trials};
 pub use source::{Source, SourceEntry, sources};
 pub use subjects::SubjectList;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ptsm_decode::{
     Architecture, Network, TrialShape, deepconvnet::DeepConvNet, eegconformer::EegConformer, eegnet::EegNet,
-    ptsm::Pool, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
+    ptsm::PoolPlacement, ptsm::Ptsm, shallowconvnet::ShallowConvNet,
 };
 use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, ProfileEntry, Program, Step};
 
@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: profile MODEL BATCH CHANNELS TIME [last|each] [THREADS] [infer]".into());
     };
     let (batch, channels, time): (usize, usize, usize) = (batch.parse()?, channels.parse()?, time.parse()?);
-    let pool = if rest.first().is_some_and(|p| p == "each") { Pool::Each } else { Pool::Last };
+    let pool =
+        if rest.first().is_some_and(|p| p == "each") { PoolPlacement::Each } else { PoolPlacement::Last };
     let model: Box<dyn Architecture> = match name.as_str() {
         "ptsm" => Box::new(Ptsm { pool, ..Ptsm::default() }),
         "eegnet" => Box::new(EegNet::default()),

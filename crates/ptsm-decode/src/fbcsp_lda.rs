@@ -68,7 +68,7 @@ impl Default for FbcspLda {
 
 /// The features kept of one band.
 #[derive(Clone)]
-struct Part {
+struct BandFeatures {
     band: Band,
     csp: Csp,
 }
@@ -77,7 +77,7 @@ struct Part {
 #[derive(Clone)]
 pub(crate) struct Coefficients {
     /// One for each band; bands of which nothing was kept have no filter.
-    parts: Vec<Part>,
+    parts: Vec<BandFeatures>,
     lda: Lda,
 }
 
@@ -132,7 +132,7 @@ impl Classic for FbcspLda {
             let features = covariances.iter().map(|c| Ok(csp.features(c)?.as_slice().to_vec()));
             let features = rows(&features.collect::<Result<Vec<_>>>()?);
             columns.extend(features.column_iter().map(|column| column.as_slice().to_vec()));
-            parts.push(Part { band, csp });
+            parts.push(BandFeatures { band, csp });
         }
         let told = workers.work(|| {
             columns.par_iter().map(|c| mutual_information(c, &labels, classes)).collect::<Result<Vec<_>>>()
@@ -198,7 +198,7 @@ impl Classic for FbcspLda {
         let part = |(i, band)| {
             let own: Vec<usize> = (0..places.len()).filter(|&p| places[p] == i as f64).collect();
             let csp = Csp { filters: filters.select_rows(&own), eigenvalues: eigenvalues.select_rows(&own) };
-            Part { band, csp }
+            BandFeatures { band, csp }
         };
         let parts = bands.into_iter().enumerate().map(part).collect();
         Ok(Coefficients { parts, lda: Lda::restore(file, classes, filters.nrows())? })

@@ -29,7 +29,7 @@ const ENTRY: &str = "ptsm";
 /// What a model file says about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Card {
+pub struct ModelCard {
     /// The decoder's name in the registry.
     pub decoder: String,
     /// Its settings, all of them.
@@ -75,11 +75,11 @@ struct Version {
 struct Header {
     format: u32,
     known_subjects: usize,
-    card: Card,
+    card: ModelCard,
 }
 
 /// Writes a decoder with its card.
-pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &Card) -> Result<()> {
+pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &ModelCard) -> Result<()> {
     let header = Header { format: FORMAT, known_subjects: fitted.known_subjects(), card: card.clone() };
     let header = serde_json::to_string(&header)
         .map_err(|e| Error::file(path, format!("cannot be written: its card: {e}")))?;
@@ -87,7 +87,7 @@ pub fn save(path: &Path, fitted: &dyn FittedDecoder, card: &Card) -> Result<()> 
 }
 
 /// Reads a decoder and its card.
-pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn FittedDecoder>, Card)> {
+pub fn load(path: &Path, device: &Device) -> Result<(Box<dyn FittedDecoder>, ModelCard)> {
     let metadata = metadata(path)?;
     let wrong = |message: String| Error::file(path, message);
     let text = metadata

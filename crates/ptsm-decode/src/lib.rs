@@ -72,12 +72,13 @@ pub mod tsmnet;
 pub mod xdawn_ts;
 
 pub use decoder::{
-    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink, FittedDecoder, Guard, Job,
-    NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch, calibration,
+    Adaptation, AdaptationGuard, AdaptedDecoder, Decoder, DecoderOutput, EpochRecord, Fit, FitSink,
+    FittedDecoder, Job, NoWatch, OutputClass, Progress, Run, Sensitivity, TrainingData, Watch,
+    calibration_split,
 };
 pub use deep::FittedNetwork;
 pub use error::{Error, Result};
-pub use method::{Form, Method, ModelFile};
+pub use method::{Method, MethodBuilder, ModelFile};
 pub use network::{
     Architecture, Batches, Encoder, FittedReadout, Measure, MeasuredStatistic, Network, Pairs, Ramp,
     ReadoutFit, TrialPart, TrialShape, Trunk,

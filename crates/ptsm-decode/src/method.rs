@@ -41,11 +41,11 @@ pub struct Method {
     /// Whether gradients of its outputs with respect to a trial can be had.
     pub differentiable: bool,
     /// How settings become a decoder.
-    pub form: Form,
+    pub form: MethodBuilder,
 }
 
 /// How settings become a decoder: made by [`Method::network`] or [`Method::own`], or for the classic methods of this crate.
-pub struct Form(Kind);
+pub struct MethodBuilder(Kind);
 
 enum Kind {
     /// A network that the common trainer trains.
@@ -72,7 +72,7 @@ pub struct ModelFile<'a> {
 
 impl Method {
     /// A method with nothing said about it yet.
-    const fn unnamed(form: Form, random: bool, differentiable: bool) -> Method {
+    const fn unnamed(form: MethodBuilder, random: bool, differentiable: bool) -> Method {
         Method {
             name: "",
             about: "",
@@ -93,7 +93,11 @@ impl Method {
     pub const fn network<N: Architecture + DeserializeOwned + 'static>(
         defaults: fn(&Layout) -> Recipe,
     ) -> Method {
-        Method::unnamed(Form(Kind::Network { defaults, read: Recipe::from_settings::<N> }), true, true)
+        Method::unnamed(
+            MethodBuilder(Kind::Network { defaults, read: Recipe::from_settings::<N> }),
+            true,
+            true,
+        )
     }
 
     /// A closed-form fit in which nothing is random.
@@ -111,7 +115,7 @@ impl Method {
                 Ok(Box::new(FittedClassic::load(file.path, settings, file.layout, device)?))
             },
         };
-        Method::unnamed(Form(kind), false, false)
+        Method::unnamed(MethodBuilder(kind), false, false)
     }
 
     /// A method with a fit of its own: its settings for a layout, the decoder made of settings, and the fitted decoder from its file.
@@ -120,7 +124,7 @@ impl Method {
         build: fn(Value) -> Result<Box<dyn Decoder>>,
         load: fn(&ModelFile<'_>, &Device) -> Result<Box<dyn FittedDecoder>>,
     ) -> Method {
-        Method::unnamed(Form(Kind::Own { defaults, build, load }), true, false)
+        Method::unnamed(MethodBuilder(Kind::Own { defaults, build, load }), true, false)
     }
 
     /// All settings with the values they have when nobody changes them.

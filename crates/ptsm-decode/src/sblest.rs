@@ -25,7 +25,7 @@ use crate::classic::calibration::threshold;
 use crate::classic::decoder::{Classic, Workers, rows};
 use crate::classic::linear::class_counts;
 use crate::classic::matrices::{Matrices, NamedMatrices, column};
-use crate::classic::{Evidence, SparseFeatures, normalised};
+use crate::classic::{SparseEvidence, SparseFeatures, normalised};
 use crate::decoder::TrainingData;
 use crate::error::{Error, Result};
 use crate::method::Method;
@@ -133,7 +133,7 @@ impl Sblest {
         let (vectors, evidence) = workers.work(|| {
             let vectors: Vec<_> = moments.par_iter().map(|m| features.vector(m)).collect::<Result<_>>()?;
             let vectors = rows(&vectors);
-            Ok((vectors.clone(), Evidence::new(vectors, features.size())?))
+            Ok((vectors.clone(), SparseEvidence::new(vectors, features.size())?))
         })?;
         let turns = if classes == 2 { 1..2 } else { 0..classes };
         let uneven = counts.iter().any(|&n| n != counts[0]);
@@ -176,10 +176,10 @@ impl Sblest {
 
 /// Who is left out in each part: whole people, or with one person every so manieth trial.
 fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
-    let people: BTreeSet<SubjectId> = train.subjects();
-    let group: Vec<usize> = match people.len() {
+    let subjects: BTreeSet<SubjectId> = train.subjects();
+    let group: Vec<usize> = match subjects.len() {
         1 => (0..train.len()).collect(),
-        _ => train.info().map(|t| people.range(..t.subject).count()).collect(),
+        _ => train.info().map(|t| subjects.range(..t.subject).count()).collect(),
     };
     let groups = group.iter().max().map_or(0, |most| most + 1);
     let folds = folds.min(groups);

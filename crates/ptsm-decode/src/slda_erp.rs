@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers, rows};
 use crate::classic::matrices::{Matrices, NamedMatrices};
-use crate::classic::{Bins, Lda, Shrinkage};
+use crate::classic::{Lda, Shrinkage, TimeBins};
 use crate::decoder::TrainingData;
 use crate::error::Result;
 use crate::method::Method;
@@ -59,7 +59,7 @@ impl Default for SldaErp {
 #[derive(Clone)]
 pub(crate) struct Coefficients {
     band: Band,
-    bins: Bins,
+    bins: TimeBins,
     lda: Lda,
 }
 
@@ -68,8 +68,8 @@ impl SldaErp {
         Band::new(self.band_hz, self.order, layout, "band_hz")
     }
 
-    fn bins(&self, layout: &Layout) -> Result<Bins> {
-        Bins::new(layout, self.from_s, self.to_s, self.bin_s)
+    fn bins(&self, layout: &Layout) -> Result<TimeBins> {
+        TimeBins::new(layout, self.from_s, self.to_s, self.bin_s)
     }
 }
 

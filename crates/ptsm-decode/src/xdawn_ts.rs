@@ -23,7 +23,7 @@ use crate::classic::band::Band;
 use crate::classic::decoder::{Classic, Workers};
 use crate::classic::linear::patterns;
 use crate::classic::matrices::{Matrices, NamedMatrices};
-use crate::classic::{Moments, Regularisation, Tangent, Xdawn};
+use crate::classic::{Regularisation, Tangent, TrialMoments, Xdawn};
 use crate::decoder::TrainingData;
 use crate::error::Result;
 use crate::method::Method;
@@ -118,10 +118,10 @@ impl XdawnTs {
         Ok(patterns(&xdawn.filters, &moments.covariance()))
     }
 
-    fn moments(&self, train: &Subset<'_>, band: &Band, workers: &Workers<'_>) -> Result<Moments> {
+    fn moments(&self, train: &Subset<'_>, band: &Band, workers: &Workers<'_>) -> Result<TrialMoments> {
         let layout = train.layout();
         let channels = layout.channels.len();
-        let empty = || Moments::new(layout.classes.len(), channels, layout.samples);
+        let empty = || TrialMoments::new(layout.classes.len(), channels, layout.samples);
         let trials: Vec<_> = train.signals().zip(train.labels()).collect();
         let mut all = empty();
         for some in trials.chunks(8 * PIECE) {

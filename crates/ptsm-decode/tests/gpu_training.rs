@@ -8,7 +8,7 @@ use ptsm_decode::dann::Dann;
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
-use ptsm_decode::ptsm::{Pool, Ptsm};
+use ptsm_decode::ptsm::{PoolPlacement, Ptsm};
 use ptsm_decode::registry::find;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Architecture, Fit, Job, NoWatch, Run, TrainingData, TrialShape};
@@ -32,8 +32,8 @@ fn models() -> [(&'static str, Box<dyn Architecture>); 9] {
     let maps = vec![8, 8, 16, 16];
     let cropped = DeepConvNet { maps, kernel: 5, pool: 2, crop: Some(250), ..DeepConvNet::default() };
     [
-        ("ptsm each", Box::new(Ptsm { pool: Pool::Each, ..Ptsm::default() })),
-        ("ptsm last", Box::new(Ptsm { pool: Pool::Last, ..Ptsm::default() })),
+        ("ptsm each", Box::new(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() })),
+        ("ptsm last", Box::new(Ptsm { pool: PoolPlacement::Last, ..Ptsm::default() })),
         ("eegnet", Box::new(EegNet::default())),
         ("deepconvnet", Box::new(DeepConvNet::default())),
         ("deepconvnet cropped", Box::new(cropped)),

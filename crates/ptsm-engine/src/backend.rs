@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::feed::Feed;
 use crate::optimizer::{Optimizer, STATES, Update};
 use crate::parameters::Parameters;
-use crate::plan::{MemoryRules, Plan};
+use crate::plan::{ExecutionPlan, MemoryRules};
 
 /// A device that programs in `T` can be compiled for.
 pub(crate) trait Backend<T> {
@@ -18,7 +18,7 @@ pub(crate) trait Backend<T> {
     /// Makes a plan ready to run for R replicas; with an optimizer, also to move their parameters.
     fn compile(
         &self,
-        plan: Plan,
+        plan: ExecutionPlan,
         optimizer: Option<Optimizer>,
         replicas: usize,
     ) -> Result<Box<dyn Executable<T>>>;
@@ -46,7 +46,7 @@ pub(crate) type States<T> = Vec<[Vec<T>; STATES]>;
 
 /// A plan on a device, with its memory there.
 pub(crate) trait Executable<T>: Send + Sync {
-    fn plan(&self) -> &Plan;
+    fn plan(&self) -> &ExecutionPlan;
 
     /// Operations or kernels in one run.
     fn operations(&self) -> usize;

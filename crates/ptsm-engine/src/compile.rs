@@ -5,7 +5,7 @@ use crate::gradient::differentiate;
 use crate::graph::ops::Op;
 use crate::graph::{Graph, Id};
 use crate::lower::{Mode, lower, prepack};
-use crate::plan::{MemoryRules, Plan, PlannedValues};
+use crate::plan::{ExecutionPlan, MemoryRules, PlannedValues};
 
 /// A loss and the tensors it moves, by name prefix or predicate resolved to indices.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub(crate) fn compile(
     mode: Mode,
     request: CompileRequest<'_>,
     rules: &MemoryRules,
-) -> Result<Plan> {
+) -> Result<ExecutionPlan> {
     let CompileRequest { outputs, traced, objectives } = request;
     let scalars = traced.iter().map(|(of, _)| *of).chain(objectives.iter().map(|o| o.loss));
     let keep: Vec<Id> = outputs.iter().copied().chain(scalars).collect();
@@ -109,5 +109,5 @@ pub(crate) fn compile(
         })?);
     }
     let values = PlannedValues { outputs: &outputs, gradients: &moved, updates: &lowered.updates };
-    Ok(Plan::new(&lowered.graph, &values, hold, rules))
+    Ok(ExecutionPlan::new(&lowered.graph, &values, hold, rules))
 }

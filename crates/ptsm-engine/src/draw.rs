@@ -7,7 +7,7 @@ use crate::graph::ops::Op;
 use crate::graph::{Graph, Id};
 
 /// One box: a part of the network, or a bend of a line that crosses a layer.
-struct Place {
+struct DiagramBox {
     title: String,
     lines: Vec<String>,
     kind: &'static str,
@@ -56,14 +56,15 @@ impl Graph {
                 }
             }
         }
-        let mut places: Vec<Place> = (0..names.len()).map(|b| self.describe(&names[b], b, &box_of)).collect();
+        let mut places: Vec<DiagramBox> =
+            (0..names.len()).map(|b| self.describe(&names[b], b, &box_of)).collect();
         layer(&mut places, &edges);
         let lines = bend(&mut places, &edges);
         arrange(&mut places, &lines);
         render(&places, &lines)
     }
 
-    fn describe(&self, title: &str, own: usize, box_of: &[Option<usize>]) -> Place {
+    fn describe(&self, title: &str, own: usize, box_of: &[Option<usize>]) -> DiagramBox {
         let nodes: Vec<Id> =
             (0..self.nodes.len()).filter(|&i| box_of[i] == Some(own)).map(|i| Id(i as u32)).collect();
         let mut operations: Vec<&str> = vec![];
@@ -109,7 +110,7 @@ impl Graph {
             _ => "part",
         };
         let width = longest as f64 * LETTER + 18.0;
-        Place { title: title.into(), lines, kind, layer: 0, order: 0.0, x: 0.0, width }
+        DiagramBox { title: title.into(), lines, kind, layer: 0, order: 0.0, x: 0.0, width }
     }
 }
 
@@ -124,7 +125,7 @@ type Edges = BTreeMap<(usize, usize), Vec<usize>>;
 
 /// Each box one layer below the lowest box it reads from. Should parts read from each other in a circle, the number of
 /// rounds ends it.
-fn layer(places: &mut [Place], edges: &Edges) {
+fn layer(places: &mut [DiagramBox], edges: &Edges) {
     for _ in 0..places.len() {
         for &(from, to) in edges.keys() {
             let below = places[from].layer + 1;
@@ -148,12 +149,12 @@ struct Line {
     shape: Vec<usize>,
 }
 
-fn bend(places: &mut Vec<Place>, edges: &Edges) -> Vec<Line> {
+fn bend(places: &mut Vec<DiagramBox>, edges: &Edges) -> Vec<Line> {
     let mut lines = vec![];
     for (&(from, to), shape) in edges {
         let mut through = vec![from];
         for layer in places[from].layer + 1..places[to].layer {
-            places.push(Place {
+            places.push(DiagramBox {
                 title: String::new(),
                 lines: vec![],
                 kind: "bend",
@@ -171,13 +172,14 @@ fn bend(places: &mut Vec<Place>, edges: &Edges) -> Vec<Line> {
 }
 
 /// Orders each layer by the mean place of its neighbours, a few times down and up, then spaces the boxes.
-fn arrange(places: &mut [Place], lines: &[Line]) {
+fn arrange(places: &mut [DiagramBox], lines: &[Line]) {
     let layers = places.iter().map(|p| p.layer).max().unwrap_or(0) + 1;
     let mut rows: Vec<Vec<usize>> = vec![vec![]; layers];
     for (b, place) in places.iter().enumerate() {
         rows[place.layer].push(b);
     }
-    let width = |row: &[usize], places: &[Place]| row.iter().map(|&b| places[b].width + GAP).sum::<f64>();
+    let width =
+        |row: &[usize], places: &[DiagramBox]| row.iter().map(|&b| places[b].width + GAP).sum::<f64>();
     let widest = rows.iter().map(|row| width(row, places)).fold(0.0, f64::max);
     let segments: Vec<(usize, usize)> =
         lines.iter().flat_map(|l| l.through.windows(2).map(|w| (w[0], w[1])).collect::<Vec<_>>()).collect();
@@ -209,8 +211,8 @@ fn arrange(places: &mut [Place], lines: &[Line]) {
     }
 }
 
-fn render(places: &[Place], lines: &[Line]) -> String {
-    let text = |p: &Place| if p.kind == "bend" { 0.0 } else { 22.0 + LINE * p.lines.len() as f64 };
+fn render(places: &[DiagramBox], lines: &[Line]) -> String {
+    let text = |p: &DiagramBox| if p.kind == "bend" { 0.0 } else { 22.0 + LINE * p.lines.len() as f64 };
     let layers = places.iter().map(|p| p.layer).max().unwrap_or(0) + 1;
     let mut tops = vec![MARGIN; layers + 1];
     for layer in 0..layers {
@@ -219,10 +221,10 @@ fn render(places: &[Place], lines: &[Line]) -> String {
     }
     // A bend goes straight through its layer, beside the boxes.
     let height =
-        |p: &Place| if p.kind == "bend" { tops[p.layer + 1] - tops[p.layer] - ROW_GAP } else { text(p) };
+        |p: &DiagramBox| if p.kind == "bend" { tops[p.layer + 1] - tops[p.layer] - ROW_GAP } else { text(p) };
     let right = places.iter().map(|p| p.x + p.width / 2.0).fold(0.0, f64::max);
     let (w, h) = (right + 2.0 * MARGIN, tops[layers] - ROW_GAP + MARGIN);
-    let x = |p: &Place| p.x + MARGIN;
+    let x = |p: &DiagramBox| p.x + MARGIN;
     let mut svg = String::new();
     // Writing to a string cannot fail.
     let _ = write!(

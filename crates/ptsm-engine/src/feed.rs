@@ -6,7 +6,7 @@ use crate::graph::Input;
 use crate::graph::ops::count;
 use crate::kernels::Real;
 use crate::kernels::versions::vectorised;
-use crate::table::Table;
+use crate::table::RowTable;
 
 /// A value handed to a program at a run.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub enum Feed<'a, T> {
     /// The same from a table, which a GPU gets once and keeps.
     Table {
         /// The data set.
-        table: &'a Table<'a, T>,
+        table: &'a RowTable<'a, T>,
         /// Which rows, per replica.
         rows: &'a [u32],
     },
@@ -50,7 +50,7 @@ enum Data<'a, T> {
     Values(&'a [T]),
     Labels(&'a [u32]),
     Slices(&'a [&'a [T]]),
-    Table(&'a Table<'a, T>),
+    Table(&'a RowTable<'a, T>),
 }
 
 /// Which of them a replica gets.
@@ -214,7 +214,7 @@ impl<'a, T: Real> InputFeed<'a, T> {
     }
 
     /// The table that rows are picked from, where there is one.
-    pub(crate) fn table(&self) -> Option<&'a Table<'a, T>> {
+    pub(crate) fn table(&self) -> Option<&'a RowTable<'a, T>> {
         if let Data::Table(table) = self.data { Some(table) } else { None }
     }
 

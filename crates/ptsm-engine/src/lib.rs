@@ -132,7 +132,7 @@
 //!
 //! [`Step::new`] and [`Program::new`] take a [`Cuda`] in place of a [`Cpu`] and mean the same: the same plan, the same random numbers, sums
 //! in another order. All active replicas run in one launch of each kernel; a step is recorded once and started by one call. Data that
-//! stays there is a [`Table`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
+//! stays there is a [`RowTable`]. [`Cuda::with_precision`] lets large products and convolutions run on tensor cores, their operands rounded to
 //! tf32 or bf16; everything else stays f32.
 
 mod backend;
@@ -176,6 +176,6 @@ pub use lower::Mode;
 pub use optimizer::{Adam, Decay, Optimizer, Sgd};
 pub use parameters::{Parameters, metadata};
 pub use program::Program;
-pub use schedule::{OneCycle, Schedule, Shape};
+pub use schedule::{OneCycle, RateShape, Schedule};
 pub use step::{Checkpoint, Step, StepSpec};
-pub use table::Table;
+pub use table::RowTable;

@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::feed::InputFeed;
 use crate::graph::Tensor;
 use crate::graph::ops::{Call, count};
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 use crate::kernels::{Isa, Real};
 use crate::optimizer::{Optimizer, Piece, STATES, Update};
 use crate::parameters::{Parameters, Replica, new_stamp};
-use crate::plan::{Instruction, MOST_OPERANDS, MemoryRules, Place, Plan};
+use crate::plan::{ExecutionPlan, Instruction, MOST_OPERANDS, MemoryRules, ValueLocation};
 use crate::random::Draw;
 
 impl<T: Real> Backend<T> for Cpu {
@@ -28,16 +28,16 @@ impl<T: Real> Backend<T> for Cpu {
 
     fn compile(
         &self,
-        plan: Plan,
+        plan: ExecutionPlan,
         optimizer: Option<Optimizer>,
         replicas: usize,
     ) -> Result<Box<dyn Executable<T>>> {
         let states = optimizer.map_or(0, |optimizer| optimizer.states());
         let state = |n: usize| std::array::from_fn(|i| buffer(if i < states { n } else { 0 }));
         let moved = optimizer.iter().flat_map(|_| plan.moved_lengths());
-        let copy = |(place, shape): &(Place, Vec<usize>)| match place {
-            Place::Tensor(_) => buffer(count(shape)),
-            Place::Slot(_) => Buffer::new(64),
+        let copy = |(place, shape): &(ValueLocation, Vec<usize>)| match place {
+            ValueLocation::Tensor(_) => buffer(count(shape)),
+            ValueLocation::Slot(_) => Buffer::new(64),
         };
         let one = ReplicaMemory {
             slots: plan.sizes.iter().map(|&n| buffer(n)).collect(),
@@ -54,7 +54,7 @@ impl<T: Real> Backend<T> for Cpu {
 /// A plan on the processor.
 struct CpuExecutable<T> {
     cpu: Cpu,
-    plan: Plan,
+    plan: ExecutionPlan,
     /// Each replica's memory, and how its run in progress ended.
     replicas: Vec<(ReplicaMemory<T>, Result<()>)>,
 }
@@ -74,16 +74,22 @@ struct ReplicaMemory<T> {
 }
 
 /// A value where it is.
-fn read<'a, T>(tensors: &'a [Buffer<T>], slots: &'a [Buffer<T>], place: Place) -> &'a [T] {
+fn read<'a, T>(tensors: &'a [Buffer<T>], slots: &'a [Buffer<T>], place: ValueLocation) -> &'a [T] {
     match place {
-        Place::Tensor(t) => &tensors[t],
-        Place::Slot(s) => &slots[s],
+        ValueLocation::Tensor(t) => &tensors[t],
+        ValueLocation::Slot(s) => &slots[s],
     }
 }
 
 impl<T: Real> ReplicaMemory<T> {
     /// Puts every input in its place.
-    fn fill(&mut self, cpu: &Cpu, plan: &Plan, inputs: &RunInputs<'_, T>, replica: usize) -> Result<()> {
+    fn fill(
+        &mut self,
+        cpu: &Cpu,
+        plan: &ExecutionPlan,
+        inputs: &RunInputs<'_, T>,
+        replica: usize,
+    ) -> Result<()> {
         plan.inputs.iter().try_for_each(|(input, slot)| {
             InputFeed::find(input, inputs.feeds)?.copy(cpu, replica, &mut self.slots[*slot])
         })
@@ -92,7 +98,7 @@ impl<T: Real> ReplicaMemory<T> {
     /// Instructions whose values are not those of the last run.
     fn due<'a>(
         &self,
-        plan: &'a Plan,
+        plan: &'a ExecutionPlan,
         own: &Replica<T>,
     ) -> impl Iterator<Item = &'a Instruction> + use<'a, T> {
         let known = self.stamp == Some(own.stamp);
@@ -100,9 +106,9 @@ impl<T: Real> ReplicaMemory<T> {
     }
 
     /// Copies outputs that are tensors.
-    fn keep_tensors(&mut self, plan: &Plan, own: &Replica<T>) {
+    fn keep_tensors(&mut self, plan: &ExecutionPlan, own: &Replica<T>) {
         for ((place, _), copy) in plan.outputs.iter().zip(&mut self.tensors) {
-            if let Place::Tensor(t) = place {
+            if let ValueLocation::Tensor(t) = place {
                 copy.copy_from_slice(&own.values()[*t]);
             }
         }
@@ -110,7 +116,7 @@ impl<T: Real> ReplicaMemory<T> {
 }
 
 impl<T: Real> Executable<T> for CpuExecutable<T> {
-    fn plan(&self) -> &Plan {
+    fn plan(&self) -> &ExecutionPlan {
         &self.plan
     }
 
@@ -200,8 +206,8 @@ impl<T: Real> Executable<T> for CpuExecutable<T> {
     fn output(&self, replica: usize, output: usize) -> &[T] {
         let ((memory, _), (place, shape)) = (&self.replicas[replica], &self.plan.outputs[output]);
         match place {
-            Place::Tensor(_) => &memory.tensors[output],
-            Place::Slot(slot) => &memory.slots[*slot][..count(shape)],
+            ValueLocation::Tensor(_) => &memory.tensors[output],
+            ValueLocation::Slot(slot) => &memory.slots[*slot][..count(shape)],
         }
     }
 
@@ -269,8 +275,8 @@ impl Instruction {
         let mut shapes: [&[usize]; MOST_OPERANDS] = [&[]; MOST_OPERANDS];
         for (i, (place, shape)) in self.inputs.iter().enumerate() {
             let whole: &[T] = match *place {
-                Place::Tensor(t) => &tensors[t],
-                Place::Slot(s) => &slots[s],
+                ValueLocation::Tensor(t) => &tensors[t],
+                ValueLocation::Slot(s) => &slots[s],
             };
             inputs[i] = &whole[..count(shape)];
             shapes[i] = shape;
@@ -298,7 +304,7 @@ const PIECE: usize = 1 << 14;
 
 impl<T: Real> ReplicaMemory<T> {
     /// Moves a replica's parameters and statistics. Nothing is done where the gradient is not finite, as its norm tells.
-    fn update(&mut self, cpu: &Cpu, plan: &Plan, by: &Update, own: &mut Replica<T>) {
+    fn update(&mut self, cpu: &Cpu, plan: &ExecutionPlan, by: &Update, own: &mut Replica<T>) {
         let (isa, optimizer, scalars) = (cpu.isa(), by.optimizer, by.scalars());
         let mut squares = 0.0;
         for (t, at) in &plan.gradients {
@@ -365,7 +371,7 @@ fn each_piece<T: Real>(
 
 fn sum_of_squares<T: Real>(isa: Isa, x: &[T]) -> f64 {
     // Blocks in the type's own precision, their sums in double.
-    x.chunks(1024).map(|x| Sum::Dot(x, x).on(isa).wide()).sum()
+    x.chunks(1024).map(|x| RowSum::Dot(x, x).on(isa).wide()).sum()
 }
 
 /// Scales every slice along the first axis that is longer than `most` down to it.

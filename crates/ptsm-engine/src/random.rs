@@ -3,7 +3,7 @@
 //! A number is a pure function of (seed, stream, step, position), so it does not matter who computes
 //! it, when, or on which device.
 
-use crate::kernels::rows::Change;
+use crate::kernels::rows::RowChange;
 use crate::kernels::versions::vectorised;
 use crate::kernels::{Isa, Real};
 
@@ -79,7 +79,7 @@ pub(crate) fn drop_row<T: Real>(isa: Isa, draw: Draw, stream: u32, row: u32, p: 
             #[inline(always)]
             || philox([first, [row; 16], [stream; 16], [draw.step; 16]], key(draw.seed)),
         );
-        Change::Drop { words: &words, bits, below, scale }.on(isa, values);
+        RowChange::Drop { words: &words, bits, below, scale }.on(isa, values);
     }
 }
 

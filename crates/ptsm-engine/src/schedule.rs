@@ -10,12 +10,12 @@ pub struct Schedule {
     /// Steps over which the rate rises linearly to it.
     pub warm_up: u64,
     /// What follows.
-    pub shape: Shape,
+    pub shape: RateShape,
 }
 
 /// What a rate does after its warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum RateShape {
     /// Stays.
     Constant,
     /// Falls as half a cosine to `least` at step `steps`, counted with the warm-up, and stays there.
@@ -35,12 +35,12 @@ pub enum Shape {
 impl Schedule {
     /// The same rate for ever.
     pub fn constant(rate: f64) -> Schedule {
-        Schedule { rate, warm_up: 0, shape: Shape::Constant }
+        Schedule { rate, warm_up: 0, shape: RateShape::Constant }
     }
 
     /// Half a cosine to zero.
     pub fn cosine(rate: f64, steps: u64) -> Schedule {
-        Schedule { rate, warm_up: 0, shape: Shape::Cosine { steps, least: 0.0 } }
+        Schedule { rate, warm_up: 0, shape: RateShape::Cosine { steps, least: 0.0 } }
     }
 
     /// The same, after a linear rise.
@@ -54,13 +54,13 @@ impl Schedule {
             return self.rate * (step + 1) as f64 / self.warm_up as f64;
         }
         match self.shape {
-            Shape::Constant => self.rate,
-            Shape::Cosine { steps, least } => {
+            RateShape::Constant => self.rate,
+            RateShape::Cosine { steps, least } => {
                 let span = steps.saturating_sub(self.warm_up).max(1) as f64;
                 let part = ((step - self.warm_up) as f64 / span).min(1.0);
                 least + (self.rate - least) * 0.5 * (1.0 + (PI * part).cos())
             }
-            Shape::Inverse { steps } => {
+            RateShape::Inverse { steps } => {
                 let part = (step as f64 / steps.max(1) as f64).min(1.0);
                 self.rate / (1.0 + 10.0 * part).powf(0.75)
             }
@@ -99,7 +99,7 @@ impl OneCycle {
 
 #[cfg(test)]
 mod tests {
-    use super::{OneCycle, Schedule, Shape};
+    use super::{OneCycle, RateShape, Schedule};
 
     /// Numbers of PyTorch's `OneCycleLR`.
     #[test]
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn falls_as_ganin_et_al_let_it() {
-        let s = Schedule { rate: 0.01, warm_up: 0, shape: Shape::Inverse { steps: 10 } };
+        let s = Schedule { rate: 0.01, warm_up: 0, shape: RateShape::Inverse { steps: 10 } };
         for (step, rate) in [(0, 0.01), (1, 0.005946035575), (5, 0.002608474300), (10, 0.001655600261)] {
             assert!((s.at(step) - rate).abs() < 1e-12, "{step}: {}", s.at(step));
         }

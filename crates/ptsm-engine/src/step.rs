@@ -83,12 +83,12 @@ impl<T: Real> Step<T> {
     }
 
     /// Steps that may be under way at once: a GPU works at one while the next one is prepared.
-    pub fn most_under_way(&self) -> usize {
+    pub fn max_in_flight(&self) -> usize {
         self.program.executable().most_in_flight()
     }
 
     /// Steps that were started and not finished.
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.under_way.len()
     }
 
@@ -107,7 +107,7 @@ impl<T: Real> Step<T> {
         rates: &[f64],
         active: &[bool],
     ) -> Result<()> {
-        if self.under_way.len() >= self.most_under_way() {
+        if self.under_way.len() >= self.max_in_flight() {
             return Err(Error::Program(format!(
                 "{} runs are under way; finish one first",
                 self.under_way.len()

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernels::Real;
 
 /// Rows of one length. A GPU gets them once, at the first run that picks from them.
-pub struct Table<'a, T> {
+pub struct RowTable<'a, T> {
     rows: Vec<&'a [T]>,
     /// Which part of a row each part of its image is; empty without images.
     order: Vec<u32>,
@@ -15,15 +15,15 @@ pub struct Table<'a, T> {
     resident: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
-impl<T> std::fmt::Debug for Table<'_, T> {
+impl<T> std::fmt::Debug for RowTable<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Table of {} rows", self.rows.len())
     }
 }
 
-impl<'a, T: Real> Table<'a, T> {
+impl<'a, T: Real> RowTable<'a, T> {
     /// Rows of one length, all numbers finite.
-    pub fn new(rows: Vec<&'a [T]>) -> Result<Table<'a, T>> {
+    pub fn new(rows: Vec<&'a [T]>) -> Result<RowTable<'a, T>> {
         let length = rows.first().map_or(0, |row| row.len());
         for (i, row) in rows.iter().enumerate() {
             if row.len() != length {
@@ -39,12 +39,12 @@ impl<'a, T: Real> Table<'a, T> {
                 )));
             }
         }
-        Ok(Table { rows, order: vec![], resident: OnceLock::new() })
+        Ok(RowTable { rows, order: vec![], resident: OnceLock::new() })
     }
 
     /// The same rows, and after them an image of each: its equal parts in another order, such as channels mirrored left to right. Images
     /// take no memory.
-    pub fn with_images(self, order: &[usize]) -> Result<Table<'a, T>> {
+    pub fn with_images(self, order: &[usize]) -> Result<RowTable<'a, T>> {
         let (n, length) = (order.len(), self.row_length());
         if n == 0 || !length.is_multiple_of(n) || self.rows.len() > i32::MAX as usize / 2 {
             return Err(Error::Program(format!("a row of {length} values has no {n} equal parts")));
@@ -52,7 +52,7 @@ impl<'a, T: Real> Table<'a, T> {
         if let Some(part) = order.iter().find(|part| **part >= n) {
             return Err(Error::Program(format!("an image of {n} parts has no part {part}")));
         }
-        Ok(Table {
+        Ok(RowTable {
             order: order.iter().map(|&part| part as u32).collect(),
             resident: OnceLock::new(),
             ..self

@@ -10,7 +10,7 @@ use std::io::Write;
 use common::{Experiment, Random, assert_same, cpu, gpu, to};
 use ptsm_engine::{
     Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling,
-    Precision, Program, Result, Step, StepSpec, Table,
+    Precision, Program, Result, RowTable, Step, StepSpec,
 };
 
 /// The GPU, or a line that says that the test was skipped. It is written past the test harness, which shows nothing of a test that passes.
@@ -343,7 +343,7 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
     let data: Vec<f32> = to(&random.reals(trials * 480));
     let labels: Vec<u32> = (0..trials as u32).map(|i| i % 3).collect();
     let rows: Vec<&[f32]> = data.chunks(480).collect();
-    let resident = Table::new(rows).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
+    let resident = RowTable::new(rows).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
     let adam = Adam { decay: Decay::Gradient(1e-3), clip: Some(0.5), ..Adam::default() };
     let objectives = vec![Objective::new(&g, loss, |_| true)];
     let spec = StepSpec { mode: Mode::Train, objectives, outputs: vec![loss], optimizer: adam.into() };
@@ -359,13 +359,13 @@ fn train(device: &Device, how: How, steps: usize) -> Run {
         };
         let feeds = [("x", x), ("y", Feed::LabelRows { data: &labels, rows: &picked })];
         let active = [true, i < steps / 2, true];
-        let most = if how == How::Ahead { step.most_under_way() } else { 1 };
-        while step.under_way() >= most {
+        let most = if how == How::Ahead { step.max_in_flight() } else { 1 };
+        while step.in_flight() >= most {
             finish(&mut step, &parameters, steps, &mut losses);
         }
         step.start(&mut parameters, &feeds, &[1e-2, 1e-2, 3e-3], &active).unwrap();
     }
-    while step.under_way() > 0 {
+    while step.in_flight() > 0 {
         finish(&mut step, &parameters, steps, &mut losses);
     }
     let mut program = Program::new(&g, Mode::Infer, &[logits], replicas, device).unwrap();
@@ -406,7 +406,8 @@ fn images_and_seats_are_those_of_the_cpu() {
     let Some(gpu) = asked() else { return };
     let (g, logits, loss) = network(12);
     let data: Vec<f32> = to(&Random::new(5).reals(20 * 480));
-    let table = || Table::new(data.chunks(480).collect()).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
+    let table =
+        || RowTable::new(data.chunks(480).collect()).unwrap().with_images(&[5, 4, 3, 2, 1, 0]).unwrap();
     let rows: Vec<u32> = (0..24).map(|i| i * 7 % 40).collect();
     let labels: Vec<u32> = (0..24).map(|i| i % 3).collect();
     let objectives = vec![Objective::new(&g, loss, |_| true)];
@@ -442,7 +443,7 @@ fn images_and_seats_are_those_of_the_cpu() {
     }
     // Another seat begins anew.
     assert_eq!(here.0.len(), 8 + 36);
-    assert!(Table::new(data.chunks(480).collect()).unwrap().with_images(&[0, 7]).is_err());
+    assert!(RowTable::new(data.chunks(480).collect()).unwrap().with_images(&[0, 7]).is_err());
 }
 
 #[test]
@@ -545,7 +546,7 @@ fn what_is_not_a_number_is_refused() {
     let error = program.run(&parameters, &[("x", Feed::Each(&data))]).unwrap_err().to_string();
     assert!(error.contains("value 481 of replica 0"), "{error}");
     assert!(Program::<f64>::new(&g, Mode::Infer, &[logits], 1, gpu).is_err());
-    assert!(Table::new(vec![&data[..480], &data[480..960]]).is_err());
+    assert!(RowTable::new(vec![&data[..480], &data[480..960]]).is_err());
 }
 
 #[test]

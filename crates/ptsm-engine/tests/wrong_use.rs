@@ -17,11 +17,11 @@ use ptsm_engine::{
 
 /// Collects what went wrong with a table, so that one run shows all of it.
 #[derive(Default)]
-struct Table {
+struct RowTable {
     problems: Vec<String>,
 }
 
-impl Table {
+impl RowTable {
     /// The body must end in an error that contains every one of some words.
     fn refused<T>(&mut self, case: &str, words: &[&str], body: impl FnOnce() -> Result<T>) {
         match catch_unwind(AssertUnwindSafe(body)) {
@@ -62,7 +62,7 @@ type OnTwo = fn(&mut Graph, Id, Id) -> Result<Id>;
 
 #[test]
 fn declarations() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let zero = Init::Constant(0.0);
     t.unbuildable(&["`w`", "twice"], |g| {
         g.parameter("w", &[2], zero)?;
@@ -96,7 +96,7 @@ fn declarations() {
 
 #[test]
 fn elementwise_and_reductions() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let binary: [(&str, OnTwo); 4] = [
         ("add", |g, a, b| g.add(a, b)),
         ("sub", |g, a, b| g.sub(a, b)),
@@ -154,7 +154,7 @@ fn elementwise_and_reductions() {
 
 #[test]
 fn layout() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for shape in [&[4][..], &[2, 0], &[3, 3], &[]] {
         t.unbuildable(&["reshape", "[2, 3]", &format!("{shape:?}")], |g| {
             let x = some(g, &[2, 3]);
@@ -192,7 +192,7 @@ fn layout() {
 
 #[test]
 fn products_and_convolutions() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let products: [(&[usize], &[usize], bool, bool); 7] = [
         (&[2, 3], &[4, 5], false, false),
         (&[2, 3], &[3, 5], false, true),
@@ -250,7 +250,7 @@ fn products_and_convolutions() {
 
 #[test]
 fn temporal_and_spatial_convolutions() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for (x, w) in [(&[2, 8][..], &[4, 3][..]), (&[2, 3, 8], &[4, 1, 3]), (&[], &[4, 3]), (&[2, 3, 8], &[])] {
         t.unbuildable(&["temporal_conv", &format!("{x:?}"), &format!("{w:?}")], |g| {
             let (x, w) = (some(g, x), some(g, w));
@@ -287,7 +287,7 @@ fn temporal_and_spatial_convolutions() {
 
 #[test]
 fn layers() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for shape in [&[3][..], &[]] {
         t.unbuildable(&["batch_norm", &format!("{shape:?}")], |g| {
             let x = some(g, shape);
@@ -348,7 +348,7 @@ fn layers() {
 
 #[test]
 fn losses_and_tables() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for smoothing in [1.0, -0.1, f64::NAN] {
         t.unbuildable(&["cross_entropy", &format!("{smoothing}")], |g| {
             let (logits, labels) = (some(g, &[4, 3]), labels(g, &[4], 3));
@@ -435,7 +435,7 @@ impl Small {
 
 #[test]
 fn compilation() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let compile = |spec: &StepSpec, replicas| Step::<f32>::new(&net.graph, spec, replicas, cpu());
     t.refused("no threads", &["thread", "0"], || Cpu::with(0, Isa::best()));
@@ -467,7 +467,7 @@ fn lonely(build: impl Fn(&mut Graph) -> Result<Id>) -> (Graph, Id) {
 
 #[test]
 fn a_batch_of_one_in_a_training_step_with_batch_norm() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let networks = [
         (
             "features",
@@ -513,7 +513,7 @@ const Y: [u32; 8] = [0, 1, 0, 1, 1, 1, 0, 0];
 
 #[test]
 fn feeds() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let (net, rows) = (small(), [0, 1, 2, 3, 7, 6, 5, 4]);
     let mut parameters = net.parameters(2);
     let before = parameters.clone();
@@ -568,7 +568,7 @@ fn feeds() {
 
 #[test]
 fn values_that_are_not_finite() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let mut parameters = net.parameters(2);
     let before = parameters.clone();
@@ -609,7 +609,7 @@ fn assert_untouched(before: &Parameters<f32>, after: &Parameters<f32>) {
 
 #[test]
 fn rates_flags_and_replicas() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let mut parameters = net.parameters(2);
     let before = parameters.clone();
@@ -636,7 +636,7 @@ fn rates_flags_and_replicas() {
 
 #[test]
 fn parameters_of_another_network() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let mut more = small();
     more.graph.parameter("more", &[2], Init::Constant(0.0)).unwrap();
@@ -650,7 +650,7 @@ fn parameters_of_another_network() {
 /// As many tensors, but other ones: larger, smaller, or only named differently.
 #[test]
 fn parameters_of_another_network_with_as_many_tensors() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let feeds = [("x", Feed::Shared(&X[..12])), ("labels", Feed::SharedLabels(&Y[..4]))];
     for (case, name, shape) in [("larger", "w", [5, 3]), ("smaller", "w", [1, 3]), ("renamed", "v", [2, 3])] {
@@ -669,7 +669,7 @@ fn parameters_of_another_network_with_as_many_tensors() {
 /// A feed that no input of the network has is a misspelling.
 #[test]
 fn feeds_of_unknown_names() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let mut step = net.step(1);
     let mut parameters = net.parameters(1);
@@ -681,7 +681,7 @@ fn feeds_of_unknown_names() {
 
 #[test]
 fn cosine_of_rows_that_only_broadcast() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for b in [&[4, 1][..], &[1, 3], &[3], &[]] {
         t.unbuildable(&["[4, 3]", &format!("{b:?}")], |g| {
             let (a, b) = (some(g, &[4, 3]), some(g, b));
@@ -698,7 +698,7 @@ fn cosine_of_rows_that_only_broadcast() {
 /// An objective's tensors are public: they may name any index, or one twice.
 #[test]
 fn objectives_of_unknown_or_doubled_tensors() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     for (case, tensors) in [("unknown", vec![0, 99]), ("doubled", vec![0, 0])] {
         let objectives = vec![Objective { loss: net.loss, tensors }];
@@ -711,7 +711,7 @@ fn objectives_of_unknown_or_doubled_tensors() {
 /// A scalar has no first axis along which slices could be measured.
 #[test]
 fn a_greatest_norm_of_a_scalar() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     t.refused("scalar", &["`w`", "[]"], || {
         let mut g = Graph::new();
         let w = g.constrained("w", &[], Init::Constant(1.0), 0.5)?;
@@ -729,7 +729,7 @@ fn a_greatest_norm_of_a_scalar() {
 /// Sizes whose sum or product is beyond what a machine counts.
 #[test]
 fn sizes_beyond_counting() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     t.unbuildable(&["slice", "[2, 3]"], |g| {
         let x = some(g, &[2, 3]);
         g.slice(x, 1, usize::MAX, 2)
@@ -748,7 +748,7 @@ fn sizes_beyond_counting() {
 /// Nodes belong to the graph that made them.
 #[test]
 fn nodes_of_another_graph() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let mut large = small();
     let foreign = large.graph.elu(large.y).unwrap();
     let empty = Graph::new();
@@ -759,7 +759,7 @@ fn nodes_of_another_graph() {
 
 #[test]
 fn settings_that_make_no_sense() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let word = bad.to_string();
         t.unbuildable(&["batch_norm", &word], |g| {
@@ -861,7 +861,7 @@ fn a_profile_after_a_step_with_labels() {
 
 #[test]
 fn tensors_and_checkpoints() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     let mut p = net.parameters(2);
     let before = p.clone();
@@ -899,7 +899,7 @@ fn tensors_and_checkpoints() {
 
 #[test]
 fn replicas_that_are_not_there() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let net = small();
     t.refused("spread to none", &["replica"], || net.parameters(1).spread(0, &[]));
     let mut step = net.step(1);
@@ -1021,7 +1021,7 @@ fn file_of(folder: &Folder, name: &str, tensors: &[(&str, &[usize])]) -> PathBuf
 
 #[test]
 fn files_that_do_not_fit() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let folder = Folder::new("misfits");
     let net = small();
     let mut p = net.parameters(1);
@@ -1099,7 +1099,7 @@ fn damaged_files() {
 
 #[test]
 fn a_failed_save_leaves_nothing_behind() {
-    let mut t = Table::default();
+    let mut t = RowTable::default();
     let folder = Folder::new("failed-saves");
     let p = small().parameters(1);
     let mut refused = |words: &[&str], replica: usize, path: &Path| {

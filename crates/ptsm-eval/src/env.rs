@@ -1,6 +1,6 @@
 //! What work needs from its surroundings: a device, a cache, a way to stop it, and somebody to tell how far it is.
 //!
-//! The library knows no terminal. Whoever calls it hands over one [`Env`]; a program draws the progress that its [`Events`] are told, a
+//! The library knows no terminal. Whoever calls it hands over one [`Env`]; a program draws the progress that its [`ProgressSink`] are told, a
 //! notebook prints it, a test ignores it.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use ptsm_data::Cache;
 use ptsm_decode::{EpochRecord, Progress, Watch};
 use ptsm_engine::{Cpu, Device, Isa, Precision};
 
-use crate::benchmark::{Item, Observer};
+use crate::benchmark::{FitItem, Observer};
 use crate::error::{Error, Result};
 
 /// The surroundings of all work: where it computes, what it keeps, who is told, who may stop it.
@@ -39,7 +39,7 @@ pub struct Env {
     pub strict: bool,
     /// The flag that stops the work.
     pub cancellation: Cancellation,
-    events: Arc<dyn Events>,
+    events: Arc<dyn ProgressSink>,
     /// Notes about data, each of which is told once.
     noted: Mutex<BTreeSet<String>>,
 }
@@ -62,13 +62,13 @@ impl Env {
             memory_bytes: None,
             strict: false,
             cancellation: Cancellation::default(),
-            events: Arc::new(Unheard),
+            events: Arc::new(NullProgress),
             noted: Mutex::default(),
         }
     }
 
     /// Tells events to somebody.
-    pub fn with_events(mut self, events: Arc<dyn Events>) -> Env {
+    pub fn with_events(mut self, events: Arc<dyn ProgressSink>) -> Env {
         self.events = events;
         self
     }
@@ -93,18 +93,18 @@ impl Env {
     }
 
     /// A piece of work begins. It ends when what is returned is dropped.
-    pub fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
+    pub fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn ProgressTask> {
         self.events.begin(title, steps)
     }
 
     /// Work whose length is known only once it has begun, such as reading the recordings of a folder.
-    pub fn counting<'a>(&'a self, title: &'a str) -> Counting<'a> {
-        Counting { env: self, title, task: Mutex::default() }
+    pub fn lazy_progress<'a>(&'a self, title: &'a str) -> LazyProgress<'a> {
+        LazyProgress { env: self, title, task: Mutex::default() }
     }
 
     /// Watches a fit for this environment: its progress is told, and it ends when the work is cancelled.
-    pub fn fitting<'a>(&'a self, title: &str) -> Fitting<'a> {
-        Fitting { task: self.begin(title, None), env: self, log: Box::new(|_| ()) }
+    pub fn watch_fits<'a>(&'a self, title: &str) -> FitWatch<'a> {
+        FitWatch { task: self.begin(title, None), env: self, log: Box::new(|_| ()) }
     }
 
     /// Whether the work is to end.
@@ -137,7 +137,7 @@ impl CacheFolder {
     /// The folder; none where nothing is kept.
     pub fn path(&self) -> Option<PathBuf> {
         match self {
-            CacheFolder::Usual => Cache::usual_folder(),
+            CacheFolder::Usual => Cache::default_folder(),
             CacheFolder::At(folder) => Some(folder.clone()),
             CacheFolder::Nowhere => None,
         }
@@ -161,21 +161,21 @@ impl Cancellation {
 }
 
 /// Somebody who is told what happens.
-pub trait Events: Send + Sync {
+pub trait ProgressSink: Send + Sync {
     /// A sentence for the person who waits: a note, or a warning about the data.
     fn note(&self, text: &str) {
         let _ = text;
     }
 
     /// A piece of work begins, of so many steps where they can be counted. It ends when the task is dropped.
-    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn Task> {
+    fn begin(&self, title: &str, steps: Option<usize>) -> Box<dyn ProgressTask> {
         let _ = (title, steps);
-        Box::new(Unheard)
+        Box::new(NullProgress)
     }
 }
 
 /// A piece of work that is under way.
-pub trait Task: Send {
+pub trait ProgressTask: Send {
     /// So many steps are done.
     fn done(&self, steps: usize) {
         let _ = steps;
@@ -193,19 +193,19 @@ pub trait Task: Send {
 }
 
 /// Nobody listens.
-struct Unheard;
+struct NullProgress;
 
-impl Events for Unheard {}
-impl Task for Unheard {}
+impl ProgressSink for NullProgress {}
+impl ProgressTask for NullProgress {}
 
 /// Counted work that says how much it is with its first step. It ends when it is dropped.
-pub struct Counting<'a> {
+pub struct LazyProgress<'a> {
     env: &'a Env,
     title: &'a str,
-    task: Mutex<Option<Box<dyn Task>>>,
+    task: Mutex<Option<Box<dyn ProgressTask>>>,
 }
 
-impl Counting<'_> {
+impl LazyProgress<'_> {
     /// So many of so many are done.
     pub fn at(&self, done: usize, all: usize) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,21 +217,21 @@ impl Counting<'_> {
 type EpochLog<'a> = Box<dyn FnMut(&[EpochRecord]) + 'a>;
 
 /// Watches fits: progress goes to the events, cancellation to the fit, ended epochs to a log.
-pub struct Fitting<'a> {
-    task: Box<dyn Task>,
+pub struct FitWatch<'a> {
+    task: Box<dyn ProgressTask>,
     env: &'a Env,
     log: EpochLog<'a>,
 }
 
-impl<'a> Fitting<'a> {
+impl<'a> FitWatch<'a> {
     /// The same, with something to do with epochs that ended.
-    pub fn logging(mut self, log: impl FnMut(&[EpochRecord]) + 'a) -> Fitting<'a> {
+    pub fn logging(mut self, log: impl FnMut(&[EpochRecord]) + 'a) -> FitWatch<'a> {
         self.log = Box::new(log);
         self
     }
 }
 
-impl Watch for Fitting<'_> {
+impl Watch for FitWatch<'_> {
     fn progress(&mut self, progress: &Progress<'_>) {
         if !progress.ended.is_empty() {
             (self.log)(progress.ended);
@@ -244,12 +244,12 @@ impl Watch for Fitting<'_> {
     }
 }
 
-impl Observer for Fitting<'_> {
+impl Observer for FitWatch<'_> {
     fn begins(&mut self, called: &str, fits: usize, (place, all): (usize, usize)) {
         self.task.retitle(&format!("{}/{all} {called}, {fits} fits", place + 1));
     }
 
-    fn failed(&mut self, called: &str, item: &Item, error: &str) {
+    fn failed(&mut self, called: &str, item: &FitItem, error: &str) {
         let (fold, seed) = (item.fold, item.seed);
         self.env.note(format!("failed: {called}, fold {fold}, seed {seed}: {error}"));
     }

@@ -228,12 +228,12 @@ impl Error {
 }
 
 /// Says what was being done when something went wrong.
-pub trait WhileDoing<T> {
+pub trait ErrorContext<T> {
     /// What could not be done.
     fn while_doing(self, message: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: std::error::Error + Send + Sync + 'static> WhileDoing<T> for std::result::Result<T, E> {
+impl<T, E: std::error::Error + Send + Sync + 'static> ErrorContext<T> for std::result::Result<T, E> {
     fn while_doing(self, message: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| Error::While { message: message(), source: Box::new(source) })
     }

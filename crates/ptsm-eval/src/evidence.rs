@@ -136,8 +136,8 @@ pub fn mean_threshold(metric: &Metric, trials_by_class: &[Vec<usize>], alpha: f6
         "accuracy" => own.iter().any(|n| *n > 0),
         _ => !own.contains(&0),
     };
-    let people: Vec<&Vec<usize>> = trials_by_class.iter().filter(testable).collect();
-    if let [one] = people[..] {
+    let subjects: Vec<&Vec<usize>> = trials_by_class.iter().filter(testable).collect();
+    if let [one] = subjects[..] {
         return Some(match metric.name {
             "accuracy" => chance_threshold(one.iter().sum(), level, alpha),
             "balanced_accuracy" => balanced_accuracy_threshold(one, alpha),
@@ -149,7 +149,7 @@ pub fn mean_threshold(metric: &Metric, trials_by_class: &[Vec<usize>], alpha: f6
         "balanced_accuracy" => balanced_accuracy_variance(own),
         _ => auc_variance(own[0], own[1]),
     };
-    let variances: Vec<f64> = people.iter().map(variance).collect();
+    let variances: Vec<f64> = subjects.iter().map(variance).collect();
     let n = variances.len() as f64;
     (n > 0.0).then(|| normal_threshold(level, mean(&variances) / n, alpha))
 }
@@ -210,7 +210,7 @@ mod tests {
     /// `level + norm.isf(alpha) * sqrt(variance.mean() / people)`, SciPy 1.17.
     #[test]
     fn means_over_people_need_less_than_one_person() {
-        let of = |name: &str, people: &[Vec<usize>]| mean_threshold(metric(name).unwrap(), people, 0.05);
+        let of = |name: &str, subjects: &[Vec<usize>]| mean_threshold(metric(name).unwrap(), subjects, 0.05);
         let near =
             |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?}");
         let speller = vec![vec![1200, 240]; 5];

@@ -1,6 +1,6 @@
 //! What the features of every fit of a benchmark say of people, in tables.
 
-use crate::benchmark::{FoldReading, Reading};
+use crate::benchmark::{FeatureFindings, FoldFeatureFindings};
 use crate::phrases::{percent, signed};
 use crate::statistics::mean;
 use crate::table::{Column, Table};
@@ -9,10 +9,10 @@ use crate::table::{Column, Table};
 const ALPHA: f64 = 0.05;
 
 /// The decoders, in the order they come in, and what tells readings of one from another's.
-pub fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
-    let of = |r: &FoldReading| (r.data.clone(), r.protocol.clone());
+pub fn decoders(readings: &[FoldFeatureFindings]) -> Vec<(String, Vec<&FoldFeatureFindings>)> {
+    let of = |r: &FoldFeatureFindings| (r.data.clone(), r.protocol.clone());
     let several = readings.iter().any(|r| of(r) != of(&readings[0]));
-    let mut all: Vec<(String, Vec<&FoldReading>)> = vec![];
+    let mut all: Vec<(String, Vec<&FoldFeatureFindings>)> = vec![];
     for reading in readings {
         let mut name = reading.model.clone();
         if several {
@@ -34,15 +34,15 @@ pub fn decoders(readings: &[FoldReading]) -> Vec<(String, Vec<&FoldReading>)> {
 }
 
 /// A line for each decoder: means over its folds and seeds. None where nothing was asked.
-pub fn by_decoder(readings: &[FoldReading]) -> Option<Table> {
+pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
     if readings.is_empty() {
         return None;
     }
     let some = |values: &[f64]| if values.is_empty() { f64::NAN } else { mean(values) };
-    let row = |(name, own): &(String, Vec<&FoldReading>)| {
+    let row = |(name, own): &(String, Vec<&FoldFeatureFindings>)| {
         let mut all: [Vec<f64>; 5] = Default::default();
         for one in own {
-            if let Reading::Made { distance, exchanged, p, person, person_chance } = &one.reading {
+            if let FeatureFindings::Made { distance, exchanged, p, person, person_chance } = &one.reading {
                 let found = [&Some(*distance), exchanged, p, person, person_chance];
                 all.iter_mut().zip(found).for_each(|(list, value)| list.extend(value));
             }
@@ -83,7 +83,7 @@ pub fn by_decoder(readings: &[FoldReading]) -> Option<Table> {
 }
 
 /// What the numbers are. One person has nobody to change places with.
-fn note(readings: &[FoldReading]) -> String {
+fn note(readings: &[FoldFeatureFindings]) -> String {
     let mut note = "Proxy A-distance of the task features between people learnt from and people tested, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
     if readings.iter().any(|r| r.people > 1) {
         note += " It is asked about people it has not met. People differ, so that any two groups are apart; fits are counted that are further apart than every one of 20 pairs of groups drawn at random (p <= 0.05). The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.";
@@ -101,15 +101,15 @@ fn note(readings: &[FoldReading]) -> String {
 }
 
 /// Why a fit was not asked.
-fn why(reading: &FoldReading) -> Option<&str> {
+fn why(reading: &FoldFeatureFindings) -> Option<&str> {
     match &reading.reading {
-        Reading::Not { why } => Some(why),
-        Reading::Made { .. } => None,
+        FeatureFindings::Not { why } => Some(why),
+        FeatureFindings::Made { .. } => None,
     }
 }
 
 /// A line for each fit, numbers in full.
-pub fn by_fit(readings: &[FoldReading]) -> Table {
+pub fn by_fit(readings: &[FoldFeatureFindings]) -> Table {
     let names = [
         "data",
         "protocol",
@@ -125,7 +125,7 @@ pub fn by_fit(readings: &[FoldReading]) -> Table {
         "person_chance",
         "why_not",
     ];
-    let row = |r: &FoldReading| {
+    let row = |r: &FoldFeatureFindings| {
         let mut row = vec![
             r.data.clone(),
             r.protocol.clone(),
@@ -137,11 +137,11 @@ pub fn by_fit(readings: &[FoldReading]) -> Table {
         ];
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         match &r.reading {
-            Reading::Made { distance, exchanged, p, person, person_chance } => {
+            FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
                 row.extend([Some(*distance), *exchanged, *p, *person, *person_chance].map(number));
                 row.push(String::new());
             }
-            Reading::Not { why } => {
+            FeatureFindings::Not { why } => {
                 row.extend([const { String::new() }; 5]);
                 row.push(why.clone());
             }
@@ -159,15 +159,15 @@ pub fn by_fit(readings: &[FoldReading]) -> Table {
 mod tests {
     use super::*;
 
-    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldReading {
-        let reading = Reading::Made {
+    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldFeatureFindings {
+        let reading = FeatureFindings::Made {
             distance,
             exchanged: Some(0.5),
             p: Some(if distance > 1.0 { 0.05 } else { 0.4 }),
             person: Some(0.75),
             person_chance: Some(0.25),
         };
-        FoldReading {
+        FoldFeatureFindings {
             model: model.into(),
             data: "a".into(),
             protocol: "kfold:2".into(),
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn folds_are_means_over_seeds_and_what_was_not_asked_says_why() {
-        let not = Reading::Not { why: "no features".into() };
-        let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
+        let not = FeatureFindings::Not { why: "no features".into() };
+        let csp = FoldFeatureFindings { reading: not, ..one("csp-lda", 0, 1, 0.0) };
         let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
         let table = by_decoder(&all).unwrap();
         assert_eq!(

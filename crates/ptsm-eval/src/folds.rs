@@ -9,7 +9,7 @@ use crate::statistics::{deviation, mean};
 /// than two folds, of folds without trials and of what is no number.
 ///
 /// Folds of one person are no sample of people: what is true of all of them is said by [`crate::one_sided_p`].
-pub fn fold_p(differences: &[f64], train: usize, test: usize) -> Option<f64> {
+pub fn corrected_fold_p(differences: &[f64], train: usize, test: usize) -> Option<f64> {
     if train == 0 || test == 0 || differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
@@ -30,23 +30,23 @@ mod tests {
     #[test]
     fn shared_training_trials_are_considered() {
         let differences = [0.02, 0.05, -0.01, 0.03, 0.04, 0.0, 0.01, 0.02, -0.02, 0.06];
-        let p = fold_p(&differences, 90, 10).unwrap();
+        let p = corrected_fold_p(&differences, 90, 10).unwrap();
         assert!((p - 0.06305163191362465).abs() < 1e-14, "{p}");
         let reversed = differences.map(|d| -d);
-        assert!((fold_p(&reversed, 90, 10).unwrap() - (1.0 - p)).abs() < 1e-14);
+        assert!((corrected_fold_p(&reversed, 90, 10).unwrap() - (1.0 - p)).abs() < 1e-14);
     }
 
     #[test]
     fn p_stays_between_0_and_1() {
-        assert_eq!(fold_p(&[0.0; 5], 8, 2), Some(0.5));
-        assert_eq!(fold_p(&[0.5; 5], 8, 2), Some(f64::EPSILON));
-        assert_eq!(fold_p(&[-0.5; 5], 8, 2), Some(1.0 - f64::EPSILON));
+        assert_eq!(corrected_fold_p(&[0.0; 5], 8, 2), Some(0.5));
+        assert_eq!(corrected_fold_p(&[0.5; 5], 8, 2), Some(f64::EPSILON));
+        assert_eq!(corrected_fold_p(&[-0.5; 5], 8, 2), Some(1.0 - f64::EPSILON));
     }
 
     #[test]
     fn what_is_no_fold_is_refused() {
-        assert_eq!(fold_p(&[0.5], 8, 2), None);
-        assert_eq!(fold_p(&[0.5, 0.1], 0, 2), None);
-        assert_eq!(fold_p(&[0.5, f64::NAN], 8, 2), None);
+        assert_eq!(corrected_fold_p(&[0.5], 8, 2), None);
+        assert_eq!(corrected_fold_p(&[0.5, 0.1], 0, 2), None);
+        assert_eq!(corrected_fold_p(&[0.5, f64::NAN], 8, 2), None);
     }
 }

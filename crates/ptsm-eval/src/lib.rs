@@ -5,9 +5,9 @@
 //! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
 //! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
 //! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
-//! spread over people and over seeds, interval, and how many people are above chance in the metric that is reported. A [`Matrix`] says which model beats which.
+//! spread over people and over seeds, interval, and how many people are above chance in the metric that is reported. A [`ComparisonMatrix`] says which model beats which.
 //!
-//! Tuning tries candidates for some settings ([`candidates`], [`search`]) on people who are tested in nothing else ([`Ground`]).
+//! Tuning tries candidates for some settings ([`draw_candidates`], [`search`]) on people who are tested in nothing else ([`SearchSetup`]).
 //!
 //! An undefined number (the AUC where one class never came) is NaN in memory and `null` in files. It is counted and left out
 //! of means, never taken for 0.
@@ -49,29 +49,30 @@ mod tune;
 pub mod tuning;
 
 pub use benchmark::{
-    Benchmark, Came, Collected, Division, Entry, Failure, FeatureReader, FoldReading, Item, Observer,
-    Outcome, Reading, Sets, Stage, Standing, TrainingSubjects, WorkList, Working,
+    Benchmark, CollectedResults, DecoderEntry, Division, FeatureFindings, FeatureReader, FitFailure, FitItem,
+    FitOutcome, FitScores, FitStatus, FoldFeatureFindings, Observer, Stage, StageTrials, TrainingSubjects,
+    WorkList, WorkMarker,
 };
 pub use chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
-pub use env::{CacheFolder, Cancellation, Counting, Env, Events, Fitting, Task};
-pub use error::{Error, Result, WhileDoing};
+pub use env::{CacheFolder, Cancellation, Env, FitWatch, LazyProgress, ProgressSink, ProgressTask};
+pub use error::{Error, ErrorContext, Result};
 pub use evidence::mean_threshold;
 pub use fisher::fisher_quantile;
-pub use folder::{Folder, InUse, LOG, MODELS};
-pub use folds::fold_p;
+pub use folder::{Folder, FolderInUse, LOG, MODELS};
+pub use folds::corrected_fold_p;
 pub use input::{
-    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainedOn, for_model, load, pairs, prepared,
-    to_learn,
+    DataRequest, PreparedData, SettingsRequest, TaskOverride, TrainedOn, load, load_for_decoder,
+    load_training_data, load_with_pipeline, parse_pairs,
 };
-pub use matrix::{Comparison, Contender, Matrix, OnData};
+pub use matrix::{Comparison, ComparisonMatrix, Contender, DataSetComparison};
 pub use metrics::{METRICS, Metric, metric};
 pub use null::{auc_threshold, balanced_accuracy_threshold};
-pub use paired::Paired;
+pub use paired::PairedDifference;
 pub use plan::{Plan, PlanOverrides};
 pub use record::{FewShot, Record, read_records, write_records};
 pub use results::BenchmarkResults;
 pub use runs::{Evaluation, RunFile, TrainedRun};
-pub use score::{Context, Curve, learning_curve, score};
+pub use score::{FewShotCurve, RecordContext, learning_curve, score};
 pub use scores::{Scores, positive_class};
 pub use settings::SettingChanges;
 pub use side::Side;
@@ -81,5 +82,6 @@ pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, p
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
 pub use table::{Align, Column, Table, width as text_width};
 pub use tune::{
-    Budget, Choice, Dimension, Ground, Rung, Tested, Trial, Values, best, candidates, ranked, search,
+    Budget, Dimension, Rung, SearchSetup, SearchStrategy, SettingValues, TrialScores, TuningTrial,
+    best_trial, draw_candidates, rank_trials, search,
 };

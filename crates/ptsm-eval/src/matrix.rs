@@ -17,7 +17,7 @@ use crate::summary::Summary;
 /// Every model against every other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Matrix {
+pub struct ComparisonMatrix {
     /// The metric.
     pub metric: String,
     /// Rows and columns, in the order models first appeared.
@@ -42,7 +42,7 @@ pub struct Contender {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Place of the model among [`Matrix::models`].
+    /// Place of the model among [`ComparisonMatrix::models`].
     pub row: usize,
     /// Place of the one it is compared with.
     pub column: usize,
@@ -61,13 +61,13 @@ pub struct Comparison {
     /// The same, considering that all pairs of the matrix were looked at (Holm). This is the one to claim anything with.
     pub p_holm: f64,
     /// Each data set on its own.
-    pub data: Vec<OnData>,
+    pub data: Vec<DataSetComparison>,
 }
 
 /// One model against another on one data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OnData {
+pub struct DataSetComparison {
     /// The data set.
     pub data: String,
     /// How people were split.
@@ -84,9 +84,9 @@ pub struct OnData {
     pub p: f64,
 }
 
-impl Matrix {
+impl ComparisonMatrix {
     /// Compares all models that are summed up. A data set under two protocols is refused, as its people would count twice.
-    pub fn of(summaries: &[Summary], metric: &Metric) -> Result<Matrix> {
+    pub fn of(summaries: &[Summary], metric: &Metric) -> Result<ComparisonMatrix> {
         let mut models: Vec<(Contender, Vec<&Summary>)> = vec![];
         for summary in summaries {
             check(summary, summaries)?;
@@ -100,11 +100,13 @@ impl Matrix {
         for (column, (against, columns)) in models.iter().enumerate() {
             for (row, (model, rows)) in models.iter().enumerate().take(column) {
                 let pairs = rows.iter().flat_map(|a| columns.iter().map(move |b| (*a, *b)));
-                let ways: Vec<[OnData; 2]> = pairs.filter_map(|(a, b)| both_ways(a, b, metric)).collect();
+                let ways: Vec<[DataSetComparison; 2]> =
+                    pairs.filter_map(|(a, b)| both_ways(a, b, metric)).collect();
                 if ways.is_empty() {
                     continue;
                 }
-                let (there, back) = ways.into_iter().map(<(OnData, OnData)>::from).unzip();
+                let (there, back) =
+                    ways.into_iter().map(<(DataSetComparison, DataSetComparison)>::from).unzip();
                 comparisons.push(Comparison::of([row, column], [model, against], there));
                 comparisons.push(Comparison::of([column, row], [against, model], back));
             }
@@ -113,10 +115,10 @@ impl Matrix {
         let adjusted = holm(&comparisons.iter().map(|c| c.p).collect::<Vec<_>>());
         comparisons.iter_mut().zip(adjusted).for_each(|(c, p)| c.p_holm = p);
         let models = models.into_iter().map(|(model, _)| model).collect();
-        Ok(Matrix { metric: metric.name.into(), models, comparisons })
+        Ok(ComparisonMatrix { metric: metric.name.into(), models, comparisons })
     }
 
-    /// A model against another, by their places among [`Matrix::models`]; none where nobody was scored by both.
+    /// A model against another, by their places among [`ComparisonMatrix::models`]; none where nobody was scored by both.
     pub fn comparison(&self, row: usize, column: usize) -> Option<&Comparison> {
         let place = self.comparisons.binary_search_by_key(&(row, column), |c| (c.row, c.column));
         self.comparisons.get(place.ok()?)
@@ -130,13 +132,21 @@ impl Matrix {
 
 impl Contender {
     fn of(summary: &Summary) -> Contender {
-        Contender { model: summary.called(), target_access: summary.target_access, adapt: summary.adapt }
+        Contender {
+            model: summary.display_name(),
+            target_access: summary.target_access,
+            adapt: summary.adapt,
+        }
     }
 }
 
 impl Comparison {
-    fn of([row, column]: [usize; 2], [model, against]: [&Contender; 2], data: Vec<OnData>) -> Comparison {
-        let weighted = |get: fn(&OnData) -> f64| -> Vec<(f64, usize)> {
+    fn of(
+        [row, column]: [usize; 2],
+        [model, against]: [&Contender; 2],
+        data: Vec<DataSetComparison>,
+    ) -> Comparison {
+        let weighted = |get: fn(&DataSetComparison) -> f64| -> Vec<(f64, usize)> {
             data.iter().map(|one| (get(one), one.people)).collect()
         };
         let p = combined_p(&weighted(|one| one.p));
@@ -156,14 +166,14 @@ impl Comparison {
 }
 
 /// A model against another on the data set they share, and the other against it.
-fn both_ways(model: &Summary, against: &Summary, metric: &Metric) -> Option<[OnData; 2]> {
+fn both_ways(model: &Summary, against: &Summary, metric: &Metric) -> Option<[DataSetComparison; 2]> {
     let mut ahead = differences(model, against, metric.name)?;
     if !metric.more_is_better {
         ahead.iter_mut().for_each(|d| *d = -*d);
     }
     let behind: Vec<f64> = ahead.iter().map(|d| -d).collect();
     let interval = difference_interval(&ahead);
-    let one = |differences: &[f64], interval| OnData {
+    let one = |differences: &[f64], interval| DataSetComparison {
         data: model.data.clone(),
         protocol: model.protocol.clone(),
         people: differences.len(),
@@ -231,8 +241,8 @@ mod tests {
         }
     }
 
-    fn matrix(summaries: &[Summary]) -> Matrix {
-        Matrix::of(summaries, metric("accuracy").unwrap()).unwrap()
+    fn matrix(summaries: &[Summary]) -> ComparisonMatrix {
+        ComparisonMatrix::of(summaries, metric("accuracy").unwrap()).unwrap()
     }
 
     const LOW: &[(u32, f64)] = &[(1, 0.5), (2, 0.6), (3, 0.7), (4, 0.8)];
@@ -290,7 +300,7 @@ mod tests {
     #[test]
     fn less_is_better_of_a_loss() {
         let both = [summary("a", "x", LOW), summary("a", "y", HIGH)];
-        let found = Matrix::of(&both, metric("log_loss").unwrap()).unwrap();
+        let found = ComparisonMatrix::of(&both, metric("log_loss").unwrap()).unwrap();
         let c = found.comparison(1, 0).unwrap();
         assert!(c.data[0].difference > 0.0 && c.p == 1.0 / 16.0);
     }
@@ -308,9 +318,10 @@ mod tests {
     fn people_never_count_twice() {
         let accuracy = metric("accuracy").unwrap();
         let other = Summary { protocol: "kfold:5".into(), ..summary("a", "y", HIGH) };
-        let error = Matrix::of(&[summary("a", "x", LOW), other], accuracy).unwrap_err();
+        let error = ComparisonMatrix::of(&[summary("a", "x", LOW), other], accuracy).unwrap_err();
         assert!(error.to_string().contains("`a` is there under `loso` and under `kfold:5`"), "{error}");
-        let twice = Matrix::of(&[summary("a", "x", LOW), summary("a", "x", HIGH)], accuracy).unwrap_err();
+        let twice =
+            ComparisonMatrix::of(&[summary("a", "x", LOW), summary("a", "x", HIGH)], accuracy).unwrap_err();
         assert!(twice.hint().is_some() && twice.to_string().contains("twice on `a`"), "{twice}");
         assert_eq!(matrix(&[]).comparisons, []);
     }

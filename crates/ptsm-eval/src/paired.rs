@@ -11,7 +11,7 @@ use crate::summary::{BOOTSTRAP_SEED, LEVEL, Summary};
 
 /// One model minus another, person by person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Paired {
+pub struct PairedDifference {
     /// The model.
     pub model: String,
     /// The one it is compared with.
@@ -34,29 +34,32 @@ pub struct Paired {
     pub p_holm: f64,
 }
 
-impl Paired {
+impl PairedDifference {
     /// Every model of the list against the first one, on a metric. What cannot be paired (other data, nobody in common) is left out.
-    pub fn against_first(summaries: &[Summary], metric: &'static str) -> Vec<Paired> {
+    pub fn against_first(summaries: &[Summary], metric: &'static str) -> Vec<PairedDifference> {
         let Some((first, others)) = summaries.split_first() else { return vec![] };
-        Paired::all(others.iter().map(|other| (other, first)), metric)
+        PairedDifference::all(others.iter().map(|other| (other, first)), metric)
     }
 
     /// Every variant of a model against the first one of the same model, on a metric: what aligning or mirroring is worth to it.
-    pub fn against_own(summaries: &[Summary], metric: &'static str) -> Vec<Paired> {
+    pub fn against_own(summaries: &[Summary], metric: &'static str) -> Vec<PairedDifference> {
         let own = summaries.iter().enumerate().filter_map(|(i, other)| {
             let first = summaries[..i].iter().find(|s| (&s.model, s.adapt) == (&other.model, other.adapt))?;
             (first.variant != other.variant).then_some((other, first))
         });
-        Paired::all(own, metric)
+        PairedDifference::all(own, metric)
     }
 
-    fn all<'a>(pairs: impl Iterator<Item = (&'a Summary, &'a Summary)>, metric: &'static str) -> Vec<Paired> {
+    fn all<'a>(
+        pairs: impl Iterator<Item = (&'a Summary, &'a Summary)>,
+        metric: &'static str,
+    ) -> Vec<PairedDifference> {
         let pair = |(model, against): (&Summary, &Summary)| {
             let differences = differences(model, against, metric)?;
             let p = two_sided_p(&differences);
-            Some(Paired {
-                model: model.called(),
-                against: against.called(),
+            Some(PairedDifference {
+                model: model.display_name(),
+                against: against.display_name(),
                 metric,
                 people: differences.len(),
                 target_access: [model.target_access, against.target_access],
@@ -67,7 +70,7 @@ impl Paired {
                 p_holm: p,
             })
         };
-        let mut pairs: Vec<Paired> = pairs.filter_map(pair).collect();
+        let mut pairs: Vec<PairedDifference> = pairs.filter_map(pair).collect();
         let adjusted = holm(&pairs.iter().map(|pair| pair.p).collect::<Vec<_>>());
         pairs.iter_mut().zip(adjusted).for_each(|(pair, p)| pair.p_holm = p);
         pairs

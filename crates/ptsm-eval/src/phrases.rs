@@ -46,7 +46,7 @@ pub fn count(n: usize, what: &str) -> String {
 }
 
 /// `1 person`, `2 people`
-pub fn people(n: usize) -> String {
+pub fn subject_count(n: usize) -> String {
     if n == 1 { "1 person".into() } else { format!("{n} people") }
 }
 
@@ -56,7 +56,7 @@ pub fn ids(subjects: &BTreeSet<SubjectId>) -> String {
 }
 
 /// How many subjects decoders train on in each fold, and how many are held back for validation; decoders alike stand together.
-pub fn held_back(decoders: &[TrainingSubjects]) -> String {
+pub fn held_back_note(decoders: &[TrainingSubjects]) -> String {
     let range = |[least, most]: [usize; 2], what: &str| match least == most {
         true => count(most, what),
         false => format!("{least} to {}", count(most, what)),
@@ -109,13 +109,14 @@ pub fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
 }
 
 /// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
-pub fn called(summary: &Summary, among: &[Summary]) -> String {
-    told_apart(summary, among, summary.called())
+pub fn display_name(summary: &Summary, among: &[Summary]) -> String {
+    distinct_name(summary, among, summary.display_name())
 }
 
-fn told_apart(summary: &Summary, among: &[Summary], name: String) -> String {
-    let twice =
-        among.iter().any(|s| s.called() == summary.called() && s.target_access != summary.target_access);
+fn distinct_name(summary: &Summary, among: &[Summary], name: String) -> String {
+    let twice = among
+        .iter()
+        .any(|s| s.display_name() == summary.display_name() && s.target_access != summary.target_access);
     match (twice, summary.target_access) {
         (false, _) => name,
         (true, TargetAccess::Nothing) => format!("{name}, unseen"),
@@ -132,18 +133,18 @@ pub fn with_variant(model: &str, variant: Option<&str>) -> String {
 pub fn name(summary: &Summary, among: &[Summary]) -> String {
     let parts = |s: &Summary| (s.learnt.clone(), s.tested.clone());
     let name = if among.iter().all(|s| parts(s) == parts(summary)) {
-        Summary { learnt: None, tested: None, ..summary.clone() }.called()
+        Summary { learnt: None, tested: None, ..summary.clone() }.display_name()
     } else {
-        summary.called()
+        summary.display_name()
     };
     match summary.adapt {
         Some(few) => format!("{name}, {}", count(few.shots, "shot")),
-        None => told_apart(summary, among, name),
+        None => distinct_name(summary, among, name),
     }
 }
 
 /// The same, the one first that chance is tested by.
-pub fn usual(summaries: &[Summary]) -> Vec<&'static Metric> {
+pub fn default_metrics(summaries: &[Summary]) -> Vec<&'static Metric> {
     let mut metrics: Vec<_> = USUAL.iter().filter_map(|name| metric(name)).collect();
     if let [first, others @ ..] = summaries {
         let leading = first.chance.metric();
@@ -156,7 +157,7 @@ pub fn usual(summaries: &[Summary]) -> Vec<&'static Metric> {
 }
 
 /// A metric's name in a sentence.
-pub fn spoken(metric: &Metric) -> String {
+pub fn metric_label(metric: &Metric) -> String {
     match metric.name {
         "auc" => "AUC".into(),
         name => name.replace('_', " "),
@@ -180,7 +181,7 @@ mod tests {
             of("mdm", [1, 1], [0, 0]),
         ];
         assert_eq!(
-            held_back(&all),
+            held_back_note(&all),
             "ptsm; eegnet, small trained on 13 to 14 subjects in each fold, 2 validation subjects held back. \
              csp-lda trained on 15 to 16 subjects in each fold. mdm trained on 1 subject in each fold"
         );

@@ -1,6 +1,6 @@
 //! From a fitted decoder and people it has never met to records.
 
-use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration};
+use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration_split};
 use ptsm_signal::{Subset, TargetAccess};
 
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::splits::Units;
 
 /// What all records of one decoder have in common.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct RecordContext {
     /// The data set.
     pub data: String,
     /// The decoder.
@@ -35,10 +35,15 @@ pub struct Context {
     pub precision: Option<String>,
 }
 
-impl Context {
+impl RecordContext {
     /// A decoder that was trained on other subjects, on all sessions and runs, with one seed.
-    pub fn trained_on_others(data: &str, model: &str, target_access: TargetAccess, seed: u64) -> Context {
-        Context {
+    pub fn trained_on_others(
+        data: &str,
+        model: &str,
+        target_access: TargetAccess,
+        seed: u64,
+    ) -> RecordContext {
+        RecordContext {
             data: data.into(),
             model: model.into(),
             variant: None,
@@ -55,20 +60,24 @@ impl Context {
 }
 
 /// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
-pub fn score(fitted: &dyn FittedDecoder, people: &Subset<'_>, context: &Context) -> Result<Vec<Record>> {
+pub fn score(
+    fitted: &dyn FittedDecoder,
+    subjects: &Subset<'_>,
+    context: &RecordContext,
+) -> Result<Vec<Record>> {
     let one = |subject| {
-        let trials = people.only(|t| t.subject == subject);
+        let trials = subjects.only(|t| t.subject == subject);
         let met = fitted.with_target_access(&trials, context.shown)?;
         of_one(met.as_deref().unwrap_or(fitted), &trials, context, None)
     };
-    people.subjects().into_iter().map(one).collect()
+    subjects.subjects().into_iter().map(one).collect()
 }
 
 /// The record of trials of one person.
 fn of_one(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
-    context: &Context,
+    context: &RecordContext,
     adapt: Option<FewShot>,
 ) -> Result<Record> {
     let subject = trials.info().next().map(|t| t.subject).ok_or_else(|| {
@@ -99,7 +108,7 @@ fn of_one(
 }
 
 /// One person's few-shot curve.
-pub struct Curve {
+pub struct FewShotCurve {
     /// A record for 0 shots and for each number asked for, all on the same later trials.
     pub records: Vec<Record>,
     /// What tuning with each number of shots gave.
@@ -113,17 +122,18 @@ pub fn learning_curve(
     person: &Subset<'_>,
     shots: &[usize],
     how: &Adaptation,
-    context: &Context,
-) -> Result<Curve> {
+    context: &RecordContext,
+) -> Result<FewShotCurve> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration(person, most)?;
+    let (_, later) = calibration_split(person, most)?;
     let part = |shots| Some(FewShot { shots, set_aside: most });
-    let mut curve = Curve { records: vec![of_one(fitted, &later, context, part(0))?], adapted: vec![] };
+    let mut curve =
+        FewShotCurve { records: vec![of_one(fitted, &later, context, part(0))?], adapted: vec![] };
     for &k in shots {
-        let (first, _) = calibration(person, k)?;
+        let (first, _) = calibration_split(person, k)?;
         let adapted = fitted.adapt(&first, how)?;
         let seen = TargetAccess::Labelled { per_class: k, unlabelled: 0.0 };
-        let context = Context { target_access: context.target_access.and(seen), ..context.clone() };
+        let context = RecordContext { target_access: context.target_access.and(seen), ..context.clone() };
         curve.records.push(of_one(&*adapted.fitted, &later, &context, part(k))?);
         curve.adapted.push((k, adapted));
     }
@@ -135,10 +145,10 @@ pub(crate) fn unadapted(
     fitted: &dyn FittedDecoder,
     person: &Subset<'_>,
     shots: &[usize],
-    context: &Context,
+    context: &RecordContext,
 ) -> Result<Record> {
     let most = shots.iter().copied().max().unwrap_or(0);
-    let (_, later) = calibration(person, most)?;
+    let (_, later) = calibration_split(person, most)?;
     let met = fitted.with_target_access(person, context.shown)?;
     let few = Some(FewShot { shots: 0, set_aside: most });
     of_one(met.as_deref().unwrap_or(fitted), &later, context, few)
@@ -172,9 +182,9 @@ mod tests {
 
         fn adapt_unlabelled(
             &self,
-            people: &Unlabelled<'_>,
+            subjects: &Unlabelled<'_>,
         ) -> ptsm_decode::Result<Option<Box<dyn FittedDecoder>>> {
-            let who: Vec<_> = people.sessions().collect();
+            let who: Vec<_> = subjects.sessions().collect();
             assert_eq!(who, vec![who[0]; self.wants]);
             Ok(Some(Box::new(Curious { met: true, layout: self.layout.clone(), wants: self.wants })))
         }
@@ -207,7 +217,7 @@ mod tests {
         };
         let trials = Trials::new(layout.clone(), vec![0.0; 16], (0..16).map(trial).collect()).unwrap();
         let accuracy = |shown: TargetAccess, wants: usize| {
-            let context = Context {
+            let context = RecordContext {
                 data: "toy".into(),
                 model: "curious".into(),
                 variant: None,

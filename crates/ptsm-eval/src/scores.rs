@@ -68,7 +68,7 @@ impl Scores {
             confusion[label][largest(row)] += 1;
             log_loss -= f64::from(row[label].max(f32::EPSILON)).ln();
         }
-        let sides = Sides::of_all(&confusion);
+        let sides = BinaryCounts::of_all(&confusion);
         let auc_of = |k| auc(labels, probabilities.iter().skip(k).step_by(classes).copied(), k as u32);
         let macro_of = |value: &dyn Fn(usize) -> f64| (0..classes).map(value).sum::<f64>() / classes as f64;
 
@@ -122,22 +122,22 @@ pub fn positive_class(classes: &[String]) -> usize {
 }
 
 /// One class against the rest.
-struct Sides {
+struct BinaryCounts {
     hits: usize,
     misses: usize,
     false_alarms: usize,
     rejections: usize,
 }
 
-impl Sides {
-    fn of_all(confusion: &[Vec<usize>]) -> Vec<Sides> {
+impl BinaryCounts {
+    fn of_all(confusion: &[Vec<usize>]) -> Vec<BinaryCounts> {
         let n: usize = confusion.iter().flatten().sum();
         (0..confusion.len())
             .map(|k| {
                 let hits = confusion[k][k];
                 let misses = confusion[k].iter().sum::<usize>() - hits;
                 let false_alarms = confusion.iter().map(|row| row[k]).sum::<usize>() - hits;
-                Sides { hits, misses, false_alarms, rejections: n - hits - misses - false_alarms }
+                BinaryCounts { hits, misses, false_alarms, rejections: n - hits - misses - false_alarms }
             })
             .collect()
     }
@@ -168,7 +168,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-fn kappa(sides: &[Sides], right: usize, n: usize) -> f64 {
+fn kappa(sides: &[BinaryCounts], right: usize, n: usize) -> f64 {
     // In whole numbers: chance that agrees on everything is then exactly n * n, and kappa 0 / 0.
     let n = n as f64;
     let expected: f64 = sides.iter().map(|s| s.given() as f64 * s.decoded() as f64).sum();

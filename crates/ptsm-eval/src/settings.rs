@@ -8,7 +8,7 @@ use ptsm_signal::{Alignment, Layout, Pipeline};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 
 /// SettingChanges to settings, as a file and `--set` give them.
 #[derive(Debug, Default, Clone, PartialEq)]

@@ -61,16 +61,16 @@ pub fn combined_p(data: &[(f64, usize)]) -> f64 {
     if let [(p, _)] = data {
         return *p;
     }
-    let people: usize = data.iter().map(|(_, people)| people).sum();
-    let sum: f64 = data.iter().map(|(p, people)| (*people as f64).sqrt() * upper_quantile(*p)).sum();
-    upper_tail(sum / (people as f64).sqrt())
+    let subjects: usize = data.iter().map(|(_, subjects)| subjects).sum();
+    let sum: f64 = data.iter().map(|(p, subjects)| (*subjects as f64).sqrt() * upper_quantile(*p)).sum();
+    upper_tail(sum / (subjects as f64).sqrt())
 }
 
 /// Effects on several data sets and the number of people in each, as one: the mean, weighted by the root of the number of people.
 /// NaN of nothing.
 pub fn combined_effect(data: &[(f64, usize)]) -> f64 {
-    let weights: f64 = data.iter().map(|(_, people)| (*people as f64).sqrt()).sum();
-    data.iter().map(|(effect, people)| effect * (*people as f64).sqrt()).sum::<f64>() / weights
+    let weights: f64 = data.iter().map(|(_, subjects)| (*subjects as f64).sqrt()).sum();
+    data.iter().map(|(effect, subjects)| effect * (*subjects as f64).sqrt()).sum::<f64>() / weights
 }
 
 /// Holm's correction: what each p is worth when all of them were looked at.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 
-use crate::benchmark::called;
+use crate::benchmark::display_name;
 use crate::chance::{ALPHA, STRICT_ALPHA, above_chance, chance_level, chance_threshold};
 use crate::error::{Error, Result};
 use crate::evidence::{BySeed, Evidence};
@@ -186,8 +186,8 @@ impl Summary {
     }
 
     /// What it is called among others: its model, its variant, and the parts of recordings it is about.
-    pub fn called(&self) -> String {
-        let name = called(&self.model, self.variant.as_deref());
+    pub fn display_name(&self) -> String {
+        let name = display_name(&self.model, self.variant.as_deref());
         let part = |units: &Option<Units>| units.as_ref().map_or("all".to_string(), Units::to_string);
         match (&self.learnt, &self.tested) {
             (None, None) => name,

@@ -2,8 +2,8 @@
 
 use crate::chance::STRICT_ALPHA;
 use crate::metrics::Metric;
-use crate::paired::Paired;
-use crate::phrases::{USUAL, name, people, percent, spoken, usual, value};
+use crate::paired::PairedDifference;
+use crate::phrases::{USUAL, default_metrics, metric_label, name, percent, subject_count, value};
 use crate::summary::Summary;
 use crate::table::{Column, Table};
 
@@ -19,7 +19,7 @@ fn head(metric: &Metric) -> String {
 
 /// Models in rows, with the usual metrics.
 pub fn summaries(summaries: &[Summary]) -> Table {
-    summaries_by(summaries, &usual(summaries))
+    summaries_by(summaries, &default_metrics(summaries))
 }
 
 /// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and what was seen of the people.
@@ -53,7 +53,7 @@ pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table
         row
     });
     let mut note = summaries.first().map_or_else(String::new, |s| {
-        format!("{}, {} scored. {}", s.protocol, people(s.subjects.len()), chance_note(s, summaries))
+        format!("{}, {} scored. {}", s.protocol, subject_count(s.subjects.len()), chance_note(s, summaries))
     });
     if let Some(positive) = positive_note(summaries, metrics) {
         note += &format!(" {positive}");
@@ -75,7 +75,7 @@ pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table
 fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
     let chance = &first.chance;
     let metric = chance.metric();
-    let called = spoken(metric);
+    let called = metric_label(metric);
     let (Some(level), Some(needed)) = (chance.level, chance.strict()) else {
         if chance.level.is_some() {
             return format!(
@@ -97,7 +97,7 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
     let (level, needed) = (value(metric.name, level), value(metric.name, needed.threshold));
     let together = match metric.name {
         "accuracy" => format!("on all {} trials together", chance.pooled_n),
-        _ => format!("for the mean over {}", people(first.subjects.len())),
+        _ => format!("for the mean over {}", subject_count(first.subjects.len())),
     };
     let reached = match metric.name {
         "accuracy" if chance.level > Some(1.0 / first.classes as f64) => {
@@ -132,17 +132,18 @@ fn chance(p: f64) -> String {
 }
 
 /// Models against the first one.
-pub fn comparisons(pairs: &[Paired]) -> Table {
-    let against = |first: &Paired| format!("{}, which has seen {}", first.against, first.target_access[1]);
+pub fn comparisons(pairs: &[PairedDifference]) -> Table {
+    let against =
+        |first: &PairedDifference| format!("{}, which has seen {}", first.against, first.target_access[1]);
     differences(pairs, against)
 }
 
 /// Variants against the plain form of the same model.
-pub fn variants(pairs: &[Paired]) -> Table {
+pub fn variants(pairs: &[PairedDifference]) -> Table {
     differences(pairs, |_| "the same model's first row".into())
 }
 
-fn differences(pairs: &[Paired], from: impl Fn(&Paired) -> String) -> Table {
+fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> String) -> Table {
     let rows = pairs.iter().map(|pair| {
         let signed = |x: f64| match pair.metric {
             "kappa" | "log_loss" => format!("{x:+.3}"),

@@ -39,7 +39,7 @@ pub fn agreement(values: &[f64], known: &[f64], channels: &[Channel], times: usi
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     against(&own, &other, times, &mut |map| match &places {
         Some(places) => {
-            let turned = turned_head(places, &mut rng);
+            let turned = rotate_head(places, &mut rng);
             turned.iter().map(|&from| map[from]).collect()
         }
         None => {
@@ -75,7 +75,7 @@ fn against(own: &[f64], known: &[f64], times: usize, null: &mut dyn FnMut(&[f64]
 }
 
 /// For each channel the one that comes nearest to it when the head is turned at random.
-pub fn turned_head(places: &[Position], rng: &mut ChaCha8Rng) -> Vec<usize> {
+pub fn rotate_head(places: &[Position], rng: &mut ChaCha8Rng) -> Vec<usize> {
     let [a, b] = [0, 1].map(|_| direction(rng));
     // Gram and Schmidt; two random directions are never the same.
     let along = dot(a, b);

@@ -16,7 +16,7 @@ const LEAST: f64 = f64::EPSILON;
 /// Probabilities of classes, and which class it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Rows")]
-pub struct Predicted {
+pub struct LabelledProbabilities {
     /// `[n, K]`, row by row.
     probabilities: Vec<f64>,
     labels: Vec<u32>,
@@ -32,17 +32,17 @@ struct Rows {
     classes: usize,
 }
 
-impl TryFrom<Rows> for Predicted {
+impl TryFrom<Rows> for LabelledProbabilities {
     type Error = ptsm_eval::Error;
 
-    fn try_from(rows: Rows) -> Result<Predicted> {
-        Predicted::new(&rows.probabilities, &rows.labels, rows.classes)
+    fn try_from(rows: Rows) -> Result<LabelledProbabilities> {
+        LabelledProbabilities::new(&rows.probabilities, &rows.labels, rows.classes)
     }
 }
 
 /// How trials are put together by the probability of their decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bins {
+pub enum Binning {
     /// So many, each as wide as the others. Some may be empty.
     EqualWidth(usize),
     /// So many, each with as many trials as the others but for one.
@@ -85,13 +85,13 @@ pub struct Calibration {
     pub confidence: f64,
 }
 
-impl Predicted {
+impl LabelledProbabilities {
     /// From probabilities `[n, K]`, row by row, and the class of each trial.
     pub fn new<V: Copy + Into<f64>>(
         probabilities: &[V],
         labels: &[u32],
         classes: usize,
-    ) -> Result<Predicted> {
+    ) -> Result<LabelledProbabilities> {
         if classes < 2 || labels.is_empty() || probabilities.len() != labels.len() * classes {
             return Err(refused(
                 format!(
@@ -119,7 +119,7 @@ impl Predicted {
                 ));
             }
         }
-        Ok(Predicted { probabilities, labels: labels.to_vec(), classes })
+        Ok(LabelledProbabilities { probabilities, labels: labels.to_vec(), classes })
     }
 
     /// `[n, K]`, row by row.
@@ -144,7 +144,7 @@ impl Predicted {
     }
 
     /// How far the probabilities are from what they say.
-    pub fn calibration(&self, bins: Bins) -> Calibration {
+    pub fn calibration(&self, bins: Binning) -> Calibration {
         let decisions = self.decisions();
         let n = decisions.len() as f64;
         let curve = curve(&decisions, bins);
@@ -174,19 +174,19 @@ impl Predicted {
     }
 
     /// The same trials at another temperature, above 0.
-    pub fn at(&self, temperature: f64) -> Predicted {
+    pub fn at(&self, temperature: f64) -> LabelledProbabilities {
         let heated =
             |row: &[f64]| softmax(&row.iter().map(|p| p.max(LEAST).ln() / temperature).collect::<Vec<f64>>());
         let probabilities = self.probabilities.chunks(self.classes).flat_map(heated).collect();
-        Predicted { probabilities, ..self.clone() }
+        LabelledProbabilities { probabilities, ..self.clone() }
     }
 }
 
-fn curve(decisions: &[(f64, bool)], bins: Bins) -> Vec<Bin> {
+fn curve(decisions: &[(f64, bool)], bins: Binning) -> Vec<Bin> {
     let mut sorted = decisions.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     match bins {
-        Bins::EqualWidth(count) => {
+        Binning::EqualWidth(count) => {
             let count = count.max(1);
             let edge = |i: usize| i as f64 / count as f64;
             (0..count)
@@ -198,7 +198,7 @@ fn curve(decisions: &[(f64, bool)], bins: Bins) -> Vec<Bin> {
                 })
                 .collect()
         }
-        Bins::EqualMass(count) => {
+        Binning::EqualMass(count) => {
             let count = count.clamp(1, sorted.len());
             let cut = |i: usize| i * sorted.len() / count;
             (0..count)
@@ -223,16 +223,16 @@ mod tests {
     use super::*;
 
     /// Two classes; the probability of class 1 and what it was.
-    fn binary(of: &[(f64, u32)]) -> Predicted {
+    fn binary(of: &[(f64, u32)]) -> LabelledProbabilities {
         let probabilities: Vec<f64> = of.iter().flat_map(|(p, _)| [1.0 - p, *p]).collect();
         let labels: Vec<u32> = of.iter().map(|(_, label)| *label).collect();
-        Predicted::new(&probabilities, &labels, 2).unwrap()
+        LabelledProbabilities::new(&probabilities, &labels, 2).unwrap()
     }
 
     #[test]
     fn small_numbers_by_hand() {
         // 0.9 right, 0.9 wrong, 0.75 (of class 0) right, 0.6 right.
-        let found = binary(&[(0.9, 1), (0.9, 0), (0.25, 0), (0.6, 1)]).calibration(Bins::EqualWidth(5));
+        let found = binary(&[(0.9, 1), (0.9, 0), (0.25, 0), (0.6, 1)]).calibration(Binning::EqualWidth(5));
         let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
         // (0.8, 1]: 0.9 against 0.5. (0.6, 0.8]: 0.75 against 1. (0.4, 0.6]: 0.6 against 1.
         let counts: Vec<usize> = found.curve.iter().map(|bin| bin.n).collect();
@@ -250,9 +250,9 @@ mod tests {
     #[test]
     fn equal_mass_leaves_no_bin_empty() {
         let trials: Vec<(f64, u32)> = (0..103).map(|i| (0.5 + 0.2 * (i as f64 / 103.0).powi(3), 1)).collect();
-        let found = binary(&trials).calibration(Bins::EqualMass(10));
+        let found = binary(&trials).calibration(Binning::EqualMass(10));
         assert!(found.curve.iter().all(|bin| bin.n == 10 || bin.n == 11) && found.curve.len() == 10);
-        assert_eq!(binary(&trials[..3]).calibration(Bins::EqualMass(10)).curve.len(), 3);
+        assert_eq!(binary(&trials[..3]).calibration(Binning::EqualMass(10)).curve.len(), 3);
     }
 
     #[test]
@@ -261,9 +261,9 @@ mod tests {
         let sure = binary(&[(0.9, 1), (0.9, 1), (0.9, 0), (0.1, 0)]);
         let temperature = sure.temperature();
         assert!((temperature - 9f64.ln() / 3f64.ln()).abs() < 1e-12, "{temperature}");
-        let cooled = sure.at(temperature).calibration(Bins::EqualWidth(10));
+        let cooled = sure.at(temperature).calibration(Binning::EqualWidth(10));
         assert!(cooled.expected_error < 1e-12 && cooled.accuracy == 0.75);
-        assert!(cooled.log_loss < sure.calibration(Bins::EqualWidth(10)).log_loss);
+        assert!(cooled.log_loss < sure.calibration(Binning::EqualWidth(10)).log_loss);
         // At 1 nothing changes; who is always right, or always wrong, goes to the end.
         let same = sure.at(1.0);
         assert!(same.probabilities().iter().zip(sure.probabilities()).all(|(a, b)| (a - b).abs() < 1e-15));
@@ -274,13 +274,16 @@ mod tests {
     #[test]
     fn certainty_that_is_wrong_is_a_number() {
         let wrong = binary(&[(1.0, 0), (1.0, 1)]);
-        assert!(wrong.calibration(Bins::EqualWidth(10)).log_loss < 20.0 && wrong.temperature().is_finite());
+        assert!(
+            wrong.calibration(Binning::EqualWidth(10)).log_loss < 20.0 && wrong.temperature().is_finite()
+        );
         assert!(wrong.at(2.0).probabilities().iter().all(|p| p.is_finite()));
     }
 
     #[test]
     fn what_are_no_probabilities_is_refused() {
-        let refused = |p: &[f32], labels: &[u32], classes| Predicted::new(p, labels, classes).is_err();
+        let refused =
+            |p: &[f32], labels: &[u32], classes| LabelledProbabilities::new(p, labels, classes).is_err();
         assert!(refused(&[0.5, 0.6], &[0], 2) && refused(&[1.5, -0.5], &[0], 2));
         assert!(refused(&[f32::NAN, 0.5], &[0], 2) && refused(&[0.5, 0.5], &[2], 2));
         assert!(refused(&[0.5, 0.5], &[0, 1], 2) && refused(&[], &[], 2) && refused(&[1.0], &[0], 1));

@@ -14,11 +14,11 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::masks::Masks;
-use crate::removal::{Fill, Part, probabilities_without};
+use crate::removal::{Fill, RemovedPart, probabilities_without};
 
 /// What is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum RankedAxis {
     /// Channels.
     Channels,
     /// Samples, in all channels at once.
@@ -36,29 +36,29 @@ pub enum Ranking {
 
 impl Ranking {
     /// Of masks, or of what is drawn as such, in each person.
-    pub fn of(masks: &Masks, axis: Axis) -> Ranking {
+    pub fn of(masks: &Masks, axis: RankedAxis) -> Ranking {
         let rows = match axis {
-            Axis::Channels => &masks.space,
-            Axis::Times => &masks.time,
+            RankedAxis::Channels => &masks.space,
+            RankedAxis::Times => &masks.time,
         };
         Ranking::Each(masks.people.iter().copied().zip(rows.iter().cloned()).collect())
     }
 
     /// The order of each person, the highest first.
-    fn orders(&self, people: &Subset<'_>, length: usize) -> Result<Orders> {
+    fn orders(&self, subjects: &Subset<'_>, length: usize) -> Result<Orders> {
         let mut orders = Orders::new();
-        for person in people.subjects() {
+        for subject in subjects.subjects() {
             let values = match self {
                 Ranking::Same(values) => Some(values),
-                Ranking::Each(all) => all.get(&person),
+                Ranking::Each(all) => all.get(&subject),
             };
             let Some(values) = values.filter(|v| v.len() == length && v.iter().all(|v| !v.is_nan())) else {
-                let message = format!("a ranking of {person} needs {length} numbers");
+                let message = format!("a ranking of {subject} needs {length} numbers");
                 return Err(Error::Configuration(message).into());
             };
             let mut order: Vec<usize> = (0..length).collect();
             order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
-            orders.insert(person, order);
+            orders.insert(subject, order);
         }
         Ok(orders)
     }
@@ -68,7 +68,7 @@ type Orders = BTreeMap<SubjectId, Vec<usize>>;
 
 /// Which way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum DeletionDirection {
     /// From the whole trial to nothing.
     Deletion,
     /// From nothing to the whole trial.
@@ -77,11 +77,11 @@ pub enum Way {
 
 /// How a ranking is put to the test.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trying {
+pub struct DeletionSettings {
     /// What is ranked.
-    pub axis: Axis,
+    pub axis: RankedAxis,
     /// Which way to go.
-    pub way: Way,
+    pub way: DeletionDirection,
     /// What stands in the place of what is gone.
     pub fill: Fill,
     /// Shares that are gone, or there, from 0 to 1.
@@ -92,18 +92,18 @@ pub struct Trying {
     pub seed: u64,
 }
 
-impl Trying {
+impl DeletionSettings {
     /// At 0, 5, 10 and every further 10 per cent, against 20 random orders.
-    pub fn new(axis: Axis, way: Way) -> Trying {
+    pub fn new(axis: RankedAxis, way: DeletionDirection) -> DeletionSettings {
         let shares = [0.0, 0.05].into_iter().chain((1..=10).map(|i| f64::from(i) / 10.0)).collect();
-        Trying { axis, way, fill: Fill::Zero, shares, orders: 20, seed: 1 }
+        DeletionSettings { axis, way, fill: Fill::Zero, shares, orders: 20, seed: 1 }
     }
 }
 
 /// How well trials are decoded at each share.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Course {
+pub struct ScoreCurve {
     /// Mean over classes of the share of trials that are decoded right.
     pub balanced_accuracy: Vec<f64>,
     /// Mean of minus the natural logarithm of the right class's probability, which is taken to be at least 1e-7.
@@ -113,7 +113,7 @@ pub struct Course {
 /// One measure of the courses. Areas are means over the shares, by the trapezoidal rule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Areas {
+pub struct CurveAreas {
     /// The highest ranked first.
     pub highest: f64,
     /// The lowest ranked first.
@@ -129,37 +129,37 @@ pub struct Areas {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tried {
+pub struct DeletionResult {
     /// Shares that are gone, or there.
     pub shares: Vec<f64>,
     /// The highest ranked first.
-    pub highest: Course,
+    pub highest: ScoreCurve,
     /// The lowest ranked first.
-    pub lowest: Course,
+    pub lowest: ScoreCurve,
     /// Random orders.
-    pub random: Vec<Course>,
+    pub random: Vec<ScoreCurve>,
     /// Areas of the balanced accuracy.
-    pub balanced_accuracy: Areas,
+    pub balanced_accuracy: CurveAreas,
     /// Areas of the logarithmic loss. Finer than accuracy where trials are few.
-    pub log_loss: Areas,
+    pub log_loss: CurveAreas,
 }
 
 /// Puts a ranking to the test, for any decoder. A decoder that refuses trials of which nothing is left is taken to know nothing of them: all
 /// classes are as likely.
-pub fn tried(
+pub fn run_deletion_test(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     ranking: &Ranking,
-    how: &Trying,
-) -> Result<Tried> {
+    how: &DeletionSettings,
+) -> Result<DeletionResult> {
     let fine = how.shares.iter().all(|s| (0.0..=1.0).contains(s)) && how.shares.is_sorted();
     if !fine || how.shares.len() < 2 || trials.is_empty() {
         let message = "a ranking is tried on at least 1 trial at 2 shares or more, in order from 0 to 1";
         return Err(Error::Configuration(message.into()).into());
     }
     let length = match how.axis {
-        Axis::Channels => trials.layout().channels.len(),
-        Axis::Times => trials.layout().samples,
+        RankedAxis::Channels => trials.layout().channels.len(),
+        RankedAxis::Times => trials.layout().samples,
     };
     let mut walk = Walk { fitted, trials, how, length, ends: BTreeMap::new() };
     let orders = ranking.orders(trials, length)?;
@@ -178,20 +178,20 @@ pub fn tried(
                 _ => same.insert(random_places(how.axis, length, &mut rng)),
             };
             match how.axis {
-                Axis::Channels => order.clone_from(places),
-                Axis::Times => order.iter_mut().for_each(|place| *place = places[*place]),
+                RankedAxis::Channels => order.clone_from(places),
+                RankedAxis::Times => order.iter_mut().for_each(|place| *place = places[*place]),
             }
         }
         random.push(walk.course(&shuffled)?);
     }
-    let areas = |pick: fn(&Course) -> &[f64], good: bool| {
-        let area = |course: &Course| area(&how.shares, pick(course));
+    let areas = |pick: fn(&ScoreCurve) -> &[f64], good: bool| {
+        let area = |course: &ScoreCurve| area(&how.shares, pick(course));
         let random: Vec<f64> = random.iter().map(area).collect();
         // Deletion by a right ranking leaves little, insertion gives much; a loss is the other way round.
-        let sign = if good == (how.way == Way::Insertion) { 1.0 } else { -1.0 };
+        let sign = if good == (how.way == DeletionDirection::Insertion) { 1.0 } else { -1.0 };
         let (highest, lowest) = (area(&highest), area(&lowest));
         let as_much = random.iter().filter(|r| sign * (**r - highest) >= 0.0).count();
-        Areas {
+        CurveAreas {
             highest,
             lowest,
             random: mean(&random),
@@ -201,16 +201,16 @@ pub fn tried(
     };
     let balanced_accuracy = areas(|c| &c.balanced_accuracy, true);
     let log_loss = areas(|c| &c.log_loss, false);
-    Ok(Tried { shares: how.shares.clone(), highest, lowest, random, balanced_accuracy, log_loss })
+    Ok(DeletionResult { shares: how.shares.clone(), highest, lowest, random, balanced_accuracy, log_loss })
 }
 
 /// Channels in any order. Times are moved along the trial together, what leaves at its end coming in at its beginning: a course is smooth, and an
 /// order that takes single samples from everywhere would do something else to a trial than any course does.
-fn random_places(axis: Axis, length: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
+fn random_places(axis: RankedAxis, length: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
     let mut places: Vec<usize> = (0..length).collect();
     match axis {
-        Axis::Channels => places.shuffle(rng),
-        Axis::Times => places.rotate_left(rng.random_range(0..length.max(1))),
+        RankedAxis::Channels => places.shuffle(rng),
+        RankedAxis::Times => places.rotate_left(rng.random_range(0..length.max(1))),
     }
     places
 }
@@ -225,15 +225,15 @@ fn area(shares: &[f64], values: &[f64]) -> f64 {
 struct Walk<'a> {
     fitted: &'a dyn FittedDecoder,
     trials: &'a Subset<'a>,
-    how: &'a Trying,
+    how: &'a DeletionSettings,
     length: usize,
     /// Scores where nothing or everything is gone, which no order changes.
     ends: BTreeMap<usize, (f64, f64)>,
 }
 
 impl Walk<'_> {
-    fn course(&mut self, orders: &Orders) -> Result<Course> {
-        let mut course = Course::default();
+    fn course(&mut self, orders: &Orders) -> Result<ScoreCurve> {
+        let mut course = ScoreCurve::default();
         for &share in &self.how.shares {
             let n = (share * self.length as f64).round() as usize;
             let (accuracy, loss) = self.scored(orders, n)?;
@@ -246,18 +246,18 @@ impl Walk<'_> {
     /// Accuracy and loss once the first `n` of each order are gone, or there.
     fn scored(&mut self, orders: &Orders, n: usize) -> Result<(f64, f64)> {
         let gone = match self.how.way {
-            Way::Deletion => 0..n,
-            Way::Insertion => n..self.length,
+            DeletionDirection::Deletion => 0..n,
+            DeletionDirection::Insertion => n..self.length,
         };
         let end = (gone.is_empty() || gone.len() == self.length).then_some(gone.len());
         if let Some(&scores) = end.and_then(|end| self.ends.get(&end)) {
             return Ok(scores);
         }
         let part = |&i: &usize| match self.how.axis {
-            Axis::Channels => Part::Channel(i),
-            Axis::Times => Part::Sample(i),
+            RankedAxis::Channels => RemovedPart::Channel(i),
+            RankedAxis::Times => RemovedPart::Sample(i),
         };
-        let parts = |person: SubjectId| orders[&person][gone.clone()].iter().map(part).collect();
+        let parts = |subject: SubjectId| orders[&subject][gone.clone()].iter().map(part).collect();
         let p = match probabilities_without(self.fitted, self.trials, &parts, self.how.fill) {
             Err(error) if gone.len() == self.length && is_of_signals(&error) => {
                 let classes = self.trials.layout().classes.len();

@@ -100,18 +100,18 @@ impl Standard {
 
 /// Trials, by their places: some to learn from, others to be asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct TrialSplit {
     /// Learnt from.
     pub train: Vec<usize>,
     /// Asked about.
     pub test: Vec<usize>,
 }
 
-impl Split {
+impl TrialSplit {
     /// The first part of every group's trials, `share` of them, is learnt from, the rest is asked about. Trials are in the order of time.
     /// What a session has of its own, such as a loose electrode, is on both sides and is taken for the person.
-    pub fn by_time(groups: &[u32], share: f64) -> Split {
-        let mut split = Split { train: vec![], test: vec![] };
+    pub fn by_time(groups: &[u32], share: f64) -> TrialSplit {
+        let mut split = TrialSplit { train: vec![], test: vec![] };
         for own in members(groups) {
             let first = (share.clamp(0.0, 1.0) * own.len() as f64).round() as usize;
             split.train.extend(&own[..first]);
@@ -123,9 +123,9 @@ impl Split {
     }
 
     /// The trials of some groups are asked about, all others are learnt from.
-    pub fn by_group(groups: &[u32], tested: &[u32]) -> Split {
+    pub fn by_group(groups: &[u32], tested: &[u32]) -> TrialSplit {
         let (test, train) = (0..groups.len()).partition(|&i| tested.contains(&groups[i]));
-        Split { train, test }
+        TrialSplit { train, test }
     }
 
     /// Refuses places where no trial is, trials on both sides, and empty sides.
@@ -208,16 +208,16 @@ mod tests {
 
     #[test]
     fn time_divides_inside_every_group() {
-        let split = Split::by_time(&[7, 7, 3, 7, 7, 3], 0.5);
-        assert_eq!(split, Split { train: vec![0, 1, 2], test: vec![3, 4, 5] });
+        let split = TrialSplit::by_time(&[7, 7, 3, 7, 7, 3], 0.5);
+        assert_eq!(split, TrialSplit { train: vec![0, 1, 2], test: vec![3, 4, 5] });
         assert!(split.check(6).is_ok() && split.check(5).is_err());
-        assert!(Split::by_time(&[1, 1], 1.0).check(2).is_err());
-        assert!(Split { train: vec![0, 1], test: vec![1] }.check(2).is_err());
+        assert!(TrialSplit::by_time(&[1, 1], 1.0).check(2).is_err());
+        assert!(TrialSplit { train: vec![0, 1], test: vec![1] }.check(2).is_err());
     }
 
     #[test]
     fn groups_stay_together() {
-        assert_eq!(Split::by_group(&[1, 2, 1], &[2]), Split { train: vec![0, 2], test: vec![1] });
+        assert_eq!(TrialSplit::by_group(&[1, 2, 1], &[2]), TrialSplit { train: vec![0, 2], test: vec![1] });
         let groups = [5, 5, 5, 1, 1, 2, 2, 3];
         let folds = group_folds(&groups, 2);
         assert_eq!(folds, [vec![0, 1, 2, 7], vec![3, 4, 5, 6]]);

@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
-use crate::calibration::Predicted;
-use crate::deletion::Tried;
+use crate::calibration::LabelledProbabilities;
+use crate::deletion::DeletionResult;
 use crate::distance::Distance;
 use crate::embedding::Embedding;
 use crate::masks::Masks;
-use crate::probes::Probed;
-use crate::randomised::Randomised;
-use crate::reliability::{Identified, Stability};
-use crate::spectrum::Shared;
+use crate::probes::ProbeResult;
+use crate::randomised::ParameterRandomisation;
+use crate::reliability::{Identification, Stability};
+use crate::spectrum::SharedSpectra;
 
 /// The masks of a decoder in people it has not learnt from.
 #[derive(Default, Serialize, Deserialize)]
@@ -53,9 +53,9 @@ pub struct SanityCheck {
     /// Agreement with what is known, by name.
     pub known: Vec<(String, Agreement)>,
     /// What happens when what it ranks is taken away, and when it is brought back; only of those that were put to that test.
-    pub removed: Option<[Tried; 2]>,
+    pub removed: Option<[DeletionResult; 2]>,
     /// How alike it is with other seeds, and with parameters that were drawn anew.
-    pub randomised: Option<Randomised>,
+    pub randomised: Option<ParameterRandomisation>,
     /// Over seeds; none with one.
     pub seeds: Option<Stability>,
     /// Over two parts of the recordings.
@@ -75,7 +75,7 @@ pub struct SanityChecks {
     /// What the parts of recordings are: `sessions`, `runs` or `halves`.
     pub parts: String,
     /// Whether people are recognised by their masks from one part to the other.
-    pub identified: Option<Identified>,
+    pub identified: Option<Identification>,
 }
 
 /// One question to the features, asked by a linear and by a nonlinear probe.
@@ -89,7 +89,7 @@ pub struct ProbeAnswer {
     /// Whether it should be there.
     pub wanted: bool,
     /// What a linear and a nonlinear probe found.
-    pub found: [Probed; 2],
+    pub found: [ProbeResult; 2],
 }
 
 /// What was found in a decoder's features.
@@ -101,7 +101,7 @@ pub struct Disentanglement {
     /// Between people learnt from and people scored, with how many there were of each; none where the former are not at hand.
     pub distance: Option<(Distance, [usize; 2])>,
     /// What task and subject features share; none where the subject's were not kept.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedSpectra>,
     /// A picture of the task features in the plane.
     pub picture: Embedding,
     /// The class of each point.
@@ -117,7 +117,7 @@ pub struct Disentanglement {
 #[serde(deny_unknown_fields)]
 pub struct ProbabilityFindings {
     /// Of the scored people, all seeds one after the other.
-    pub scored: Predicted,
+    pub scored: LabelledProbabilities,
     /// What makes those of the validation people true, and how many they are; none where their trials are not at hand.
     pub temperature: Option<(f64, usize)>,
     /// How often each trial is there.

@@ -26,27 +26,34 @@ mod signals;
 mod spectrum;
 mod study;
 
-pub use agreement::{Agreement, agreement, agreement_in_time, turned_head};
-pub use attribution::{How, Map, Occlusion, Relevance, attribution, maps, occlusion};
-pub use calibration::{Bin, Bins, Calibration, Predicted};
-pub use deletion::{Areas, Axis, Course, Ranking, Tried, Trying, Way, tried};
+pub use agreement::{Agreement, agreement, agreement_in_time, rotate_head};
+pub use attribution::{AttributionMethod, Occlusion, Relevance, RelevanceMap, attribution, maps, occlusion};
+pub use calibration::{Bin, Binning, Calibration, LabelledProbabilities};
+pub use deletion::{
+    CurveAreas, DeletionDirection, DeletionResult, DeletionSettings, RankedAxis, Ranking, ScoreCurve,
+    run_deletion_test,
+};
 pub use distance::{Distance, distance};
-pub use embedding::{Embedding, NEIGHBOURS, Picture, embedding, trustworthiness};
-pub use features::{Features, Split};
+pub use embedding::{Embedding, EmbeddingKind, NEIGHBOURS, embedding, trustworthiness};
+pub use features::{Features, TrialSplit};
 pub use findings::{
     Disentanglement, MaskFindings, ProbabilityFindings, ProbeAnswer, Saliency, SanityCheck, SanityChecks,
     mean_over_seeds,
 };
 pub use intervals::wilson;
 pub use masks::{Masks, masks};
-pub use patterns::{Compared, Difference, Region, csp_relevance, difference, region, xdawn_relevance};
-pub use probes::{Probe, Probed, Question, Shuffled, Shuffles, linear_probabilities, probe};
-pub use randomised::{Look, Randomised, randomised};
-pub use ranks::{favours, rank_correlation};
-pub use reading::{SUBJECT_FEATURES, TASK_FEATURES, reading};
-pub use reliability::{Identified, Intraclass, Stability, identified, stability};
+pub use patterns::{
+    ContrastQuantity, Difference, Region, csp_relevance, difference, region, xdawn_relevance,
+};
+pub use probes::{
+    PermutationSettings, PermutationTest, Probe, ProbeInput, ProbeResult, linear_probabilities, probe,
+};
+pub use randomised::{ExplainFn, ParameterRandomisation, randomise_parameters};
+pub use ranks::{rank_correlation, truth_auc};
+pub use reading::{SUBJECT_FEATURES, TASK_FEATURES, read_features};
+pub use reliability::{Identification, Intraclass, Stability, identify_subjects, stability};
 pub use removal::Fill;
 pub use shuffling::shuffled_labels;
 pub use signals::{BANDS, EXTREME, Signals, signals};
-pub use spectrum::{Shared, Spectrum, shared};
+pub use spectrum::{SharedSpectra, Spectrum, shared_spectra};
 pub use study::{ExplainRequest, Explanation, explain, mask_findings, write_masks};

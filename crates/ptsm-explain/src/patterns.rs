@@ -22,7 +22,7 @@ fn summed(patterns: &[Vec<f64>]) -> Vec<f64> {
 
 /// What is compared between classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum ContrastQuantity {
     /// The signal itself: for responses to events.
     Signal,
     /// Its square: for rhythms.
@@ -56,7 +56,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// How much the classes of trials differ. Two classes at least must have trials.
-pub fn difference(trials: &Subset<'_>, compared: Compared) -> Result<Difference> {
+pub fn difference(trials: &Subset<'_>, compared: ContrastQuantity) -> Result<Difference> {
     let (samples, channels) = (trials.layout().samples, trials.layout().channels.len());
     let counts = trials.class_counts();
     if counts.iter().filter(|n| **n > 0).count() < 2 {
@@ -69,7 +69,7 @@ pub fn difference(trials: &Subset<'_>, compared: Compared) -> Result<Difference>
         let sum = &mut sums[label as usize];
         for (i, v) in signal.iter().enumerate() {
             let v = f64::from(*v);
-            let v = if compared == Compared::Power { v * v } else { v };
+            let v = if compared == ContrastQuantity::Power { v * v } else { v };
             sum[i] += v;
             squares[i] += v * v;
         }
@@ -164,15 +164,15 @@ mod tests {
     #[test]
     fn differences_are_squared_correlations_with_the_class() {
         let set = trials(2, &[0, 0, 0, 1], vec![1.0, 5.0, 2.0, 5.0, 3.0, 5.0, 0.0, 5.0]);
-        let found = difference(&set.all(), Compared::Signal).unwrap();
+        let found = difference(&set.all(), ContrastQuantity::Signal).unwrap();
         // numpy.corrcoef([1, 2, 3, 0], [0, 0, 0, 1]) is -0.7745966692414834; the second sample never changes.
         assert!((found.signed_r2[0][0] + 0.6).abs() < 1e-12 && found.signed_r2[0][1] == 0.0, "{found:?}");
         assert_eq!((found.time(), found.space()), (vec![0.6, 0.0], vec![0.6]));
-        let power = difference(&set.all(), Compared::Power).unwrap().signed_r2[0][0];
+        let power = difference(&set.all(), ContrastQuantity::Power).unwrap().signed_r2[0][0];
         // numpy.corrcoef([1, 4, 9, 0], [0, 0, 0, 1]) squared
         assert!((power + 1.0 / 3.0).abs() < 1e-12, "{power}");
         let same = trials(2, &[1, 1], vec![0.0; 4]);
-        assert!(difference(&same.all(), Compared::Signal).is_err());
+        assert!(difference(&same.all(), ContrastQuantity::Signal).is_err());
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
             &[0, 0, 1, 1, 2, 2],
             vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0, -4.0, 4.0, -4.0],
         );
-        let found = difference(&set.all(), Compared::Signal).unwrap();
+        let found = difference(&set.all(), ContrastQuantity::Signal).unwrap();
         assert!((found.signed_r2[0][0] - 1.0).abs() < 1e-12 && (found.signed_r2[0][1] + 1.0).abs() < 1e-12);
     }
 

@@ -7,28 +7,28 @@ use ptsm_decode::FittedDecoder;
 use ptsm_eval::{Result, mean};
 use serde::{Deserialize, Serialize};
 
-use crate::ranks::{favours, rank_correlation};
+use crate::ranks::{rank_correlation, truth_auc};
 
 /// How alike explanations are, by rank correlation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Randomised {
+pub struct ParameterRandomisation {
     /// Of every two trained decoders.
     pub trained: Vec<f64>,
     /// Of every trained decoder and every one that was drawn anew.
     pub drawn: Vec<f64>,
 }
 
-impl Randomised {
+impl ParameterRandomisation {
     /// Of explanations, each a row of numbers of channels or of times. Pairs in which one is constant are left out.
-    pub fn new(trained: &[Vec<f64>], drawn: &[Vec<f64>]) -> Randomised {
+    pub fn new(trained: &[Vec<f64>], drawn: &[Vec<f64>]) -> ParameterRandomisation {
         let known = |r: f64| Some(r).filter(|r| !r.is_nan());
         let mut pairs = vec![];
         for (i, a) in trained.iter().enumerate() {
             pairs.extend(trained[i + 1..].iter().filter_map(|b| known(rank_correlation(a, b))));
         }
         let across = trained.iter().flat_map(|a| drawn.iter().map(move |b| rank_correlation(a, b)));
-        Randomised { trained: pairs, drawn: across.filter_map(known).collect() }
+        ParameterRandomisation { trained: pairs, drawn: across.filter_map(known).collect() }
     }
 
     /// Mean over pairs of trained decoders; not a number without such.
@@ -43,23 +43,23 @@ impl Randomised {
 
     /// How likely two trained decoders are more alike than a trained one and one drawn anew: 1 where the explanation follows what was learnt,
     /// 0.5 where it does not matter. Not a number without pairs of both kinds.
-    pub fn told_apart(&self) -> f64 {
+    pub fn separation(&self) -> f64 {
         let both: Vec<f64> = self.trained.iter().chain(&self.drawn).copied().collect();
         let truth: Vec<bool> = (0..both.len()).map(|i| i < self.trained.len()).collect();
-        favours(&both, &truth)
+        truth_auc(&both, &truth)
     }
 }
 
 /// An explanation by channels and by times, of a decoder; none where it has no such.
-pub type Look<'a> = dyn Fn(&dyn FittedDecoder) -> Result<Option<[Vec<f64>; 2]>> + 'a;
+pub type ExplainFn<'a> = dyn Fn(&dyn FittedDecoder) -> Result<Option<[Vec<f64>; 2]>> + 'a;
 
 /// The same for channels and for times, of decoders that were trained with several seeds. Each is drawn anew once, from `seed` on. None where
 /// a decoder has no such explanation or nothing to draw anew.
-pub fn randomised(
+pub fn randomise_parameters(
     fits: &[&dyn FittedDecoder],
     seed: u64,
-    look: &Look<'_>,
-) -> Result<Option<[Randomised; 2]>> {
+    look: &ExplainFn<'_>,
+) -> Result<Option<[ParameterRandomisation; 2]>> {
     let (mut trained, mut drawn) = ([vec![], vec![]], [vec![], vec![]]);
     for (i, &fitted) in fits.iter().enumerate() {
         let Some(other) = fitted.with_random_parameters(seed.wrapping_add(i as u64))? else {
@@ -70,7 +70,7 @@ pub fn randomised(
             to.iter_mut().zip(seen).for_each(|(to, seen)| to.push(seen));
         }
     }
-    Ok(Some([0, 1].map(|axis| Randomised::new(&trained[axis], &drawn[axis]))))
+    Ok(Some([0, 1].map(|axis| ParameterRandomisation::new(&trained[axis], &drawn[axis]))))
 }
 
 #[cfg(test)]
@@ -81,11 +81,11 @@ mod tests {
     fn what_is_learnt_is_told_from_what_is_drawn() {
         let trained = [vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 2.0, 4.0, 3.0], vec![0.1, 0.2, 0.3, 0.4]];
         let drawn = [vec![4.0, 3.0, 2.0, 1.0], vec![1.0, 1.0, 1.0, 1.0]];
-        let r = Randomised::new(&trained, &drawn);
+        let r = ParameterRandomisation::new(&trained, &drawn);
         // The constant one is left out.
         assert_eq!((r.trained.len(), r.drawn.len()), (3, 3));
-        assert!(r.trained_mean() > 0.8 && r.drawn_mean() < -0.8 && r.told_apart() == 1.0);
-        let alone = Randomised::new(&trained[..1], &drawn);
-        assert!(alone.trained_mean().is_nan() && alone.told_apart().is_nan());
+        assert!(r.trained_mean() > 0.8 && r.drawn_mean() < -0.8 && r.separation() == 1.0);
+        let alone = ParameterRandomisation::new(&trained[..1], &drawn);
+        assert!(alone.trained_mean().is_nan() && alone.separation().is_nan());
     }
 }

@@ -2,7 +2,7 @@
 
 /// How likely a place of the truth has a higher value than one outside it: 1 always, 0.5 no better than chance, 0 never. Not a
 /// number where everything or nothing is truth.
-pub fn favours(values: &[f64], truth: &[bool]) -> f64 {
+pub fn truth_auc(values: &[f64], truth: &[bool]) -> f64 {
     let side = |which: bool| values.iter().zip(truth).filter(move |(_, t)| **t == which).map(|(v, _)| *v);
     let (mut wins, mut pairs) = (0.0, 0.0);
     for inside in side(true) {
@@ -44,10 +44,10 @@ mod tests {
     #[test]
     fn favouring_is_a_rank_statistic() {
         let truth = [true, true, false, false];
-        assert_eq!(favours(&[4.0, 3.0, 2.0, 1.0], &truth), 1.0);
-        assert_eq!(favours(&[1.0, 1.0, 1.0, 1.0], &truth), 0.5);
-        assert_eq!(favours(&[3.0, 1.0, 2.0, 0.0], &truth), 0.75);
-        assert!(favours(&[1.0], &[true]).is_nan());
+        assert_eq!(truth_auc(&[4.0, 3.0, 2.0, 1.0], &truth), 1.0);
+        assert_eq!(truth_auc(&[1.0, 1.0, 1.0, 1.0], &truth), 0.5);
+        assert_eq!(truth_auc(&[3.0, 1.0, 2.0, 0.0], &truth), 0.75);
+        assert!(truth_auc(&[1.0], &[true]).is_nan());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, refused};
-use crate::probes::{Shuffles, chance_p};
+use crate::probes::{PermutationSettings, chance_p};
 
 /// Intervals cover 95 %.
 const UPPER: f64 = 0.975;
@@ -118,7 +118,7 @@ impl Squares {
 /// Whether people are recognised by what was measured of them in another session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identified {
+pub struct Identification {
     /// The share of people whose nearest in the other session is themselves, both ways.
     pub accuracy: f64,
     /// One of the number of people.
@@ -135,7 +135,11 @@ pub struct Identified {
 
 /// Looks for each person of one session, a row, among those of another, in the same order: the nearest has the highest correlation (Finn et al. 2015,
 /// doi:10.1038/nn.4135).
-pub fn identified(one: &Features, other: &Features, shuffles: Shuffles) -> Result<Identified> {
+pub fn identify_subjects(
+    one: &Features,
+    other: &Features,
+    shuffles: PermutationSettings,
+) -> Result<Identification> {
     other.fits("people", &vec![(); one.len()])?;
     let (n, width) = (one.len(), one.width());
     if n < 2 || width < 3 || width != other.width() {
@@ -158,8 +162,8 @@ pub fn identified(one: &Features, other: &Features, shuffles: Shuffles) -> Resul
     let nearest: Vec<usize> = correlations.row_iter().map(|row| row.transpose().argmax().0).collect();
     let back: Vec<usize> = correlations.column_iter().map(|column| column.argmax().0).collect();
     let share = |order: &[usize]| {
-        let there = nearest.iter().zip(order).filter(|(found, person)| found == person).count();
-        let back = order.iter().enumerate().filter(|(i, person)| back[**person] == *i).count();
+        let there = nearest.iter().zip(order).filter(|(found, subject)| found == subject).count();
+        let back = order.iter().enumerate().filter(|(i, subject)| back[**subject] == *i).count();
         (there + back) as f64 / (2 * n) as f64
     };
     let mut order: Vec<usize> = (0..n).collect();
@@ -172,7 +176,7 @@ pub fn identified(one: &Features, other: &Features, shuffles: Shuffles) -> Resul
     }
     let own = correlations.trace() / n as f64;
     let chance = 1.0 / n as f64;
-    Ok(Identified {
+    Ok(Identification {
         accuracy,
         chance,
         threshold: chance_threshold(n, chance, ALPHA),
@@ -249,12 +253,13 @@ mod tests {
     #[test]
     fn people_are_recognised_by_their_pattern_only() {
         let (own, first, second) = (normal(20, 30, 1), normal(20, 30, 2), normal(20, 30, 3));
-        let shuffles = Shuffles { draws: 99, seed: 1 };
+        let shuffles = PermutationSettings { draws: 99, seed: 1 };
         let [one, other] = [&own + &first * 0.5, &own + &second * 0.5].map(|rows| Features { rows });
-        let found = identified(&one, &other, shuffles).unwrap();
+        let found = identify_subjects(&one, &other, shuffles).unwrap();
         assert!(found.accuracy == 1.0 && found.p == 0.01 && found.own > found.others + 0.5, "{found:?}");
-        let noise = identified(&Features { rows: first }, &Features { rows: second }, shuffles).unwrap();
+        let noise =
+            identify_subjects(&Features { rows: first }, &Features { rows: second }, shuffles).unwrap();
         assert!(noise.accuracy <= noise.threshold && noise.p > 0.05 && noise.chance == 0.05, "{noise:?}");
-        assert!(identified(&one, &Features { rows: normal(19, 30, 1) }, shuffles).is_err());
+        assert!(identify_subjects(&one, &Features { rows: normal(19, 30, 1) }, shuffles).is_err());
     }
 }

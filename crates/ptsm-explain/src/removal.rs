@@ -16,7 +16,7 @@ pub enum Fill {
 
 /// A part of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RemovedPart {
     Channel(usize),
     /// In all channels.
     Sample(usize),
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 256;
 pub(crate) fn probabilities_without(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
-    gone: &dyn Fn(SubjectId) -> Vec<Part>,
+    gone: &dyn Fn(SubjectId) -> Vec<RemovedPart>,
     fill: Fill,
 ) -> Result<Vec<f64>> {
     let (samples, classes) = (trials.layout().samples, trials.layout().classes.len());
@@ -52,7 +52,7 @@ pub(crate) fn probabilities_without(
 pub(crate) fn own_probabilities(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
-    gone: &dyn Fn(SubjectId) -> Vec<Part>,
+    gone: &dyn Fn(SubjectId) -> Vec<RemovedPart>,
     fill: Fill,
 ) -> Result<Vec<f64>> {
     let all = probabilities_without(fitted, trials, gone, fill)?;
@@ -60,7 +60,7 @@ pub(crate) fn own_probabilities(
     Ok(all.chunks(classes).zip(trials.labels()).map(|(p, label)| p[label as usize]).collect())
 }
 
-fn take_away(signal: &mut [f32], samples: usize, parts: &[Part], fill: Fill) {
+fn take_away(signal: &mut [f32], samples: usize, parts: &[RemovedPart], fill: Fill) {
     let with: Vec<f32> = signal
         .chunks_exact(samples)
         .map(|row| match fill {
@@ -70,8 +70,8 @@ fn take_away(signal: &mut [f32], samples: usize, parts: &[Part], fill: Fill) {
         .collect();
     for part in parts {
         match *part {
-            Part::Channel(c) => signal[c * samples..][..samples].fill(with[c]),
-            Part::Sample(t) => {
+            RemovedPart::Channel(c) => signal[c * samples..][..samples].fill(with[c]),
+            RemovedPart::Sample(t) => {
                 signal.chunks_exact_mut(samples).zip(&with).for_each(|(row, with)| row[t] = *with);
             }
         }
@@ -85,16 +85,16 @@ mod tests {
     #[test]
     fn parts_are_replaced() {
         let whole = [1.0, 2.0, 3.0, 5.0, 5.0, 8.0];
-        let left = |parts: &[Part], fill| {
+        let left = |parts: &[RemovedPart], fill| {
             let mut signal = whole;
             take_away(&mut signal, 3, parts, fill);
             signal
         };
         assert_eq!(left(&[], Fill::Zero), whole);
-        assert_eq!(left(&[Part::Channel(1)], Fill::Zero), [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]);
-        assert_eq!(left(&[Part::Channel(1)], Fill::Mean), [1.0, 2.0, 3.0, 6.0, 6.0, 6.0]);
+        assert_eq!(left(&[RemovedPart::Channel(1)], Fill::Zero), [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]);
+        assert_eq!(left(&[RemovedPart::Channel(1)], Fill::Mean), [1.0, 2.0, 3.0, 6.0, 6.0, 6.0]);
         // The mean is that of the whole trial, whatever else is gone.
-        let both = [Part::Channel(0), Part::Sample(2)];
+        let both = [RemovedPart::Channel(0), RemovedPart::Sample(2)];
         assert_eq!(left(&both, Fill::Mean), [2.0, 2.0, 2.0, 5.0, 5.0, 6.0]);
     }
 }

@@ -35,12 +35,12 @@ pub struct Signals {
 }
 
 /// Everybody's signals, in the order of their numbers. Scaling of trials cancels out: all of it is relative.
-pub fn signals(people: &Subset<'_>) -> Vec<Signals> {
-    let layout = people.layout();
+pub fn signals(subjects: &Subset<'_>) -> Vec<Signals> {
+    let layout = subjects.layout();
     let bins = bins(layout.samples, layout.rate_hz);
     let table = table(layout.samples, &bins);
     let of = |subject| {
-        let own = people.only(|t| t.subject == subject);
+        let own = subjects.only(|t| t.subject == subject);
         Signals {
             subject,
             trials: own.len(),
@@ -48,7 +48,7 @@ pub fn signals(people: &Subset<'_>) -> Vec<Signals> {
             extreme: extreme(&own),
         }
     };
-    people.subjects().into_iter().map(of).collect()
+    subjects.subjects().into_iter().map(of).collect()
 }
 
 /// The frequencies of a trial's spectrum that lie in a band, as numbers of waves in it.

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Standard, members, refused};
-use crate::probes::{Shuffles, chance_p};
+use crate::probes::{PermutationSettings, chance_p};
 
 /// Directions with less variance than this, in parts of the largest, are rounding.
 const SMALLEST: f64 = 1e-10;
@@ -28,7 +28,7 @@ pub struct Spectrum {
 /// What two sets of features share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shared {
+pub struct SharedSpectra {
     /// Singular values of the matrix of correlations between features of one and of the other: what a penalty on the cross-covariance sees. Loud
     /// directions count more.
     pub correlations: Spectrum,
@@ -39,7 +39,12 @@ pub struct Shared {
 
 /// Compares two sets of features of the same trials with what is left when trials are paired at random, only inside of a block. With all trials
 /// in one block chance is "they share nothing"; with people as blocks it is "they share nothing but the person".
-pub fn shared(one: &Features, other: &Features, blocks: &[u32], shuffles: Shuffles) -> Result<Shared> {
+pub fn shared_spectra(
+    one: &Features,
+    other: &Features,
+    blocks: &[u32],
+    shuffles: PermutationSettings,
+) -> Result<SharedSpectra> {
     other.fits("trials", &vec![(); one.len()])?;
     one.fits("blocks", blocks)?;
     if one.len() < 3 {
@@ -49,7 +54,7 @@ pub fn shared(one: &Features, other: &Features, blocks: &[u32], shuffles: Shuffl
     let pairs = [(one.clone(), other.clone()), (whitened(one), whitened(other))];
     let places = members(blocks);
     let [correlations, canonical] = pairs.map(|(a, b)| spectrum(&a, b, &places, shuffles));
-    Ok(Shared { correlations, canonical })
+    Ok(SharedSpectra { correlations, canonical })
 }
 
 /// Rows in other coordinates, in which all directions have variance 1 and are uncorrelated. Directions without variance are dropped.
@@ -65,7 +70,12 @@ fn whitened(rows: DMatrix<f64>) -> DMatrix<f64> {
     rows * turn
 }
 
-fn spectrum(one: &DMatrix<f64>, other: DMatrix<f64>, blocks: &[Vec<usize>], shuffles: Shuffles) -> Spectrum {
+fn spectrum(
+    one: &DMatrix<f64>,
+    other: DMatrix<f64>,
+    blocks: &[Vec<usize>],
+    shuffles: PermutationSettings,
+) -> Spectrum {
     let across = one.transpose() / one.nrows() as f64;
     let singular = |other: &DMatrix<f64>| -> Vec<f64> {
         // All constant: no direction is left.
@@ -106,7 +116,7 @@ mod tests {
     use super::*;
     use crate::random::normal;
 
-    const DRAWS: Shuffles = Shuffles { draws: 39, seed: 1 };
+    const DRAWS: PermutationSettings = PermutationSettings { draws: 39, seed: 1 };
 
     #[test]
     fn what_is_the_same_is_found_and_what_is_not_is_left_to_chance() {
@@ -116,7 +126,8 @@ mod tests {
         for i in 0..300 {
             other[(i, 2)] = 7.0 * one[(i, 3)] + 1.0;
         }
-        let found = shared(&Features { rows: one }, &Features { rows: other }, &[0; 300], DRAWS).unwrap();
+        let found =
+            shared_spectra(&Features { rows: one }, &Features { rows: other }, &[0; 300], DRAWS).unwrap();
         for spectrum in [&found.correlations, &found.canonical] {
             assert_eq!((spectrum.values.len(), spectrum.p), (4, 1.0 / 40.0));
             assert!(spectrum.values[1] < spectrum.by_chance[0] && spectrum.by_chance[0] < 0.3);
@@ -130,7 +141,7 @@ mod tests {
         let p: Vec<f64> = (0..8)
             .map(|k| {
                 let [one, other] = [1, 2].map(|which| Features { rows: normal(100, 6, 10 * k + which) });
-                shared(&one, &other, &[0; 100], DRAWS).unwrap().canonical.p
+                shared_spectra(&one, &other, &[0; 100], DRAWS).unwrap().canonical.p
             })
             .collect();
         assert!(p.iter().filter(|p| **p <= 0.05).count() <= 2, "{p:?}");
@@ -138,23 +149,23 @@ mod tests {
 
     #[test]
     fn the_person_is_not_counted_when_people_are_blocks() {
-        let people: Vec<u32> = (0..200).map(|i| i / 20).collect();
+        let subjects: Vec<u32> = (0..200).map(|i| i / 20).collect();
         let own = normal(10, 1, 3);
         let rows = |seed| {
             let noise = normal(200, 3, seed);
             Features { rows: DMatrix::from_fn(200, 3, |i, j| noise[(i, j)] + 2.0 * own[i / 20]) }
         };
         let (one, other) = (rows(4), rows(5));
-        assert_eq!(shared(&one, &other, &[0; 200], DRAWS).unwrap().correlations.p, 1.0 / 40.0);
-        assert!(shared(&one, &other, &people, DRAWS).unwrap().correlations.p > 0.05);
+        assert_eq!(shared_spectra(&one, &other, &[0; 200], DRAWS).unwrap().correlations.p, 1.0 / 40.0);
+        assert!(shared_spectra(&one, &other, &subjects, DRAWS).unwrap().correlations.p > 0.05);
     }
 
     #[test]
     fn a_copy_and_a_constant_add_no_direction() {
         let rows = normal(50, 2, 1);
         let wide = DMatrix::from_fn(50, 4, |i, j| if j == 3 { 2.0 } else { rows[(i, j % 2)] });
-        let none = Shuffles { draws: 0, seed: 0 };
-        let found = shared(&Features { rows: wide }, &Features { rows }, &[0; 50], none).unwrap();
+        let none = PermutationSettings { draws: 0, seed: 0 };
+        let found = shared_spectra(&Features { rows: wide }, &Features { rows }, &[0; 50], none).unwrap();
         assert_eq!(found.canonical.values.len(), 2);
         assert!(found.canonical.values.iter().all(|v| (v - 1.0).abs() < 1e-9) && found.canonical.p.is_nan());
         assert!(found.canonical.by_chance.iter().all(|v| v.is_nan()));

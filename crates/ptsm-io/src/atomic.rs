@@ -29,7 +29,7 @@ fn write(
     lasting: bool,
 ) -> Result<()> {
     let refuse = |error| Error::system(path, "write", error);
-    let mut beside = Beside::create(path).map_err(refuse)?;
+    let mut beside = UnfinishedFile::create(path).map_err(refuse)?;
     beside.fill(fill, lasting).and_then(|()| beside.put(path, lasting)).map_err(refuse)
 }
 
@@ -39,14 +39,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// An unfinished file in the same folder; taken away again unless it is put in its place.
-struct Beside {
+struct UnfinishedFile {
     path: PathBuf,
     file: Option<File>,
     done: bool,
 }
 
-impl Beside {
-    fn create(target: &Path) -> io::Result<Beside> {
+impl UnfinishedFile {
+    fn create(target: &Path) -> io::Result<UnfinishedFile> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = target
             .file_name()
@@ -58,7 +58,7 @@ impl Beside {
         let path = target.with_file_name(beside);
         // A file of that name can only be left over from a process that was killed.
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
-        Ok(Beside { path, file: Some(file), done: false })
+        Ok(UnfinishedFile { path, file: Some(file), done: false })
     }
 
     fn fill(
@@ -89,7 +89,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if !self.done {
             fs::remove_file(&self.path).ok();

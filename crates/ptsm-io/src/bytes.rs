@@ -11,10 +11,10 @@ use crate::error::{Error, Place, Result};
 /// A mapped file that another process shortens while it is read ends this process with a bus error; that is the price of not
 /// copying. Files that merely change give other values, which the readers check like any foreign bytes.
 #[derive(Debug)]
-pub struct Bytes(Held);
+pub struct Bytes(ByteStorage);
 
 #[derive(Debug)]
-enum Held {
+enum ByteStorage {
     Mapped(memmap2::Mmap),
     Own(Vec<u8>),
 }
@@ -32,12 +32,12 @@ impl Bytes {
         }
         // An empty file cannot be mapped.
         if about.len() == 0 {
-            return Ok(Bytes(Held::Own(Vec::new())));
+            return Ok(Bytes(ByteStorage::Own(Vec::new())));
         }
         // SAFETY: the map is read only and is seen as plain bytes, for which every bit pattern is valid. That another process changes
         // the file meanwhile is outside what Rust can promise for any map; readers check every value they use when they use it.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(refuse)?;
-        Ok(Bytes(Held::Mapped(map)))
+        Ok(Bytes(ByteStorage::Mapped(map)))
     }
 
     /// Maps a file that cannot be empty.
@@ -58,7 +58,7 @@ impl Bytes {
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Bytes {
-        Bytes(Held::Own(bytes))
+        Bytes(ByteStorage::Own(bytes))
     }
 }
 
@@ -73,8 +73,8 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Held::Mapped(map) => map,
-            Held::Own(bytes) => bytes,
+            ByteStorage::Mapped(map) => map,
+            ByteStorage::Own(bytes) => bytes,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::atomic::write_atomically;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::npy::{Array, read_array, read_shape, write_array};
-use crate::quiet::FailsOnce;
+use crate::quiet::FailOnceWriter;
 
 /// Deflate makes at most this many bytes of one; an archive that claims more is lying.
 const MOST_PER_BYTE: u64 = 1032;
@@ -115,7 +115,7 @@ pub fn write(path: &Path, arrays: &[(&str, &Array)], compression: Compression) -
         Compression::Deflated => CompressionMethod::Deflated,
     };
     write_atomically(path, |writer| {
-        let mut zip = ZipWriter::new(FailsOnce::new(writer)).set_auto_large_file();
+        let mut zip = ZipWriter::new(FailOnceWriter::new(writer)).set_auto_large_file();
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .last_modified_time(zip::DateTime::default());

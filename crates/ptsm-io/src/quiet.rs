@@ -4,7 +4,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 /// Passes everything on until something fails. That is told once; whatever comes after it seems to go well and goes nowhere. For writers
 /// that try again when they are dropped, and complain to standard error when that fails too.
-pub(crate) struct FailsOnce<W> {
+pub(crate) struct FailOnceWriter<W> {
     inner: W,
     failed: bool,
     /// Where the next byte goes, and how many there are, written or not.
@@ -12,10 +12,10 @@ pub(crate) struct FailsOnce<W> {
     length: u64,
 }
 
-impl<W: Write + Seek> FailsOnce<W> {
+impl<W: Write + Seek> FailOnceWriter<W> {
     /// A writer whose file is empty.
-    pub(crate) fn new(inner: W) -> FailsOnce<W> {
-        FailsOnce { inner, failed: false, at: 0, length: 0 }
+    pub(crate) fn new(inner: W) -> FailOnceWriter<W> {
+        FailOnceWriter { inner, failed: false, at: 0, length: 0 }
     }
 
     /// The first error is told, others do not happen.
@@ -26,7 +26,7 @@ impl<W: Write + Seek> FailsOnce<W> {
     }
 }
 
-impl<W: Write + Seek> Write for FailsOnce<W> {
+impl<W: Write + Seek> Write for FailOnceWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = if self.failed {
             bytes.len()
@@ -48,7 +48,7 @@ impl<W: Write + Seek> Write for FailsOnce<W> {
     }
 }
 
-impl<W: Write + Seek> Seek for FailsOnce<W> {
+impl<W: Write + Seek> Seek for FailOnceWriter<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if !self.failed {
             let tried = self.inner.seek(to);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_first_error_is_told_and_no_other() {
-        let mut writer = FailsOnce::new(Small(vec![]));
+        let mut writer = FailOnceWriter::new(Small(vec![]));
         writer.write_all(b"12345678").unwrap();
         assert_eq!(writer.write_all(b"9012").unwrap_err().kind(), io::ErrorKind::StorageFull);
         writer.write_all(b"9012").unwrap();

@@ -52,7 +52,7 @@ impl TriggerDetector {
 
 /// Which channels are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum TriggerEvidence {
     /// The file says that they hold triggers.
     Stated,
     /// Only their names do: channels of other than whole numbers, as of a photodiode, are left out.
@@ -60,7 +60,7 @@ pub(crate) enum Trust {
 }
 
 /// Rises of a channel: where, and the new value.
-struct Rises {
+struct ChannelRises {
     channel: usize,
     at: Vec<(Segment, usize, i64)>,
 }
@@ -74,7 +74,7 @@ pub(crate) fn read(
     signals: &[SignalHeader],
     samples: &dyn Samples,
     segments: &[Segment],
-    trust: Trust,
+    trust: TriggerEvidence,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Annotation>> {
     let length: usize = segments.iter().map(|segment| segment.samples).sum();
@@ -106,7 +106,7 @@ pub(crate) fn read(
 }
 
 /// Whether a channel has the events of all others: with values of its own, at the same samples and more.
-fn sums_up(one: usize, all: &[Rises]) -> bool {
+fn sums_up(one: usize, all: &[ChannelRises]) -> bool {
     let own: HashSet<usize> = all[one].at.iter().map(|(_, sample, _)| *sample).collect();
     let others = || all.iter().enumerate().filter(|(i, _)| *i != one).map(|(_, rises)| rises);
     all.len() > 1
@@ -115,11 +115,11 @@ fn sums_up(one: usize, all: &[Rises]) -> bool {
 }
 
 /// How many values a channel rises to.
-fn values(rises: &Rises) -> usize {
+fn values(rises: &ChannelRises) -> usize {
     rises.at.iter().map(|(.., value)| *value).collect::<HashSet<i64>>().len()
 }
 
-fn annotations(all: Vec<Rises>, signals: &[SignalHeader], notes: &mut Vec<String>) -> Vec<Annotation> {
+fn annotations(all: Vec<ChannelRises>, signals: &[SignalHeader], notes: &mut Vec<String>) -> Vec<Annotation> {
     let names: Vec<String> = all.iter().map(|rises| format!("`{}`", signals[rises.channel].name)).collect();
     match &names[..] {
         [] => {}
@@ -154,29 +154,31 @@ fn rises(
     signals: &[SignalHeader],
     samples: &dyn Samples,
     segments: &[Segment],
-    trust: Trust,
+    trust: TriggerEvidence,
     notes: &mut Vec<String>,
-) -> Result<Rises> {
+) -> Result<ChannelRises> {
     let name = &signals[channel].name;
-    let mut found = Rises { channel, at: vec![] };
+    let mut found = ChannelRises { channel, at: vec![] };
     let mut values = vec![0.0; BLOCK];
     for segment in segments {
         let mut detector = TriggerDetector::new(TriggerOnset::Rise);
         for offset in (0..segment.samples).step_by(BLOCK) {
             let values = &mut values[..BLOCK.min(segment.samples - offset)];
             samples.read(&[channel], segment.first + offset, values)?;
-            if trust == Trust::Named && values.iter().any(|value| (value - value.round()).abs() > SLACK) {
+            if trust == TriggerEvidence::Named
+                && values.iter().any(|value| (value - value.round()).abs() > SLACK)
+            {
                 notes.push(format!(
                     "`{name}` is called like triggers but holds other than whole numbers: no events"
                 ));
-                return Ok(Rises { channel, at: vec![] });
+                return Ok(ChannelRises { channel, at: vec![] });
             }
             for (i, value) in values.iter().map(|value| value.round()).enumerate() {
                 if detector.begins(f64::from(value)) {
                     if found.at.len() == MOST {
                         notes
                             .push(format!("`{name}` changes too often for a channel of triggers: no events"));
-                        return Ok(Rises { channel, at: vec![] });
+                        return Ok(ChannelRises { channel, at: vec![] });
                     }
                     found.at.push((*segment, segment.first + offset + i, value as i64));
                 }

@@ -2,7 +2,7 @@
 //!
 //! With a folder after it every figure is written into a file of its own, and with `--features png` as a picture too.
 
-use ptsm_report::colour::Ramp;
+use ptsm_report::colour::ColourRamp;
 use ptsm_report::scale::Axis;
 use ptsm_report::*;
 
@@ -20,7 +20,7 @@ fn bump(distance: f64, width: f64) -> f64 {
     (-(distance / width).powi(2)).exp()
 }
 
-fn map(title: &str, names: &str, ramp: Ramp, unit: &str) -> ScalpMap {
+fn map(title: &str, names: &str, ramp: ColourRamp, unit: &str) -> ScalpMap {
     let place = |name: &str| ptsm_signal::position(name);
     let electrodes = names
         .split_whitespace()
@@ -30,10 +30,10 @@ fn map(title: &str, names: &str, ramp: Ramp, unit: &str) -> ScalpMap {
             let to = |other: &str| place(other).map_or(9.0, |other| other.distance(position));
             let noise = 0.06 * wobble(index);
             let value = match ramp {
-                Ramp::Sequential => {
+                ColourRamp::Sequential => {
                     0.08 + 0.8 * bump(to("C3"), 0.45) + 0.7 * bump(to("C4"), 0.45) + noise.abs()
                 }
-                Ramp::Diverging => 2.1 * (bump(to("C4"), 0.6) - bump(to("C3"), 0.6)) + 3.0 * noise,
+                ColourRamp::Diverging => 2.1 * (bump(to("C4"), 0.6) - bump(to("C3"), 0.6)) + 3.0 * noise,
             };
             let ringed = ["C3", "C4", "CP3", "CP4"].contains(&name);
             Some(Electrode {
@@ -44,12 +44,12 @@ fn map(title: &str, names: &str, ramp: Ramp, unit: &str) -> ScalpMap {
             })
         })
         .collect();
-    let range = (ramp == Ramp::Sequential).then_some([0.0, 1.0]);
+    let range = (ramp == ColourRamp::Sequential).then_some([0.0, 1.0]);
     let ring_meaning = "where the made-up task is".to_string();
     ScalpMap { title: title.into(), electrodes, range, unit: unit.into(), ramp, ring_meaning }
 }
 
-fn learning() -> Curve {
+fn learning() -> LineChart {
     let series = |name: &str, offset: f64, height: f64, spread: f64| Series {
         name: name.into(),
         points: (1..=60)
@@ -61,7 +61,7 @@ fn learning() -> Curve {
             })
             .collect(),
     };
-    Curve {
+    LineChart {
         title: "Accuracy while learning".into(),
         x: Axis::new("epoch"),
         y: Axis::percent("accuracy"),
@@ -69,46 +69,46 @@ fn learning() -> Curve {
             series("training people", 0.0, 0.93, 0.0),
             series("validation people", 100.0, 0.81, 0.025),
         ],
-        levels: vec![Reference { at: 0.5, label: "chance".into() }],
-        marks: vec![Reference { at: 44.0, label: "best epoch".into() }],
-        ..Curve::default()
+        levels: vec![ReferenceLine { at: 0.5, label: "chance".into() }],
+        marks: vec![ReferenceLine { at: 44.0, label: "best epoch".into() }],
+        ..LineChart::default()
     }
 }
 
-fn time_course() -> Curve {
+fn time_course() -> LineChart {
     let points = (0..200).map(|index| {
         let time = f64::from(index) / 50.0 - 1.0;
         let y = 0.15 + 0.7 * bump(time - 1.2, 0.7) + 0.03 * wobble(index as usize);
         let y = if (90..96).contains(&index) { f64::NAN } else { y };
         Point { x: time, y, band: Some([y - 0.07, y + 0.07]) }
     });
-    Curve {
+    LineChart {
         title: "When the decoder listens".into(),
         x: Axis::new("time after the cue (s)"),
         y: Axis::new("temporal mask, mean and spread over people").from_to(0.0, 1.0),
         series: vec![Series { name: "mask".into(), points: points.collect() }],
-        windows: vec![Window { from: 0.5, to: 2.0, label: "task".into() }],
-        marks: vec![Reference { at: 0.0, label: "cue".into() }],
-        ..Curve::default()
+        windows: vec![ShadedSpan { from: 0.5, to: 2.0, label: "task".into() }],
+        marks: vec![ReferenceLine { at: 0.0, label: "cue".into() }],
+        ..LineChart::default()
     }
 }
 
-fn scores(people: usize) -> Dots {
-    let model = |name: &str, shift: f64, mean: f64| Scores {
+fn scores(people: usize) -> DotPlot {
+    let model = |name: &str, shift: f64, mean: f64| ModelScores {
         name: name.into(),
         subjects: (1..=people)
             .map(|who| {
                 (format!("S{who:02}"), mean + 0.14 * wobble(who) + 0.05 * wobble(who + shift as usize))
             })
             .collect(),
-        mean: Some(Estimate { value: mean, interval: Some([mean - 0.05, mean + 0.05]) }),
-        ..Scores::default()
+        mean: Some(PointEstimate { value: mean, interval: Some([mean - 0.05, mean + 0.05]) }),
+        ..ModelScores::default()
     };
-    Dots {
+    DotPlot {
         title: "Accuracy in people the decoder never saw".into(),
         axis: Axis::percent("accuracy").from_to(0.4, 1.0),
         models: vec![model("ptsm", 50.0, 0.78), model("eegnet", 90.0, 0.72), model("csp-lda", 130.0, 0.63)],
-        chance: Some(Chance { level: 0.5, threshold: Some(0.58) }),
+        chance: Some(ChanceLevel { level: 0.5, threshold: Some(0.58) }),
     }
 }
 
@@ -147,16 +147,16 @@ fn confusion() -> HeatMap {
     HeatMap::confusion("What is taken for what", classes, &counts.map(|row| row.to_vec()))
 }
 
-fn duels() -> HeatMap {
+fn pairwise() -> HeatMap {
     let names = ["ptsm", "eegnet", "fbcsp", "riemann", "csp-lda"].map(String::from).to_vec();
     let means = [0.78, 0.74, 0.72, 0.735, 0.63];
     let differences: Vec<Vec<f64>> =
         means.iter().map(|one| means.iter().map(|other| one - other).collect()).collect();
     let real = |row: usize, column: usize| f64::abs(means[row] - means[column]) > 0.035;
-    HeatMap::duels("Who beats whom", names, &differences, real, "difference of mean accuracy")
+    HeatMap::pairwise("Who beats whom", names, &differences, real, "difference of mean accuracy")
 }
 
-fn reliability() -> Curve {
+fn reliability() -> LineChart {
     let series = |name: &str, bend: f64| Series {
         name: name.into(),
         points: (0..8)
@@ -168,13 +168,13 @@ fn reliability() -> Curve {
             })
             .collect(),
     };
-    Curve::reliability(
+    LineChart::reliability(
         "Is it as right as it is sure?",
         vec![series("as trained", 0.6), series("with temperature", 0.95)],
     )
 }
 
-fn deletion() -> Curve {
+fn deletion() -> LineChart {
     let series = |name: &str, speed: f64, spread: f64| Series {
         name: name.into(),
         points: (0..=20)
@@ -191,7 +191,7 @@ fn deletion() -> Curve {
         y: flat(step),
         band: Some([flat(step) - 0.03, flat(step) + 0.03]),
     });
-    Curve {
+    LineChart {
         title: "Accuracy with channels taken away".into(),
         x: Axis::percent("channels taken away"),
         y: Axis::percent("accuracy"),
@@ -201,11 +201,11 @@ fn deletion() -> Curve {
             series("lowest mask first", 0.35, 0.0),
         ],
         null: Some(Series { name: "shuffled labels".into(), points: null.collect() }),
-        ..Curve::default()
+        ..LineChart::default()
     }
 }
 
-fn embedding(title: &str, names: Vec<String>, each: usize, spread: f64) -> Scatter {
+fn embedding(title: &str, names: Vec<String>, each: usize, spread: f64) -> ScatterPlot {
     let groups = names.into_iter().enumerate().map(|(group, name)| {
         let (x, y) = (3.0 * (group as f64 * 2.4).cos(), 3.0 * (group as f64 * 2.4).sin());
         let point = |index: usize| {
@@ -213,9 +213,9 @@ fn embedding(title: &str, names: Vec<String>, each: usize, spread: f64) -> Scatt
             let near = |seed: usize| spread * (wobble(seed) + wobble(seed + 1) + wobble(seed + 2));
             (x + near(seed), y + near(seed + 1000))
         };
-        Group { name, points: (0..each).map(point).collect() }
+        PointGroup { name, points: (0..each).map(point).collect() }
     });
-    Scatter {
+    ScatterPlot {
         title: title.into(),
         x: Axis::new("first dimension"),
         y: Axis::new("second dimension"),
@@ -224,18 +224,18 @@ fn embedding(title: &str, names: Vec<String>, each: usize, spread: f64) -> Scatt
 }
 
 fn personal_and_common() -> SmallMaps {
-    let one = |name: &str, ramp: Ramp| SmallMap {
+    let one = |name: &str, ramp: ColourRamp| SmallMap {
         name: name.into(),
         electrodes: map("", NAMES, ramp, "").electrodes,
     };
     SmallMaps {
         title: "Personal against common".into(),
         maps: vec![
-            one("common", Ramp::Sequential),
-            one("personal, S01", Ramp::Sequential),
+            one("common", ColourRamp::Sequential),
+            one("personal, S01", ColourRamp::Sequential),
             SmallMap {
                 name: "personal, S02".into(),
-                electrodes: map("", FEW, Ramp::Sequential, "").electrodes,
+                electrodes: map("", FEW, ColourRamp::Sequential, "").electrodes,
             },
         ],
         range: Some([0.0, 1.0]),
@@ -261,12 +261,12 @@ fn time_by_channel() -> HeatMap {
         rows: columns,
         columns: (0..150).map(|index| format!("{:.2}", f64::from(index) / 50.0)).collect(),
         unit: "attribution (a.u.)".into(),
-        ramp: Ramp::Diverging,
+        ramp: ColourRamp::Diverging,
         ..HeatMap::default()
     }
 }
 
-fn sure(people: usize) -> Dots {
+fn sure(people: usize) -> DotPlot {
     let mut dots = scores(people);
     dots.title = format!("{people} people with their intervals");
     dots.models.truncate(1);
@@ -281,12 +281,12 @@ fn fact(label: &str, value: &str, note: &str) -> Fact {
     Fact { label: label.into(), value: value.into(), note: note.into() }
 }
 
-fn figures(drawings: Vec<Figure>) -> Vec<Part> {
-    drawings.into_iter().map(Part::Figure).collect()
+fn figures(drawings: Vec<Figure>) -> Vec<SectionPart> {
+    drawings.into_iter().map(SectionPart::Figure).collect()
 }
 
 fn page() -> Page {
-    let section = |heading: &str, lead: &str, parts: Vec<Part>| Section {
+    let section = |heading: &str, lead: &str, parts: Vec<SectionPart>| Section {
         heading: heading.into(),
         lead: lead.into(),
         parts,
@@ -311,7 +311,11 @@ fn page() -> Page {
             .into(),
         notice: "Every number on this page is made up. It shows what the figures look like.".into(),
         sections: vec![
-            section("In short", "The main result and what it is compared with.", vec![Part::Facts(facts)]),
+            section(
+                "In short",
+                "The main result and what it is compared with.",
+                vec![SectionPart::Facts(facts)],
+            ),
             section(
                 "Scores and learning",
                 "How well each person was decoded, and how the network got there.",
@@ -324,21 +328,21 @@ fn page() -> Page {
                     Figure::new(map(
                         "Where the decoder listens",
                         NAMES,
-                        Ramp::Sequential,
+                        ColourRamp::Sequential,
                         "spatial mask (0 to 1)",
                     )),
                     Figure::new(time_course()),
-                    Figure::new(map("Right minus left", NAMES, Ramp::Diverging, "pattern (µV)")),
+                    Figure::new(map("Right minus left", NAMES, ColourRamp::Diverging, "pattern (µV)")),
                     Figure::new(map(
                         "The same with 22 electrodes",
                         FEW,
-                        Ramp::Sequential,
+                        ColourRamp::Sequential,
                         "spatial mask (0 to 1)",
                     )),
                     Figure::new(map(
                         "Three electrodes",
                         "C3 Cz C4",
-                        Ramp::Sequential,
+                        ColourRamp::Sequential,
                         "spatial mask (0 to 1)",
                     )),
                     Figure::new(personal_and_common()),
@@ -353,7 +357,7 @@ fn page() -> Page {
                 figures(vec![
                     Figure::new(sure(40)),
                     Figure::new(confusion()),
-                    Figure::new(duels()),
+                    Figure::new(pairwise()),
                     Figure::new(reliability()),
                     Figure::new(scores(109)),
                 ]),
@@ -384,8 +388,8 @@ fn page() -> Page {
                 "Settings",
                 "What was used.",
                 vec![
-                    Part::Text("A table stands alone where there is nothing to draw.".into()),
-                    Part::Table("Settings".into(), settings),
+                    SectionPart::Text("A table stands alone where there is nothing to draw.".into()),
+                    SectionPart::Table("Settings".into(), settings),
                 ],
             ),
         ],
@@ -397,7 +401,8 @@ fn page() -> Page {
 fn write_figures(page: &Page, folder: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let parts = page.sections.iter().flat_map(|section| &section.parts);
-    let figures = parts.filter_map(|part| if let Part::Figure(figure) = part { Some(figure) } else { None });
+    let figures =
+        parts.filter_map(|part| if let SectionPart::Figure(figure) = part { Some(figure) } else { None });
     for (index, figure) in figures.enumerate() {
         let drawing = svg::standalone(&figure.drawing.svg("figure"));
         #[cfg(feature = "png")]

@@ -9,7 +9,7 @@ pub const STEPS: usize = 11;
 
 /// How values become colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ramp {
+pub enum ColourRamp {
     /// From little to much: masks, weights without sign.
     #[default]
     Sequential,
@@ -17,14 +17,14 @@ pub enum Ramp {
     Diverging,
 }
 
-impl Ramp {
+impl ColourRamp {
     fn anchors(self) -> [[u32; 5]; 2] {
         match self {
-            Ramp::Sequential => [
+            ColourRamp::Sequential => [
                 [0xeef2f0, 0xa6d3d3, 0x4699b0, 0x215f90, 0x15305e],
                 [0x252b31, 0x204e66, 0x28899a, 0x7dcdb6, 0xf4f7c5],
             ],
-            Ramp::Diverging => [
+            ColourRamp::Diverging => [
                 [0x0b3f7d, 0x5f9dd1, 0xf1f0ec, 0xe39a55, 0x8c3a06],
                 [0xa9d4ff, 0x3f86c9, 0x272c32, 0xc9722b, 0xffcf9c],
             ],
@@ -46,8 +46,8 @@ impl Ramp {
     /// The class that fills a shape with one step.
     pub fn class(self, step: usize) -> String {
         let letter = match self {
-            Ramp::Sequential => 'q',
-            Ramp::Diverging => 'd',
+            ColourRamp::Sequential => 'q',
+            ColourRamp::Diverging => 'd',
         };
         format!("{letter}{}", step.min(STEPS - 1))
     }
@@ -141,8 +141,10 @@ fn ramps() -> String {
         .collect()
 }
 
-fn steps() -> impl Iterator<Item = (Ramp, usize)> {
-    [Ramp::Sequential, Ramp::Diverging].into_iter().flat_map(|ramp| (0..STEPS).map(move |step| (ramp, step)))
+fn steps() -> impl Iterator<Item = (ColourRamp, usize)> {
+    [ColourRamp::Sequential, ColourRamp::Diverging]
+        .into_iter()
+        .flat_map(|ramp| (0..STEPS).map(move |step| (ramp, step)))
 }
 
 fn oklab(colour: u32) -> [f64; 3] {
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn mixing_starts_and_ends_at_the_anchors() {
-        for ramp in [Ramp::Sequential, Ramp::Diverging] {
+        for ramp in [ColourRamp::Sequential, ColourRamp::Diverging] {
             for dark in [false, true] {
                 let (anchors, colours) = (ramp.anchors()[usize::from(dark)], ramp.colours(dark));
                 assert_eq!((join(colours[0]), join(colours[STEPS - 1])), (anchors[0], anchors[4]));
@@ -206,12 +208,13 @@ mod tests {
 
     #[test]
     fn larger_values_stand_out_more() {
-        let lightness = |ramp: Ramp, dark: bool| ramp.colours(dark).map(|colour| oklab(join(colour))[0]);
+        let lightness =
+            |ramp: ColourRamp, dark: bool| ramp.colours(dark).map(|colour| oklab(join(colour))[0]);
         for dark in [false, true] {
             let sign = if dark { 1.0 } else { -1.0 };
-            let steps = lightness(Ramp::Sequential, dark);
+            let steps = lightness(ColourRamp::Sequential, dark);
             assert!(steps.windows(2).all(|pair| (pair[1] - pair[0]) * sign > 0.03), "{steps:?}");
-            let steps = lightness(Ramp::Diverging, dark);
+            let steps = lightness(ColourRamp::Diverging, dark);
             let (down, up) = steps.split_at(STEPS / 2);
             assert!(down.windows(2).all(|pair| (pair[0] - pair[1]) * sign > 0.02), "{steps:?}");
             assert!(up.windows(2).all(|pair| (pair[1] - pair[0]) * sign > 0.02), "{steps:?}");
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn signs_differ_without_red_and_green() {
         for dark in [false, true] {
-            let colours = Ramp::Diverging.colours(dark).map(|colour| oklab(join(colour))[2]);
+            let colours = ColourRamp::Diverging.colours(dark).map(|colour| oklab(join(colour))[2]);
             for step in 0..STEPS / 2 {
                 assert!(colours[STEPS - 1 - step] - colours[step] > 0.04, "{colours:?}");
             }

@@ -6,7 +6,7 @@ use crate::drawing::Drawing;
 use crate::layout::{Key, WIDTH, cut, header, line_class, marker, width};
 use crate::numbers::cells;
 use crate::scale::{Axis, Linear, span, ticks};
-use crate::svg::{Anchor, Canvas, Path, escape};
+use crate::svg::{Anchor, Canvas, PathData, escape};
 
 const HEIGHT: f64 = 210.0;
 /// With a diagonal the chart is about as high as wide.
@@ -43,7 +43,7 @@ impl Series {
 
 /// A shaded stretch of the horizontal axis, such as the task window.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Window {
+pub struct ShadedSpan {
     /// Where it starts.
     pub from: f64,
     /// Where it ends.
@@ -54,7 +54,7 @@ pub struct Window {
 
 /// A line across the chart, such as chance or the cue.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
+pub struct ReferenceLine {
     /// Where.
     pub at: f64,
     /// What it is.
@@ -63,7 +63,7 @@ pub struct Reference {
 
 /// A line chart.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curve {
+pub struct LineChart {
     /// What it shows.
     pub title: String,
     /// The horizontal axis.
@@ -73,11 +73,11 @@ pub struct Curve {
     /// The lines.
     pub series: Vec<Series>,
     /// Shaded stretches.
-    pub windows: Vec<Window>,
+    pub windows: Vec<ShadedSpan>,
     /// Horizontal lines.
-    pub levels: Vec<Reference>,
+    pub levels: Vec<ReferenceLine>,
     /// Vertical lines.
-    pub marks: Vec<Reference>,
+    pub marks: Vec<ReferenceLine>,
     /// The same where there is nothing to find, such as with shuffled labels: in grey, behind the lines.
     pub null: Option<Series>,
     /// What the diagonal means, where both axes are the same: `perfectly calibrated`. None for no diagonal.
@@ -96,17 +96,17 @@ struct Plot {
     y: Linear,
 }
 
-impl Curve {
+impl LineChart {
     /// A reliability curve: how often the decoder is right (y) against how sure it says it is (x).
-    pub fn reliability(title: impl Into<String>, series: Vec<Series>) -> Curve {
-        Curve {
+    pub fn reliability(title: impl Into<String>, series: Vec<Series>) -> LineChart {
+        LineChart {
             title: title.into(),
             x: Axis::percent("how sure the decoder says it is").from_to(0.0, 1.0),
             y: Axis::percent("how often it is right").from_to(0.0, 1.0),
             series,
             diagonal: Some("as right as it is sure".into()),
             bars: true,
-            ..Curve::default()
+            ..LineChart::default()
         }
     }
 
@@ -201,7 +201,7 @@ impl Curve {
 
     /// Every point's interval as a bar.
     fn draw_bars(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
-        let mut path = Path::default();
+        let mut path = PathData::default();
         for point in &series.points {
             if let Some([low, high]) = point.band {
                 let x = plot.x.at(point.x);
@@ -215,7 +215,7 @@ impl Curve {
 
     fn draw_null(&self, canvas: &mut Canvas, plot: &Plot, null: &Series) {
         canvas.path("band luck", &band(plot, null));
-        let mut path = Path::default();
+        let mut path = PathData::default();
         for point in &null.points {
             path.to(plot.x.at(point.x), plot.y.clamped(point.y));
         }
@@ -223,7 +223,7 @@ impl Curve {
     }
 
     fn draw_line(&self, canvas: &mut Canvas, plot: &Plot, index: usize, series: &Series) {
-        let mut path = Path::default();
+        let mut path = PathData::default();
         let drawn = |point: &Point| point.x.is_finite() && point.y.is_finite();
         for point in &series.points {
             if drawn(point) {
@@ -265,8 +265,8 @@ impl Curve {
 }
 
 /// The area between the ends of a series' intervals.
-fn band(plot: &Plot, series: &Series) -> Path {
-    let mut path = Path::default();
+fn band(plot: &Plot, series: &Series) -> PathData {
+    let mut path = PathData::default();
     let known = |point: &Point| match point.band {
         Some([low, high]) => point.x.is_finite() && low.is_finite() && high.is_finite(),
         None => false,
@@ -284,7 +284,7 @@ fn band(plot: &Plot, series: &Series) -> Path {
     path
 }
 
-impl Drawing for Curve {
+impl Drawing for LineChart {
     fn title(&self) -> &str {
         &self.title
     }

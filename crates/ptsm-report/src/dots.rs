@@ -10,7 +10,7 @@ use crate::svg::{Anchor, Canvas, escape};
 
 /// A value and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct PointEstimate {
     /// The value.
     pub value: f64,
     /// Low and high end.
@@ -19,7 +19,7 @@ pub struct Estimate {
 
 /// The scores of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scores {
+pub struct ModelScores {
     /// The model's name.
     pub name: String,
     /// Each subject's name and score; not finite where there is none.
@@ -27,12 +27,12 @@ pub struct Scores {
     /// Low and high end of each subject's score, in the same order; empty for none.
     pub intervals: Vec<[f64; 2]>,
     /// Their mean.
-    pub mean: Option<Estimate>,
+    pub mean: Option<PointEstimate>,
 }
 
 /// What guessing reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chance {
+pub struct ChanceLevel {
     /// The expected score of guessing.
     pub level: f64,
     /// Scores up to here can be had by guessing: beyond it one person who guesses comes with a probability below 0.05.
@@ -41,22 +41,22 @@ pub struct Chance {
 
 /// Scores per subject. Subjects stand in the order of the first model's scores, best first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dots {
+pub struct DotPlot {
     /// What it shows.
     pub title: String,
     /// The scores' axis.
     pub axis: Axis,
     /// One entry for each model.
-    pub models: Vec<Scores>,
+    pub models: Vec<ModelScores>,
     /// What guessing reaches.
-    pub chance: Option<Chance>,
+    pub chance: Option<ChanceLevel>,
 }
 
-impl Dots {
+impl DotPlot {
     /// Every subject once with its score in each model, best first.
-    fn rows(&self) -> Vec<(&str, Vec<Estimate>)> {
-        let mut rows: Vec<(&str, Vec<Estimate>)> = Vec::new();
-        let none = Estimate { value: f64::NAN, interval: None };
+    fn rows(&self) -> Vec<(&str, Vec<PointEstimate>)> {
+        let mut rows: Vec<(&str, Vec<PointEstimate>)> = Vec::new();
+        let none = PointEstimate { value: f64::NAN, interval: None };
         let mut places = std::collections::HashMap::new();
         for (model, scores) in self.models.iter().enumerate() {
             for (index, (subject, score)) in scores.subjects.iter().enumerate() {
@@ -66,10 +66,10 @@ impl Dots {
                 });
                 let interval =
                     scores.intervals.get(index).filter(|ends| ends.iter().all(|end| end.is_finite()));
-                rows[place].1[model] = Estimate { value: *score, interval: interval.copied() };
+                rows[place].1[model] = PointEstimate { value: *score, interval: interval.copied() };
             }
         }
-        let key = |row: &(&str, Vec<Estimate>)| {
+        let key = |row: &(&str, Vec<PointEstimate>)| {
             row.1.iter().map(|score| score.value).find(|v| v.is_finite()).unwrap_or(f64::NEG_INFINITY)
         };
         rows.sort_by(|a, b| key(b).total_cmp(&key(a)));
@@ -124,7 +124,7 @@ impl Dots {
         y
     }
 
-    fn description(&self, rows: &[(&str, Vec<Estimate>)]) -> String {
+    fn description(&self, rows: &[(&str, Vec<PointEstimate>)]) -> String {
         let means: Vec<String> = self
             .models
             .iter()
@@ -141,7 +141,7 @@ impl Dots {
     }
 }
 
-impl Drawing for Dots {
+impl Drawing for DotPlot {
     fn title(&self) -> &str {
         &self.title
     }
@@ -155,7 +155,7 @@ impl Drawing for Dots {
         let size = (height * 0.27).clamp(2.2, 4.6);
         let every = (13.0 / height).ceil() as usize;
         let mean_name =
-            |model: &Scores| if self.models.len() > 1 { width(&model.name, 12.0) + 46.0 } else { 36.0 };
+            |model: &ModelScores| if self.models.len() > 1 { width(&model.name, 12.0) + 46.0 } else { 36.0 };
         let names = rows.iter().map(|row| width(row.0, 12.0));
         let means = self.models.iter().filter(|model| model.mean.is_some()).map(mean_name);
         let left = names.chain(means).fold(20.0, f64::max).min(130.0) + 10.0;

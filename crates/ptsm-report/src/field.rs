@@ -3,10 +3,10 @@
 use contour::ContourBuilder;
 use ptsm_signal::Position;
 
-use crate::colour::{Ramp, STEPS};
-use crate::head::{OUTLINE, Place, unproject};
+use crate::colour::{ColourRamp, STEPS};
+use crate::head::{HeadPlacement, OUTLINE, unproject};
 use crate::spline::{SphericalSpline, cosine, on_sphere};
-use crate::svg::{Canvas, Path};
+use crate::svg::{Canvas, PathData};
 
 /// Half the side of the grid; a little more than the head, so that contours end outside the outline.
 const REACH: f64 = OUTLINE * 1.04;
@@ -20,10 +20,10 @@ const SHARPNESS: f64 = 12.0;
 pub(crate) fn draw(
     canvas: &mut Canvas,
     id: &str,
-    place: Place,
+    place: HeadPlacement,
     points: &[(Position, f64)],
     range: [f64; 2],
-    ramp: Ramp,
+    ramp: ColourRamp,
     size: usize,
 ) {
     let Some(spline) = SphericalSpline::of_scalp(points) else { return };
@@ -63,8 +63,8 @@ fn nearest(at: Position, electrodes: &[Position]) -> f64 {
 }
 
 /// The border of where the values reach a threshold, as closed rings.
-fn outline(values: &[f64], size: usize, threshold: f64, place: Place) -> Path {
-    let mut path = Path::default();
+fn outline(values: &[f64], size: usize, threshold: f64, place: HeadPlacement) -> PathData {
+    let mut path = PathData::default();
     // It fails only where the grid has another size than promised.
     let Ok(lines) = ContourBuilder::new(size, size, true).lines(values, &[threshold]) else { return path };
     for ring in lines.iter().flat_map(|line| &line.geometry().0) {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     const SIZE: usize = 65;
-    const PLACE: Place = Place { x: 0.0, y: 0.0, unit: 100.0 };
+    const PLACE: HeadPlacement = HeadPlacement { x: 0.0, y: 0.0, unit: 100.0 };
 
     #[test]
     fn contours_lie_where_the_values_are() {

@@ -33,13 +33,13 @@ pub(crate) fn unproject(x: f64, y: f64) -> Position {
 
 /// Where the head stands on the page: its centre and the pixels of one unit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct HeadPlacement {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) unit: f64,
 }
 
-impl Place {
+impl HeadPlacement {
     pub(crate) fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.x + x * self.unit, self.y - y * self.unit)
     }
@@ -50,7 +50,7 @@ impl Place {
 }
 
 /// Nose and ears; they go under the map. Curves of SVG, in parts of the head's radius: start, two control points and end.
-pub(crate) fn nose_and_ears(canvas: &mut Canvas, place: Place) {
+pub(crate) fn nose_and_ears(canvas: &mut Canvas, place: HeadPlacement) {
     const NOSE: [[(f64, f64); 4]; 2] = [
         [(-0.14, 0.985), (-0.075, 1.03), (-0.06, 1.135), (0.0, 1.135)],
         [(0.0, 1.135), (0.06, 1.135), (0.075, 1.03), (0.14, 0.985)],
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn left_is_left_and_the_nose_is_up() {
-        let place = Place { x: 100.0, y: 100.0, unit: 50.0 };
+        let place = HeadPlacement { x: 100.0, y: 100.0, unit: 50.0 };
         let (x, y) = place.at(project(ptsm_signal::position("F7").unwrap()).unwrap());
         assert!(x < 100.0 && y < 100.0);
     }

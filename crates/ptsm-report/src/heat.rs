@@ -2,13 +2,13 @@
 
 use ptsm_eval::{Column, Table};
 
-use crate::colour::{Ramp, STEPS, step};
+use crate::colour::{ColourRamp, STEPS, step};
 use crate::drawing::Drawing;
 use crate::layout::{WIDTH, cut, header, width};
 use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::{cells, number};
 use crate::scalp::meaning;
-use crate::svg::{Anchor, Canvas, Path, escape};
+use crate::svg::{Anchor, Canvas, PathData, escape};
 
 /// With more cells than this they are drawn as one shape for each colour, or the page would grow too large.
 const MOST_SINGLE: usize = 400;
@@ -35,7 +35,7 @@ pub struct HeatMap {
     /// What the values are, with their unit.
     pub unit: String,
     /// How values become colours.
-    pub ramp: Ramp,
+    pub ramp: ColourRamp,
     /// The sentence on how to read it; empty for the general one.
     pub reading: String,
 }
@@ -66,7 +66,7 @@ impl HeatMap {
             texts: counts.iter().map(|row| row.iter().map(|c| text(row, *c)).collect()).collect(),
             range: Some([0.0, 1.0]),
             unit: "share of the true class' trials".into(),
-            ramp: Ramp::Sequential,
+            ramp: ColourRamp::Sequential,
             reading:
                 "A row is what was true, a column what the decoder said: trials on the diagonal are right. \
                       Cells hold trials and their share of the row."
@@ -76,7 +76,7 @@ impl HeatMap {
 
     /// Who beats whom: the row's score minus the column's, and `+` or `−` where the difference is real, `·` where it may be luck.
     /// `real` says which differences are; the diagonal is empty.
-    pub fn duels(
+    pub fn pairwise(
         title: impl Into<String>,
         names: Vec<String>,
         differences: &[Vec<f64>],
@@ -104,7 +104,7 @@ impl HeatMap {
             columns: names,
             range: None,
             unit: unit.into(),
-            ramp: Ramp::Diverging,
+            ramp: ColourRamp::Diverging,
             reading: "Orange: the row's method scores higher than the column's. A plus or a minus marks a difference that \
                       is unlikely to be luck, a dot one that may be."
                 .into(),
@@ -168,7 +168,7 @@ impl HeatMap {
 
     /// Large maps: neighbours of one colour are one shape.
     fn draw_joined(&self, canvas: &mut Canvas, at: &Cells, range: [f64; 2]) {
-        let mut paths = vec![Path::default(); STEPS];
+        let mut paths = vec![PathData::default(); STEPS];
         for row in 0..self.rows.len() {
             let colour = |column: usize| Some(self.value(row, column)).filter(|v| v.is_finite());
             let colours: Vec<Option<usize>> =

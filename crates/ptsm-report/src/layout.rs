@@ -1,6 +1,6 @@
 //! What the figures share: title, legend, markers, widths of text.
 
-use crate::svg::{Anchor, Canvas, Path};
+use crate::svg::{Anchor, Canvas, PathData};
 
 /// Width of the charts. Narrow, so that text stays readable when a phone shrinks the drawing.
 pub(crate) const WIDTH: f64 = 440.0;
@@ -135,7 +135,7 @@ pub(crate) fn markers(
         2 => &[(0.0, -1.15), (1.1, 0.8), (-1.1, 0.8)],
         _ => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
     };
-    let mut path = Path::default();
+    let mut path = PathData::default();
     for (x, y) in places {
         if corners.is_empty() {
             path.disc(x, y, size);

@@ -1,6 +1,6 @@
 //! The bar of colours under a map, with its numbers and its unit.
 
-use crate::colour::{Ramp, STEPS};
+use crate::colour::{ColourRamp, STEPS};
 use crate::layout::{WIDTH, cut};
 use crate::numbers::between;
 use crate::scale::{Linear, span};
@@ -12,20 +12,20 @@ pub(crate) const BAR: f64 = 46.0;
 /// The values of the first and the last colour: those asked for, or those that hold all values. A diverging ramp reaches as far below
 /// zero as above.
 pub(crate) fn colour_range(
-    ramp: Ramp,
+    ramp: ColourRamp,
     asked: Option<[f64; 2]>,
     values: impl IntoIterator<Item = f64>,
 ) -> [f64; 2] {
     let range = asked.map_or_else(|| span(values), span);
     match ramp {
-        Ramp::Sequential => range,
+        ColourRamp::Sequential => range,
         // Zero is the middle colour.
-        Ramp::Diverging => span(range.into_iter().flat_map(|end| [end, -end])),
+        ColourRamp::Diverging => span(range.into_iter().flat_map(|end| [end, -end])),
     }
 }
 
 /// Draws the bar in the middle of the figure.
-pub(crate) fn colour_bar(canvas: &mut Canvas, top: f64, ramp: Ramp, range: [f64; 2], unit: &str) {
+pub(crate) fn colour_bar(canvas: &mut Canvas, top: f64, ramp: ColourRamp, range: [f64; 2], unit: &str) {
     let (left, width) = (90.0, WIDTH - 180.0);
     let bar = Linear { domain: [0.0, STEPS as f64], range: [left, left + width] };
     for index in 0..STEPS {

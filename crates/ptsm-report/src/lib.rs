@@ -1,7 +1,7 @@
 //! Figures as SVG text and pages as one HTML file.
 //!
-//! A figure is a plain value ([`ScalpMap`], [`SmallMaps`], [`HeatMap`], [`Curve`], [`Dots`],
-//! [`Scatter`]) that knows how to draw itself, which numbers it shows and how
+//! A figure is a plain value ([`ScalpMap`], [`SmallMaps`], [`HeatMap`], [`LineChart`], [`DotPlot`],
+//! [`ScatterPlot`]) that knows how to draw itself, which numbers it shows and how
 //! it can mislead: see [`Drawing`]. A [`Page`] holds figures, [`Table`]s, texts and facts in sections and becomes one HTML
 //! file that needs no network and no script. Values that are not finite are drawn as gaps and written as `no value`;
 //! nothing here fails.
@@ -32,16 +32,16 @@ mod spline;
 mod table;
 mod tuning;
 
-pub use curve::{Curve, Point, Reference, Series, Window};
-pub use dots::{Chance, Dots, Estimate, Scores};
+pub use curve::{LineChart, Point, ReferenceLine, Series, ShadedSpan};
+pub use dots::{ChanceLevel, DotPlot, ModelScores, PointEstimate};
 pub use drawing::{Drawing, Figure};
 pub use heat::HeatMap;
-pub use page::{Fact, Page, Part, Section};
+pub use page::{Fact, Page, Section, SectionPart};
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
 pub use ptsm_eval::{Align, Column, Table};
 pub use scalp::{Electrode, ScalpMap};
-pub use scatter::{Group, Scatter};
+pub use scatter::{PointGroup, ScatterPlot};
 pub use smallmaps::{SmallMap, SmallMaps};
 pub use spline::SphericalSpline;
 pub use tuning::tuning_figures;

@@ -2,7 +2,7 @@
 
 /// How the numbers of an axis are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Numbers {
+pub enum NumberStyle {
     /// As they are.
     #[default]
     Plain,
@@ -10,21 +10,23 @@ pub enum Numbers {
     Percent,
 }
 
-impl Numbers {
+impl NumberStyle {
     /// One value in words, with enough digits for a label.
     pub fn say(self, value: f64) -> String {
         match self {
-            Numbers::Plain => number(value),
-            Numbers::Percent if value.is_finite() => format!("{} %", typographic(&trimmed(value * 100.0, 1))),
-            Numbers::Percent => "no value".into(),
+            NumberStyle::Plain => number(value),
+            NumberStyle::Percent if value.is_finite() => {
+                format!("{} %", typographic(&trimmed(value * 100.0, 1)))
+            }
+            NumberStyle::Percent => "no value".into(),
         }
     }
 
     /// A tick's text: as many digits as its step needs.
     pub fn tick(self, value: f64, step: f64) -> String {
         match self {
-            Numbers::Plain => tick_text(value, step),
-            Numbers::Percent => format!("{} %", tick_text(value * 100.0, step * 100.0)),
+            NumberStyle::Plain => tick_text(value, step),
+            NumberStyle::Percent => format!("{} %", tick_text(value * 100.0, step * 100.0)),
         }
     }
 }
@@ -152,8 +154,8 @@ mod tests {
         ] {
             assert_eq!(between(value, step), text);
         }
-        let percent = Numbers::Percent;
+        let percent = NumberStyle::Percent;
         assert_eq!((percent.say(0.5833).as_str(), percent.tick(0.6, 0.2).as_str()), ("58.3 %", "60 %"));
-        assert_eq!(Numbers::Plain.tick(-0.0, 0.5), "0.0");
+        assert_eq!(NumberStyle::Plain.tick(-0.0, 0.5), "0.0");
     }
 }

@@ -24,7 +24,7 @@ pub struct Fact {
 }
 
 /// A piece of a section.
-pub enum Part {
+pub enum SectionPart {
     /// A figure with its table.
     Figure(Figure),
     /// A table and its name.
@@ -44,13 +44,13 @@ pub struct Section {
     /// One sentence on what it shows and how to read it.
     pub lead: String,
     /// Its content.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SectionPart>,
 }
 
 impl Section {
     /// A section that cannot be shown, and why: what is missing and how to get it.
     pub fn absent(heading: impl Into<String>, why: impl Into<String>) -> Section {
-        Section { heading: heading.into(), lead: String::new(), parts: vec![Part::Absent(why.into())] }
+        Section { heading: heading.into(), lead: String::new(), parts: vec![SectionPart::Absent(why.into())] }
     }
 }
 
@@ -133,19 +133,21 @@ fn paragraph(class: &str, text: &str) -> String {
 }
 
 /// Figures that follow each other stand side by side where the page is wide enough.
-fn parts(parts: &[Part], figures: &mut usize) -> String {
+fn parts(parts: &[SectionPart], figures: &mut usize) -> String {
     let mut html = String::new();
-    for group in parts.chunk_by(|one, next| matches!((one, next), (Part::Figure(_), Part::Figure(_)))) {
-        if matches!(group, [Part::Figure(_), ..]) {
+    for group in
+        parts.chunk_by(|one, next| matches!((one, next), (SectionPart::Figure(_), SectionPart::Figure(_))))
+    {
+        if matches!(group, [SectionPart::Figure(_), ..]) {
             html += if group.len() > 1 { "<div class=\"figures\">" } else { "<div class=\"figures one\">" };
         }
         for part in group {
             match part {
-                Part::Figure(drawn) => {
+                SectionPart::Figure(drawn) => {
                     *figures += 1;
                     html += &figure(drawn, *figures);
                 }
-                Part::Table(name, table) => {
+                SectionPart::Table(name, table) => {
                     html += &format!(
                         "<div class=\"card\"><h3>{}</h3>{}{}</div>",
                         escape(name),
@@ -153,14 +155,14 @@ fn parts(parts: &[Part], figures: &mut usize) -> String {
                         csv_link(table, name)
                     );
                 }
-                Part::Text(text) => html += &paragraph("text", text),
-                Part::Facts(list) => html += &facts(list),
-                Part::Absent(why) => {
+                SectionPart::Text(text) => html += &paragraph("text", text),
+                SectionPart::Facts(list) => html += &facts(list),
+                SectionPart::Absent(why) => {
                     html += &format!("<p class=\"absent\"><b>Not in this report.</b> {}</p>", escape(why));
                 }
             }
         }
-        if matches!(group, [Part::Figure(_), ..]) {
+        if matches!(group, [SectionPart::Figure(_), ..]) {
             html += "</div>";
         }
     }

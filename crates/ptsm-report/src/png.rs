@@ -68,7 +68,7 @@ fn fonts() -> Arc<fontdb::Database> {
 mod tests {
     use super::*;
     use crate::svg::standalone;
-    use crate::{Curve, Drawing, HeatMap, Series};
+    use crate::{Drawing, HeatMap, LineChart, Series};
 
     /// The picture's pixels, and how many are not white.
     fn drawn(bytes: &[u8]) -> (u32, u32, usize) {
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn a_figure_has_its_size_and_its_letters() {
-        let curve = |title: &str| Curve {
+        let curve = |title: &str| LineChart {
             title: title.into(),
             series: vec![Series::line("a", [(0.0, 1.0), (1.0, 2.0)])],
-            ..Curve::default()
+            ..LineChart::default()
         };
         let picture = |title: &str| drawn(&png(&standalone(&curve(title).svg("a")), 2.0).unwrap());
         let (with, without) = (picture("A title of some letters"), picture("\u{a0}"));

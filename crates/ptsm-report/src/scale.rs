@@ -1,6 +1,6 @@
 //! Linear axes: ranges, round ticks, and places of values.
 
-use crate::numbers::Numbers;
+use crate::numbers::NumberStyle;
 
 /// An axis: what it shows, from where to where.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,7 +10,7 @@ pub struct Axis {
     /// From and to, at least: values outside widen it, so none is drawn in a wrong place. None to fit the values.
     pub range: Option<[f64; 2]>,
     /// How its numbers are written.
-    pub numbers: Numbers,
+    pub numbers: NumberStyle,
 }
 
 impl Axis {
@@ -21,7 +21,7 @@ impl Axis {
 
     /// An axis of fractions, written as percent.
     pub fn percent(label: impl Into<String>) -> Axis {
-        Axis { label: label.into(), numbers: Numbers::Percent, ..Axis::default() }
+        Axis { label: label.into(), numbers: NumberStyle::Percent, ..Axis::default() }
     }
 
     /// The same axis over at least this range.

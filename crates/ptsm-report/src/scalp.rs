@@ -4,10 +4,10 @@ use ptsm_signal::Position;
 
 use ptsm_eval::{Column, Table};
 
-use crate::colour::{Ramp, step};
+use crate::colour::{ColourRamp, step};
 use crate::drawing::Drawing;
 use crate::field;
-use crate::head::{OUTLINE, Place, nose_and_ears, project};
+use crate::head::{HeadPlacement, OUTLINE, nose_and_ears, project};
 use crate::layout::{WIDTH, header};
 use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::{cells, number};
@@ -48,7 +48,7 @@ pub struct ScalpMap {
     /// What the values are, with their unit: `mask weight`, `amplitude (µV)`.
     pub unit: String,
     /// How values become colours.
-    pub ramp: Ramp,
+    pub ramp: ColourRamp,
     /// What a ring means: `electrodes that carry the simulated task`.
     pub ring_meaning: String,
 }
@@ -83,16 +83,16 @@ pub(crate) fn extremes(electrodes: &[Electrode]) -> Option<String> {
 
 /// How one head is drawn.
 #[derive(Clone, Copy)]
-pub(crate) struct Look {
-    pub(crate) place: Place,
+pub(crate) struct HeadStyle {
+    pub(crate) place: HeadPlacement,
     pub(crate) range: [f64; 2],
-    pub(crate) ramp: Ramp,
+    pub(crate) ramp: ColourRamp,
     /// Whether it is one of several, with smaller dots and no names.
     pub(crate) small: bool,
 }
 
 /// Draws one head with its surface and electrodes.
-pub(crate) fn draw_head(canvas: &mut Canvas, id: &str, look: Look, electrodes: &[Electrode]) {
+pub(crate) fn draw_head(canvas: &mut Canvas, id: &str, look: HeadStyle, electrodes: &[Electrode]) {
     let place = look.place;
     let points: Vec<(Position, f64)> =
         electrodes.iter().map(|electrode| (electrode.position, electrode.value)).collect();
@@ -107,7 +107,7 @@ pub(crate) fn draw_head(canvas: &mut Canvas, id: &str, look: Look, electrodes: &
     draw_electrodes(canvas, look, electrodes, surface);
 }
 
-fn draw_electrodes(canvas: &mut Canvas, look: Look, electrodes: &[Electrode], surface: bool) {
+fn draw_electrodes(canvas: &mut Canvas, look: HeadStyle, electrodes: &[Electrode], surface: bool) {
     let names = electrodes.len() <= MOST_NAMES;
     let shrink = if look.small { 0.55 } else { 1.0 };
     for electrode in electrodes {
@@ -156,9 +156,14 @@ impl Drawing for ScalpMap {
         let mut canvas = Canvas::default();
         let top = header(&mut canvas, &self.title, &[], WIDTH);
         let unit = 140.0;
-        let place = Place { x: WIDTH / 2.0, y: top + 1.32 * unit, unit };
+        let place = HeadPlacement { x: WIDTH / 2.0, y: top + 1.32 * unit, unit };
         let range = self.colour_range();
-        draw_head(&mut canvas, id, Look { place, range, ramp: self.ramp, small: false }, &self.electrodes);
+        draw_head(
+            &mut canvas,
+            id,
+            HeadStyle { place, range, ramp: self.ramp, small: false },
+            &self.electrodes,
+        );
         let mut bottom = place.y + 1.26 * unit;
         if usable(&self.electrodes) > 0 {
             colour_bar(&mut canvas, bottom + 6.0, self.ramp, range, &self.unit);
@@ -217,9 +222,9 @@ impl Drawing for ScalpMap {
 }
 
 /// What the colours of a map mean.
-pub(crate) fn meaning(ramp: Ramp) -> &'static str {
+pub(crate) fn meaning(ramp: ColourRamp) -> &'static str {
     match ramp {
-        Ramp::Sequential => "stronger colour means a larger value",
-        Ramp::Diverging => "blue is below zero, orange above, stronger colour further from it",
+        ColourRamp::Sequential => "stronger colour means a larger value",
+        ColourRamp::Diverging => "blue is below zero, orange above, stronger colour further from it",
     }
 }

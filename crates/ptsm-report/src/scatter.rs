@@ -12,7 +12,7 @@ const HEIGHT: f64 = 340.0;
 
 /// Points that belong together: a class, a person.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
+pub struct PointGroup {
     /// Its name.
     pub name: String,
     /// Its points; those that are not finite are not drawn.
@@ -21,7 +21,7 @@ pub struct Group {
 
 /// Points in two dimensions. Each group has a colour and a shape.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scatter {
+pub struct ScatterPlot {
     /// What it shows.
     pub title: String,
     /// The horizontal axis.
@@ -29,10 +29,10 @@ pub struct Scatter {
     /// The vertical axis.
     pub y: Axis,
     /// The groups.
-    pub groups: Vec<Group>,
+    pub groups: Vec<PointGroup>,
 }
 
-impl Scatter {
+impl ScatterPlot {
     fn points(&self) -> impl Iterator<Item = &(f64, f64)> {
         self.groups.iter().flat_map(|group| &group.points)
     }
@@ -55,7 +55,7 @@ impl Scatter {
     }
 }
 
-impl Drawing for Scatter {
+impl Drawing for ScatterPlot {
     fn title(&self) -> &str {
         &self.title
     }

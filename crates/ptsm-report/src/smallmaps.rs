@@ -2,13 +2,13 @@
 
 use ptsm_eval::{Column, Table};
 
-use crate::colour::Ramp;
+use crate::colour::ColourRamp;
 use crate::drawing::Drawing;
-use crate::head::Place;
+use crate::head::HeadPlacement;
 use crate::layout::{WIDTH, cut, header};
 use crate::legend::{BAR, colour_bar, colour_range, spanned};
 use crate::numbers::cells;
-use crate::scalp::{Electrode, Look, draw_head, extremes, meaning, usable};
+use crate::scalp::{Electrode, HeadStyle, draw_head, extremes, meaning, usable};
 use crate::svg::{Anchor, Canvas};
 
 /// One of several maps.
@@ -32,7 +32,7 @@ pub struct SmallMaps {
     /// What the values are, with their unit.
     pub unit: String,
     /// How values become colours.
-    pub ramp: Ramp,
+    pub ramp: ColourRamp,
     /// What a ring means; may be empty.
     pub ring_meaning: String,
 }
@@ -82,8 +82,8 @@ impl Drawing for SmallMaps {
             let (row, column) = (index / self.across(), index % self.across());
             let (x, y) = ((column as f64 + 0.5) * cell, top + row as f64 * height);
             canvas.text("strong", x, y + 12.0, Anchor::Middle, &cut(&map.name, 12.0, cell - 6.0));
-            let place = Place { x, y: y + 17.0 + 1.32 * unit, unit };
-            let look = Look { place, range, ramp: self.ramp, small: true };
+            let place = HeadPlacement { x, y: y + 17.0 + 1.32 * unit, unit };
+            let look = HeadStyle { place, range, ramp: self.ramp, small: true };
             draw_head(&mut canvas, &format!("{id}-{index}"), look, &map.electrodes);
         }
         let mut bottom = top + height * self.maps.len().div_ceil(self.across()) as f64 + 4.0;

@@ -72,13 +72,13 @@ fn view(head: &str) -> Option<(&str, (f64, f64), &str)> {
 
 /// The `d` of a path. Points that are not finite leave a gap.
 #[derive(Clone, Debug, Default)]
-pub struct Path {
+pub struct PathData {
     data: String,
     pen: Option<(i64, i64)>,
     in_line: bool,
 }
 
-impl Path {
+impl PathData {
     /// Goes on to a point; the first one after a gap starts a new piece.
     pub fn to(&mut self, x: f64, y: f64) {
         if !(x.is_finite() && y.is_finite()) {
@@ -193,7 +193,7 @@ impl Canvas {
 
     /// A straight line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let mut path = Path::default();
+        let mut path = PathData::default();
         path.to(from.0, from.1);
         path.to(to.0, to.1);
         self.path(class, &path);
@@ -216,7 +216,7 @@ impl Canvas {
     }
 
     /// A path; nothing when it is empty.
-    pub fn path(&mut self, class: &str, path: &Path) {
+    pub fn path(&mut self, class: &str, path: &PathData) {
         if !path.data.is_empty() {
             let _ = write!(self.body, "<path class=\"{class}\" d=\"{}\"/>", path.data);
         }
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_path_has_gaps_where_values_are_missing() {
-        let mut path = Path::default();
+        let mut path = PathData::default();
         for (x, y) in [(0.0, 0.0), (1.0, -2.0), (2.5, 0.0), (f64::NAN, 1.0), (4.0, 4.0), (4.01, 4.0)] {
             path.to(x, y);
         }

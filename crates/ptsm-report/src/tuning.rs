@@ -1,18 +1,18 @@
 //! Figures of a search for settings: the score against each key that was tried.
 
 use ptsm_eval::tuning::{TuningResults, text};
-use ptsm_eval::{Dimension, Trial, Values, mean};
+use ptsm_eval::{Dimension, SettingValues, TuningTrial, mean};
 
 use crate::scale::Axis;
-use crate::{Curve, Dots, Drawing, Point, Scores, Series, svg};
+use crate::{DotPlot, Drawing, LineChart, ModelScores, Point, Series, svg};
 
 /// A list whose largest value is so many times its smallest is drawn by its logarithms.
 const WIDE: f64 = 50.0;
 
 /// Trials that may be compared: one round of one search.
-struct Group<'a> {
+struct TrialGroup<'a> {
     name: String,
-    trials: Vec<&'a Trial>,
+    trials: Vec<&'a TuningTrial>,
 }
 
 /// A figure for each key, with its file's name.
@@ -33,7 +33,7 @@ fn standalone(drawing: &impl Drawing) -> String {
 }
 
 /// Rounds of the only search; of several searches, the round of all candidates.
-fn groups<'a>(results: &'a TuningResults<'_>) -> Vec<Group<'a>> {
+fn groups<'a>(results: &'a TuningResults<'_>) -> Vec<TrialGroup<'a>> {
     let mut groups = vec![];
     for found in &results.found {
         for rung in &found.rungs {
@@ -44,7 +44,7 @@ fn groups<'a>(results: &'a TuningResults<'_>) -> Vec<Group<'a>> {
                 None => format!("round {place} of {of}"),
             };
             let trials = found.trials.iter().filter(|t| t.rung == place && t.mean().is_some()).collect();
-            groups.push(Group { name, trials });
+            groups.push(TrialGroup { name, trials });
         }
     }
     groups
@@ -56,21 +56,21 @@ fn logarithmic(results: &TuningResults<'_>, i: usize, dimension: &Dimension) -> 
     let numbers = numbers?;
     let (low, high) = numbers.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));
     let wide = low > 0.0 && high > WIDE * low;
-    Some(matches!(dimension.values, Values::Logarithmic(..)) || wide)
+    Some(matches!(dimension.values, SettingValues::Logarithmic(..)) || wide)
 }
 
 fn curve(
     results: &TuningResults<'_>,
-    groups: &[Group<'_>],
+    groups: &[TrialGroup<'_>],
     i: usize,
     dimension: &Dimension,
     logarithmic: bool,
-) -> Curve {
-    let place = |trial: &Trial| {
+) -> LineChart {
+    let place = |trial: &TuningTrial| {
         let value = results.values(trial)[i].as_f64().unwrap_or(f64::NAN);
         if logarithmic { value.log10() } else { value }
     };
-    let series = |group: &Group<'_>| {
+    let series = |group: &TrialGroup<'_>| {
         let mut points: Vec<(f64, f64)> =
             group.trials.iter().filter_map(|trial| Some((place(trial), trial.mean()?))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -84,27 +84,31 @@ fn curve(
         Series { name: group.name.clone(), points: points.chunk_by(|a, b| a.0 == b.0).map(point).collect() }
     };
     let key = &dimension.key;
-    Curve {
+    LineChart {
         title: format!("{} by {key}", results.metric.name),
         x: Axis::new(if logarithmic { format!("log10 of {key}") } else { key.clone() }),
         y: axis(results),
         series: groups.iter().map(series).collect(),
-        ..Curve::default()
+        ..LineChart::default()
     }
 }
 
-fn dots(results: &TuningResults<'_>, groups: &[Group<'_>], i: usize, dimension: &Dimension) -> Dots {
+fn dots(results: &TuningResults<'_>, groups: &[TrialGroup<'_>], i: usize, dimension: &Dimension) -> DotPlot {
     let mut values: Vec<String> = results.candidates.all.iter().map(|c| text(&c.values[i])).collect();
     values.sort_unstable();
     values.dedup();
-    let scores = |group: &Group<'_>| {
+    let scores = |group: &TrialGroup<'_>| {
         let of = |value: &String| {
             let own = group.trials.iter().filter(|trial| text(&results.values(trial)[i]) == *value);
             (value.clone(), mean(&own.filter_map(|trial| trial.mean()).collect::<Vec<_>>()))
         };
-        Scores { name: group.name.clone(), subjects: values.iter().map(of).collect(), ..Scores::default() }
+        ModelScores {
+            name: group.name.clone(),
+            subjects: values.iter().map(of).collect(),
+            ..ModelScores::default()
+        }
     };
-    Dots {
+    DotPlot {
         title: format!("{} by {}", results.metric.name, dimension.key),
         axis: axis(results),
         models: groups.iter().map(scores).collect(),

@@ -66,7 +66,7 @@ impl Alignment {
             Ok(vec![spd::inverse_sqrt(&mean(&without_reference(moments().collect()))?)?])
         };
         // A later trial must not change what is done to an earlier one: each is looked at alone.
-        let stream = |mean: Next| {
+        let stream = |mean: MeanUpdate| {
             let mut so_far: Option<DMatrix<f64>> = None;
             let mut frames = Vec::with_capacity(rows.len());
             for (i, moment) in moments().enumerate() {
@@ -93,7 +93,7 @@ impl Alignment {
 }
 
 /// The mean of n matrices from that of those before, the n-th and n.
-type Next = fn(DMatrix<f64>, &DMatrix<f64>, usize) -> Result<DMatrix<f64>>;
+type MeanUpdate = fn(DMatrix<f64>, &DMatrix<f64>, usize) -> Result<DMatrix<f64>>;
 
 /// An average reference takes away what all channels have in common, and one rank with it. That direction is given a power here, the
 /// mean one of the others: no trial has anything in it, so whatever a frame does there changes nothing.

@@ -124,7 +124,7 @@ fn spelled(name: &str) -> Option<String> {
 
 /// For each channel the one on the other side of the midline, itself where it lies on it: odd numbers are left, even ones
 /// right, `z` is the middle. Only names of the 10-05 system tell a side: `ch1` and `ch2` are no pair.
-pub fn mirror(channels: &[Channel]) -> Result<Vec<usize>> {
+pub fn mirror_permutation(channels: &[Channel]) -> Result<Vec<usize>> {
     channels
         .iter()
         .map(|channel| {
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn sides_change_places() {
         let channels = ["C3", "Cz", "C4", "FT10", "FT9"].map(Channel::named);
-        assert_eq!(mirror(&channels).unwrap(), [2, 1, 0, 4, 3]);
-        assert!(mirror(&channels[..2]).unwrap_err().to_string().contains("`C4`"));
-        assert!(mirror(&[Channel::named("status")]).is_err());
+        assert_eq!(mirror_permutation(&channels).unwrap(), [2, 1, 0, 4, 3]);
+        assert!(mirror_permutation(&channels[..2]).unwrap_err().to_string().contains("`C4`"));
+        assert!(mirror_permutation(&[Channel::named("status")]).is_err());
     }
 
     #[test]
     fn numbers_of_a_montage_are_no_sides() {
         for pair in [["ch1", "ch2"], ["EEG 001", "EEG 002"], ["E11", "E12"], ["EOGz", "C3"]] {
-            let error = mirror(&pair.map(Channel::named)).unwrap_err();
+            let error = mirror_permutation(&pair.map(Channel::named)).unwrap_err();
             assert!(error.to_string().contains("has no side that its name tells"), "{error}");
             assert!(error.hint().is_some_and(|hint| hint.contains("10-05")));
         }

@@ -11,6 +11,6 @@ pub fn nearest<'a, T>(typed: &str, known: impl IntoIterator<Item = (&'a str, T)>
 }
 
 /// The same as the beginning of a hint.
-pub fn meant<'a>(typed: &str, known: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn suggestion<'a>(typed: &str, known: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     nearest(typed, known).map_or_else(String::new, |name| format!("is `{name}` meant? "))
 }

@@ -24,23 +24,23 @@ const PIECE: usize = 8;
 
 /// The matrix to a real power. Negative powers need full rank.
 pub fn power(matrix: &DMatrix<f64>, exponent: f64) -> Result<DMatrix<f64>> {
-    let need = if exponent < 0.0 { Need::FullRank } else { Need::Nothing };
+    let need = if exponent < 0.0 { EigenvalueNeed::FullRank } else { EigenvalueNeed::Nothing };
     apply(matrix, need, |e| e.powf(exponent))
 }
 
 /// The symmetric square root.
 pub fn sqrt(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
-    apply(matrix, Need::Nothing, f64::sqrt)
+    apply(matrix, EigenvalueNeed::Nothing, f64::sqrt)
 }
 
 /// The inverse of the symmetric square root. Needs full rank.
 pub fn inverse_sqrt(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
-    apply(matrix, Need::FullRank, |e| 1.0 / e.sqrt())
+    apply(matrix, EigenvalueNeed::FullRank, |e| 1.0 / e.sqrt())
 }
 
 /// The matrix logarithm. Needs full rank.
 pub fn log(matrix: &DMatrix<f64>) -> Result<DMatrix<f64>> {
-    apply(matrix, Need::FullRank, f64::ln)
+    apply(matrix, EigenvalueNeed::FullRank, f64::ln)
 }
 
 /// The exponential of any symmetric matrix.
@@ -68,7 +68,7 @@ pub fn distance(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<f64> {
 pub fn geodesic(from: &DMatrix<f64>, to: &DMatrix<f64>, share: f64) -> Result<DMatrix<f64>> {
     same_size(from, to)?;
     let between = congruence(&inverse_sqrt(from)?, to);
-    Ok(congruence(&sqrt(from)?, &apply(&between, Need::FullRank, |e| e.powf(share))?))
+    Ok(congruence(&sqrt(from)?, &apply(&between, EigenvalueNeed::FullRank, |e| e.powf(share))?))
 }
 
 /// The arithmetic mean.
@@ -86,18 +86,18 @@ pub fn mean_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
 /// pyRiemann's step rule, with its tolerance (1e-8) and its 50 steps; like there, the last step is the result where 50 were
 /// not enough. Every matrix needs full rank.
 pub fn karcher_mean(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
-    karcher(matrices, Need::FullRank)
+    karcher(matrices, EigenvalueNeed::FullRank)
 }
 
 /// The same of matrices of any rank: eigenvalues below `least`, as the mean sees them, count as that.
 pub fn karcher_mean_of_any(matrices: &[DMatrix<f64>], least: f64) -> Result<DMatrix<f64>> {
-    karcher(matrices, Need::AtLeast(least))
+    karcher(matrices, EigenvalueNeed::AtLeast(least))
 }
 
-fn karcher(matrices: &[DMatrix<f64>], need: Need) -> Result<DMatrix<f64>> {
+fn karcher(matrices: &[DMatrix<f64>], need: EigenvalueNeed) -> Result<DMatrix<f64>> {
     let mut mean = mean_euclid(matrices)?;
     // The roots of a mean of lower rank are those of what rounding leaves there.
-    let of_mean = if need == Need::FullRank { need } else { Need::Nothing };
+    let of_mean = if need == EigenvalueNeed::FullRank { need } else { EigenvalueNeed::Nothing };
     let (mut step, mut best) = (1.0, f64::MAX);
     for _ in 0..STEPS {
         let (root, inverse) = (sqrt(&mean)?, apply(&mean, of_mean, |e| 1.0 / e.sqrt())?);
@@ -121,13 +121,13 @@ fn karcher(matrices: &[DMatrix<f64>], need: Need) -> Result<DMatrix<f64>> {
 pub fn mean_log_euclid(matrices: &[DMatrix<f64>]) -> Result<DMatrix<f64>> {
     // Refuses what has no mean or no common size.
     mean_euclid(matrices)?;
-    exp(&mean_log(matrices, Need::FullRank, DMatrix::clone)?)
+    exp(&mean_log(matrices, EigenvalueNeed::FullRank, DMatrix::clone)?)
 }
 
 /// The mean of the logarithms of what `prepare` makes of the matrices.
 fn mean_log(
     matrices: &[DMatrix<f64>],
-    need: Need,
+    need: EigenvalueNeed,
     prepare: impl Fn(&DMatrix<f64>) -> DMatrix<f64> + Sync,
 ) -> Result<DMatrix<f64>> {
     let size = matrices[0].nrows();
@@ -148,7 +148,7 @@ fn mean_log(
 
 /// What is asked of eigenvalues.
 #[derive(Clone, Copy, PartialEq)]
-enum Need {
+enum EigenvalueNeed {
     Nothing,
     FullRank,
     /// Nothing: what is less counts as this.
@@ -156,7 +156,7 @@ enum Need {
 }
 
 /// A function of a positive matrix through its eigenvalues.
-fn apply(matrix: &DMatrix<f64>, need: Need, function: impl Fn(f64) -> f64) -> Result<DMatrix<f64>> {
+fn apply(matrix: &DMatrix<f64>, need: EigenvalueNeed, function: impl Fn(f64) -> f64) -> Result<DMatrix<f64>> {
     let eigen = decompose(matrix)?;
     let floor = floor(&eigen.values, need)?;
     Ok(recompose(&eigen, |e| function(e.max(floor))))
@@ -166,18 +166,18 @@ fn apply(matrix: &DMatrix<f64>, need: Need, function: impl Fn(f64) -> f64) -> Re
 fn apply_values(matrix: &DMatrix<f64>, function: impl Fn(f64) -> f64) -> Result<DVector<f64>> {
     check(matrix)?;
     let values = eigen::symmetric_values(matrix).ok_or_else(not_found)?;
-    floor(&values, Need::FullRank)?;
+    floor(&values, EigenvalueNeed::FullRank)?;
     Ok(values.map(function))
 }
 
 /// The least an eigenvalue may be; refuses fewer above it than needed.
-fn floor(eigenvalues: &DVector<f64>, need: Need) -> Result<f64> {
-    if let Need::AtLeast(least) = need {
+fn floor(eigenvalues: &DVector<f64>, need: EigenvalueNeed) -> Result<f64> {
+    if let EigenvalueNeed::AtLeast(least) = need {
         return Ok(least);
     }
     let floor = FLOOR * eigenvalues.iter().copied().fold(0.0, f64::max);
     let rank = eigenvalues.iter().filter(|&&e| e > floor).count();
-    if need == Need::FullRank && rank < eigenvalues.len() {
+    if need == EigenvalueNeed::FullRank && rank < eigenvalues.len() {
         let size = eigenvalues.len();
         return Err(Error::data("covariance", format!("has rank {rank} of {size}, so it cannot be inverted"))
             .with_hint(

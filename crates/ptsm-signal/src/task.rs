@@ -74,7 +74,7 @@ impl FromStr for Paradigm {
 /// As text: `left_hand=right_hand` (several pairs with commas between them), `invariant` or `none`. In TOML and JSON pairs are a
 /// table, `{ left_hand = "right_hand" }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "SymmetryText", into = "SymmetryText")]
 pub enum Symmetry {
     /// Nobody says: mirroring is not possible.
     #[default]
@@ -91,7 +91,7 @@ pub enum Symmetry {
     untagged,
     expecting = "a symmetry is `{ left_hand = \"right_hand\" }`, `\"invariant\"` or `\"none\"`"
 )]
-enum Written {
+enum SymmetryText {
     Word(String),
     Pairs(BTreeMap<String, String>),
 }
@@ -99,22 +99,22 @@ enum Written {
 const INVARIANT: &str = "invariant";
 const NONE: &str = "none";
 
-impl TryFrom<Written> for Symmetry {
+impl TryFrom<SymmetryText> for Symmetry {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Symmetry> {
+    fn try_from(written: SymmetryText) -> Result<Symmetry> {
         match written {
-            Written::Word(word) => word.parse(),
-            Written::Pairs(pairs) => Symmetry::swapping(pairs),
+            SymmetryText::Word(word) => word.parse(),
+            SymmetryText::Pairs(pairs) => Symmetry::swapping(pairs),
         }
     }
 }
 
-impl From<Symmetry> for Written {
-    fn from(symmetry: Symmetry) -> Written {
+impl From<Symmetry> for SymmetryText {
+    fn from(symmetry: Symmetry) -> SymmetryText {
         match symmetry {
-            Symmetry::Swaps(pairs) => Written::Pairs(pairs),
-            other => Written::Word(other.to_string()),
+            Symmetry::Swaps(pairs) => SymmetryText::Pairs(pairs),
+            other => SymmetryText::Word(other.to_string()),
         }
     }
 }

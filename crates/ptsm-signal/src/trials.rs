@@ -95,7 +95,7 @@ impl Layout {
 }
 
 /// Samples that somebody else holds, such as a mapped file.
-pub type Lent = Arc<dyn AsRef<[f32]> + Send + Sync>;
+pub type SharedSamples = Arc<dyn AsRef<[f32]> + Send + Sync>;
 
 /// Trials of several people. Their samples lie in one or several blocks of `[n, C, T]`, so that sets are joined without copying.
 #[derive(Clone)]
@@ -116,20 +116,20 @@ struct Block {
 #[derive(Clone)]
 enum Samples {
     Own(Arc<Vec<f32>>),
-    Lent(Lent),
+    Shared(SharedSamples),
 }
 
 impl Samples {
     fn as_slice(&self) -> &[f32] {
         match self {
             Samples::Own(own) => own,
-            Samples::Lent(lent) => (**lent).as_ref(),
+            Samples::Shared(lent) => (**lent).as_ref(),
         }
     }
 
     /// To change them: a copy where they are lent or shared.
     fn own(&mut self) -> &mut Vec<f32> {
-        if let Samples::Lent(lent) = self {
+        if let Samples::Shared(lent) = self {
             *self = Samples::Own(Arc::new((**lent).as_ref().to_vec()));
         }
         let Samples::Own(own) = self else { unreachable!("lent samples were copied just now") };
@@ -158,9 +158,9 @@ impl Trials {
     }
 
     /// Trials whose samples stay where they are. Whoever lends them has checked that they are numbers; all else is checked here.
-    pub fn lent(layout: Layout, x: Lent, trials: Vec<Trial>) -> Result<Trials> {
+    pub fn from_shared(layout: Layout, x: SharedSamples, trials: Vec<Trial>) -> Result<Trials> {
         check_parts(&layout, (*x).as_ref().len(), &trials)?;
-        Ok(Trials::one_block(layout, Samples::Lent(x), trials))
+        Ok(Trials::one_block(layout, Samples::Shared(x), trials))
     }
 
     fn one_block(layout: Layout, samples: Samples, trials: Vec<Trial>) -> Trials {
@@ -489,7 +489,7 @@ mod tests {
             Trials::new(layout(100.0, 0.0), x.to_vec(), trials).unwrap()
         };
         let whole = set(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
-        let lent = Trials::lent(
+        let lent = Trials::from_shared(
             layout(100.0, 0.0),
             Arc::new(vec![5.0f32, 6.0, 7.0, 8.0]),
             whole.info()[2..].to_vec(),

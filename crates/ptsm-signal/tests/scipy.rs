@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use ptsm_signal::filter::{
-    Causal, Pass, Resampler, Sections, Start, WindowFunction, butterworth, fir, firwin, notch, zero_phase,
+    CausalFilter, FilterStart, Pass, Resampler, Sections, WindowFunction, butterworth, fir, firwin, notch,
+    zero_phase,
 };
 use serde_json::Value;
 
@@ -79,9 +80,9 @@ fn coefficients(sections: &Sections, row: &Value) {
 fn outputs(sections: &Sections, row: &Value) {
     let (x, stride) = (wave(count(&row["length"])), count(&row["stride"]));
     let scale = x.iter().fold(0f64, |m, v| m.max(v.abs()));
-    for (start, want) in [(Start::Zero, "causal"), (Start::FirstSample, "causal_from_first")] {
+    for (start, want) in [(FilterStart::Zero, "causal"), (FilterStart::FirstSample, "causal_from_first")] {
         let mut out = x.clone();
-        Causal::new(sections.clone(), 1, start).filter(&mut out).unwrap();
+        CausalFilter::new(sections.clone(), 1, start).filter(&mut out).unwrap();
         same(&out, &row[want], stride, scale);
     }
     same(&zero_phase(sections, &x).unwrap(), &row["zero_phase"], stride, scale);

@@ -3,7 +3,7 @@
 use crate::anatomy::Site;
 
 /// Something that reaches the electrodes.
-pub(crate) struct Source {
+pub(crate) struct BrainSource {
     /// How it appears at each of them.
     pub(crate) topography: Vec<f32>,
     /// What it does.
@@ -38,7 +38,7 @@ impl Activity {
 
 /// A site that carries the task.
 #[derive(Clone, Copy)]
-pub(crate) struct Carrier {
+pub(crate) struct TaskSite {
     /// Which.
     pub(crate) site: Site,
     /// How much it differs between the classes at effect 1, plus where the second class has more: power in nAm^2 for

@@ -3,11 +3,11 @@
 use nalgebra::Vector3;
 use rand::RngExt;
 
-use crate::activity::Source;
+use crate::activity::BrainSource;
 use crate::cohort::Cohort;
 use crate::noise::wander;
-use crate::person::{Person, Session};
 use crate::random::{Purpose, Streams, factor, normal, poisson_times};
+use crate::subject::{SimulatedSession, SimulatedSubject};
 
 /// Where the eyes are, in head radii: in front of the brain and below it.
 const EYES: [[f64; 3]; 2] = [[-0.34, 1.02, -0.32], [0.34, 1.02, -0.32]];
@@ -39,11 +39,11 @@ pub(crate) const SOURCES: usize = 2 + MUSCLES.len();
 /// Eyes and muscles, as sources with their places on the scalp.
 pub(crate) fn sources(
     cohort: &Cohort,
-    person: &Person,
-    session: &Session,
+    person: &SimulatedSubject,
+    session: &SimulatedSession,
     streams: &Streams,
     length: usize,
-) -> Vec<Source> {
+) -> Vec<BrainSource> {
     if cohort.artifacts == 0.0 {
         return Vec::new();
     }
@@ -53,8 +53,8 @@ pub(crate) fn sources(
         session.electrodes.iter().map(|e| (eye_potential(direction, e) / unit) as f32).collect()
     };
     let mut all = vec![
-        Source { topography: topography(LIDS.into()), course: blinks(cohort, person, streams, length) },
-        Source { topography: topography(Vector3::x()), course: saccades(cohort, streams, length) },
+        BrainSource { topography: topography(LIDS.into()), course: blinks(cohort, person, streams, length) },
+        BrainSource { topography: topography(Vector3::x()), course: saccades(cohort, streams, length) },
     ];
     for (m, &muscle) in MUSCLES.iter().enumerate() {
         let topography = session
@@ -62,7 +62,7 @@ pub(crate) fn sources(
             .iter()
             .map(|e| (-0.5 * ((e - Vector3::from(muscle)).norm() / MUSCLE_REACH).powi(2)).exp() as f32)
             .collect();
-        all.push(Source { topography, course: muscle_course(cohort, person, streams, length, m) });
+        all.push(BrainSource { topography, course: muscle_course(cohort, person, streams, length, m) });
     }
     all
 }
@@ -79,7 +79,7 @@ fn eye_potential(direction: Vector3<f64>, place: &Vector3<f64>) -> f64 {
 }
 
 /// The lid goes down within 0.1 s and comes up within 0.3 s.
-fn blinks(cohort: &Cohort, person: &Person, streams: &Streams, length: usize) -> Vec<f32> {
+fn blinks(cohort: &Cohort, person: &SimulatedSubject, streams: &Streams, length: usize) -> Vec<f32> {
     let random = &mut streams.stream(Purpose::Artifact, 0);
     let rate = cohort.rate_hz;
     let mut course = vec![0.0; length];
@@ -126,7 +126,7 @@ fn saccades(cohort: &Cohort, streams: &Streams, length: usize) -> Vec<f32> {
 /// White noise without what lies below 20 Hz: a little always, much in bursts.
 fn muscle_course(
     cohort: &Cohort,
-    person: &Person,
+    person: &SimulatedSubject,
     streams: &Streams,
     length: usize,
     muscle: usize,
@@ -160,7 +160,7 @@ fn muscle_course(
 /// What each electrode adds of its own.
 pub(crate) fn electrode(
     cohort: &Cohort,
-    session: &Session,
+    session: &SimulatedSession,
     streams: &Streams,
     channel: usize,
     samples: &mut [f32],

@@ -3,11 +3,11 @@
 //!
 //! The envelopes themselves are not part of the recording, so a decoder has to do with how strongly each side follows.
 
-use crate::activity::{Activity, Carrier};
+use crate::activity::{Activity, TaskSite};
 use crate::anatomy::Site;
 use crate::noise::wander;
 use crate::random::{Purpose, Streams, attended, normal};
-use crate::schedule::Schedule;
+use crate::schedule::CueSchedule;
 
 /// How strongly the auditory cortex follows the talker of the other side, as a deviation in nAm.
 const TRACKING_NAM: f64 = 12.0;
@@ -25,15 +25,15 @@ const SETTLING_S: f64 = 0.12;
 const END_S: f64 = 5.0;
 
 /// The auditory cortices follow the attended talker of the other side; parietal alpha is weaker on the other side.
-pub(crate) fn carriers() -> [Carrier; 4] {
+pub(crate) fn carriers() -> [TaskSite; 4] {
     // (1 + h)^2 - (1 - h)^2 = 4 h; what follows from the same side goes the other way.
     let follow = TRACKING_NAM.powi(2) * 4.0 * ATTENDED * (1.0 - SAME_SIDE.powi(2));
     let lean = |site: Site| site.rhythm_nam().powi(2) * 4.0 * ALPHA;
     [
-        Carrier { site: Site::AuditoryLeft, difference: follow },
-        Carrier { site: Site::AuditoryRight, difference: -follow },
-        Carrier { site: Site::ParietalAlphaLeft, difference: -lean(Site::ParietalAlphaLeft) },
-        Carrier { site: Site::ParietalAlphaRight, difference: lean(Site::ParietalAlphaRight) },
+        TaskSite { site: Site::AuditoryLeft, difference: follow },
+        TaskSite { site: Site::AuditoryRight, difference: -follow },
+        TaskSite { site: Site::ParietalAlphaLeft, difference: -lean(Site::ParietalAlphaLeft) },
+        TaskSite { site: Site::ParietalAlphaRight, difference: lean(Site::ParietalAlphaRight) },
     ]
 }
 
@@ -72,7 +72,7 @@ fn response(envelope: &[f32], rate_hz: f64) -> Vec<f32> {
 /// Lets the auditory cortices follow and parietal alpha lean.
 pub(crate) fn act(
     activity: &mut Activity,
-    schedule: &Schedule,
+    schedule: &CueSchedule,
     rate_hz: f64,
     effect: f64,
     streams: &Streams,

@@ -9,7 +9,7 @@ use crate::error::SimulateError;
 /// What the people do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
+pub enum SimulatedTask {
     /// They imagine moving the left or the right hand.
     #[default]
     Imagery,
@@ -19,13 +19,13 @@ pub enum Task {
     Attention,
 }
 
-impl Task {
+impl SimulatedTask {
     /// The classes, in the order of their labels.
     pub fn classes(self) -> [&'static str; 2] {
         match self {
-            Task::Imagery => ["left_hand", "right_hand"],
-            Task::Erp => ["nontarget", "target"],
-            Task::Attention => ["left", "right"],
+            SimulatedTask::Imagery => ["left_hand", "right_hand"],
+            SimulatedTask::Erp => ["nontarget", "target"],
+            SimulatedTask::Attention => ["left", "right"],
         }
     }
 }
@@ -35,7 +35,7 @@ impl Task {
 #[serde(deny_unknown_fields, default)]
 pub struct Cohort {
     /// What the people do.
-    pub task: Task,
+    pub task: SimulatedTask,
     /// How many people; they are numbered from 1.
     pub subjects: u32,
     /// Sessions of each person, numbered from 1. The cap is put on anew for each.
@@ -76,7 +76,7 @@ const CAP: [&str; 32] = [
 impl Default for Cohort {
     fn default() -> Cohort {
         Cohort {
-            task: Task::Imagery,
+            task: SimulatedTask::Imagery,
             subjects: 20,
             sessions: 2,
             runs: 2,
@@ -97,8 +97,8 @@ impl Default for Cohort {
 
 impl Cohort {
     /// The default cohort for a task. Stimuli of `Erp` are fast, so a run has more of them.
-    pub fn of(task: Task) -> Cohort {
-        let trials = if task == Task::Erp { 120 } else { 20 };
+    pub fn of(task: SimulatedTask) -> Cohort {
+        let trials = if task == SimulatedTask::Erp { 120 } else { 20 };
         Cohort { task, trials, ..Cohort::default() }
     }
 
@@ -115,28 +115,32 @@ impl Cohort {
         };
         let plain = Pipeline { window_s: self.window_s(), ..Pipeline::default() };
         match self.task {
-            Task::Imagery => Pipeline { band: band(8.0, 30.0), ..plain },
+            SimulatedTask::Imagery => Pipeline { band: band(8.0, 30.0), ..plain },
             // Amplitudes are the message here, so the trial is not divided by its own.
-            Task::Erp => Pipeline { band: band(0.5, 20.0), scaling: Scaling::By(10.0), ..plain },
-            Task::Attention => Pipeline { band: band(1.0, 30.0), ..plain },
+            SimulatedTask::Erp => Pipeline { band: band(0.5, 20.0), scaling: Scaling::By(10.0), ..plain },
+            SimulatedTask::Attention => Pipeline { band: band(1.0, 30.0), ..plain },
         }
     }
 
     /// What is declared about the task.
     pub fn declared(&self) -> TaskDeclaration {
         match self.task {
-            Task::Imagery => TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand"),
-            Task::Erp => TaskDeclaration::of(Paradigm::Erp),
-            Task::Attention => TaskDeclaration::of(Paradigm::AuditoryAttention).swapping("left", "right"),
+            SimulatedTask::Imagery => {
+                TaskDeclaration::of(Paradigm::MotorImagery).swapping("left_hand", "right_hand")
+            }
+            SimulatedTask::Erp => TaskDeclaration::of(Paradigm::Erp),
+            SimulatedTask::Attention => {
+                TaskDeclaration::of(Paradigm::AuditoryAttention).swapping("left", "right")
+            }
         }
     }
 
     /// The window of a trial, in seconds after its cue.
     pub(crate) fn window_s(&self) -> [f64; 2] {
         match self.task {
-            Task::Imagery => [0.0, 4.0],
-            Task::Erp => [0.0, 0.8],
-            Task::Attention => [0.0, 5.0],
+            SimulatedTask::Imagery => [0.0, 4.0],
+            SimulatedTask::Erp => [0.0, 0.8],
+            SimulatedTask::Attention => [0.0, 5.0],
         }
     }
 

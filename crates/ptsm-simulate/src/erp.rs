@@ -1,11 +1,11 @@
 //! Evoked responses: every stimulus has an N1 and a P2, a target a P300 besides. Stimuli come every 0.2 to 0.3 s, so
 //! responses overlap. Latency and height vary with person and trial.
 
-use crate::activity::{Activity, Carrier};
+use crate::activity::{Activity, TaskSite};
 use crate::anatomy::Site;
-use crate::person::Person;
 use crate::random::{Purpose, Streams, attended, factor, normal};
-use crate::schedule::Schedule;
+use crate::schedule::CueSchedule;
+use crate::subject::SimulatedSubject;
 
 /// When the P300 is highest in an average person, and how wide it is, in seconds.
 const P3_S: f64 = 0.37;
@@ -30,8 +30,8 @@ const COMMON: [(Site, f64, f64, f64); 6] = [
 ];
 
 /// The sites of the P300.
-pub(crate) fn carriers() -> [Carrier; 3] {
-    P3.map(|(site, difference)| Carrier { site, difference })
+pub(crate) fn carriers() -> [TaskSite; 3] {
+    P3.map(|(site, difference)| TaskSite { site, difference })
 }
 
 /// How much of the P300 is there, 0 to 1, at a time after the stimulus, in somebody this late.
@@ -40,8 +40,8 @@ pub(crate) fn profile(time_s: f64, delay_s: f64) -> f64 {
 }
 
 /// When the P300 is highest in a person.
-pub(crate) fn latency_s(person: &Person) -> f64 {
-    P3_S + person.delay_s
+pub(crate) fn latency_s(subject: &SimulatedSubject) -> f64 {
+    P3_S + subject.delay_s
 }
 
 fn bump(time_s: f64, at_s: f64, width_s: f64) -> f64 {
@@ -53,16 +53,16 @@ fn bump(time_s: f64, at_s: f64, width_s: f64) -> f64 {
 /// Adds the responses to all stimuli of a run.
 pub(crate) fn act(
     activity: &mut Activity,
-    schedule: &Schedule,
+    schedule: &CueSchedule,
     rate_hz: f64,
     effect: f64,
-    person: &Person,
+    subject: &SimulatedSubject,
     streams: &Streams,
 ) {
     let random = &mut streams.stream(Purpose::Task, 0);
     let window = rate_hz.ceil() as usize;
     for cue in &schedule.cues {
-        let early = 0.3 * (person.delay_s + JITTER_S * normal(random));
+        let early = 0.3 * (subject.delay_s + JITTER_S * normal(random));
         let height = factor(random, 0.25);
         let late = JITTER_S * normal(random);
         let target_height = factor(random, 0.3) * attended(random, LAPSES);
@@ -76,7 +76,7 @@ pub(crate) fn act(
             for (site, moment) in P3 {
                 let scale = moment * effect * target_height;
                 add(activity, site, cue.sample, window, |t| {
-                    scale * profile(t as f64 / rate_hz, person.delay_s + late)
+                    scale * profile(t as f64 / rate_hz, subject.delay_s + late)
                 });
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ptsm_signal::{Channel, Layout, Recording, SubjectId, normalise};
 
-use crate::cohort::{Cohort, Task};
+use crate::cohort::{Cohort, SimulatedTask};
 use crate::error::SimulateError;
 use crate::mix::{SOURCES, record};
 use crate::schedule::longest_samples;
@@ -16,7 +16,7 @@ const MOST_GIB: f64 = 2.0;
 impl Cohort {
     /// Refuses what cannot be simulated.
     pub fn check(&self) -> Result<(), SimulateError> {
-        let least = if self.task == Task::Erp { 6 } else { 2 };
+        let least = if self.task == SimulatedTask::Erp { 6 } else { 2 };
         within("subjects", self.subjects, 1, 100_000)?;
         within("sessions", self.sessions, 1, 1000)?;
         within("runs", self.runs, 1, 1000)?;

@@ -4,10 +4,10 @@
 //! the person's effect times a factor of the trial's own, since nobody imagines equally well each time. What a decoder can
 //! know is thus in band power, never in phase.
 
-use crate::activity::{Activity, Carrier};
+use crate::activity::{Activity, TaskSite};
 use crate::anatomy::Site;
 use crate::random::{Purpose, Streams, attended, normal};
-use crate::schedule::Schedule;
+use crate::schedule::CueSchedule;
 
 /// How much both sides weaken, as a share of amplitude.
 const COMMON: f64 = 0.15;
@@ -32,10 +32,10 @@ const BEGIN_WIDTH_S: f64 = 0.10;
 const END_WIDTH_S: f64 = 0.15;
 
 /// The hand areas; the rhythm's power falls with the opposite hand.
-pub(crate) fn carriers() -> [Carrier; 4] {
+pub(crate) fn carriers() -> [TaskSite; 4] {
     HANDS.map(|(site, hand, depth)| {
         let power = site.rhythm_nam().powi(2) * ((1.0 - COMMON).powi(2) - (1.0 - COMMON - depth).powi(2));
-        Carrier { site, difference: if hand == 1 { -power } else { power } }
+        TaskSite { site, difference: if hand == 1 { -power } else { power } }
     })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn profile(time_s: f64) -> f64 {
 /// Weakens the hand areas' rhythms trial by trial.
 pub(crate) fn act(
     activity: &mut Activity,
-    schedule: &Schedule,
+    schedule: &CueSchedule,
     rate_hz: f64,
     effect: f64,
     streams: &Streams,

@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use ptsm_signal::SubjectId;
-//! use ptsm_simulate::{Cohort, Task};
+//! use ptsm_simulate::{Cohort, SimulatedTask};
 //!
-//! let cohort = Cohort { subjects: 3, trials: 4, ..Cohort::of(Task::Imagery) };
+//! let cohort = Cohort { subjects: 3, trials: 4, ..Cohort::of(SimulatedTask::Imagery) };
 //! let recording = cohort.recording(SubjectId(1), 1, 1)?;
 //! assert_eq!((recording.channels.len(), recording.events.len()), (32, 4));
 //! assert_eq!(cohort.truth().subjects.len(), 3);
@@ -40,13 +40,13 @@ mod head;
 mod imagery;
 mod mix;
 mod noise;
-mod person;
 mod random;
 mod schedule;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod truth;
 
-pub use cohort::{Cohort, Task};
+pub use cohort::{Cohort, SimulatedTask};
 pub use error::SimulateError;
 pub use truth::{SourceTruth, SubjectTruth, Truth};

@@ -3,14 +3,14 @@
 use nalgebra::Vector3;
 use ptsm_signal::{Event, SubjectId};
 
-use crate::activity::{Activity, Carrier, Source};
+use crate::activity::{Activity, BrainSource, TaskSite};
 use crate::anatomy::Site;
-use crate::cohort::{Cohort, Task};
+use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
-use crate::noise::{Coloured, rhythm};
-use crate::person::{BACKGROUND_DIPOLES, Person, Session};
+use crate::noise::{ColouredNoise, rhythm};
 use crate::random::{Purpose, Streams};
-use crate::schedule::Schedule;
+use crate::schedule::CueSchedule;
+use crate::subject::{BACKGROUND_DIPOLES, SimulatedSession, SimulatedSubject};
 use crate::{artifact, attention, erp, imagery};
 
 /// The background's dipoles in nAm.
@@ -20,11 +20,11 @@ const BACKGROUND_NAM: f64 = 20.0;
 pub(crate) const SOURCES: usize = artifact::SOURCES + Site::ALL.len() + BACKGROUND_DIPOLES;
 
 /// The sites that carry a task.
-pub(crate) fn carriers(task: Task) -> Vec<Carrier> {
+pub(crate) fn carriers(task: SimulatedTask) -> Vec<TaskSite> {
     match task {
-        Task::Imagery => imagery::carriers().to_vec(),
-        Task::Erp => erp::carriers().to_vec(),
-        Task::Attention => attention::carriers().to_vec(),
+        SimulatedTask::Imagery => imagery::carriers().to_vec(),
+        SimulatedTask::Erp => erp::carriers().to_vec(),
+        SimulatedTask::Attention => attention::carriers().to_vec(),
     }
 }
 
@@ -43,18 +43,18 @@ pub(crate) fn record(
 ) -> (Vec<f32>, Vec<Event>) {
     let head = Head::adult();
     let streams = Streams { seed: cohort.seed, subject, session, run };
-    let person = Person::new(cohort, subject, &head);
-    let state = Session::new(cohort, &person, nominal, subject, session);
-    let schedule = Schedule::new(cohort, &streams);
+    let person = SimulatedSubject::new(cohort, subject, &head);
+    let state = SimulatedSession::new(cohort, &person, nominal, subject, session);
+    let schedule = CueSchedule::new(cohort, &streams);
     let length = schedule.length;
     let rate = cohort.rate_hz;
 
     let mut activity = Activity::new(length);
     let effect = person.effect * state.effect;
     match cohort.task {
-        Task::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
-        Task::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
-        Task::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
+        SimulatedTask::Imagery => imagery::act(&mut activity, &schedule, rate, effect, &streams),
+        SimulatedTask::Erp => erp::act(&mut activity, &schedule, rate, effect, &person, &streams),
+        SimulatedTask::Attention => attention::act(&mut activity, &schedule, rate, effect, &streams),
     }
 
     let of_task: Vec<Site> = carriers(cohort.task).iter().map(|c| c.site).collect();
@@ -82,14 +82,14 @@ pub(crate) fn record(
         }
         let amplitude = (person.amplitudes[s] * state.amplitudes[s]) as f32;
         let topography = appear(&person.sites[s]).into_iter().map(|v| amplitude * v).collect();
-        sources.push(Source { topography, course });
+        sources.push(BrainSource { topography, course });
     }
-    let coloured = Coloured::new(rate, person.exponent);
+    let coloured = ColouredNoise::new(rate, person.exponent);
     let scale = (BACKGROUND_NAM * person.background * cohort.background) as f32;
     for (d, dipole) in person.scattered.iter().enumerate() {
         let topography = appear(dipole).into_iter().map(|v| scale * v).collect();
         let course = coloured.draw(length, &mut streams.stream(Purpose::Background, d));
-        sources.push(Source { topography, course });
+        sources.push(BrainSource { topography, course });
     }
 
     let mut samples = mix(&sources, nominal.len(), length);
@@ -111,7 +111,7 @@ pub(crate) fn record(
 
 /// The sum of all sources at each electrode. By hand and not by a library's product, whose rounding depends on the
 /// processor.
-fn mix(sources: &[Source], channels: usize, length: usize) -> Vec<f32> {
+fn mix(sources: &[BrainSource], channels: usize, length: usize) -> Vec<f32> {
     /// Samples at once, so that courses stay in the cache.
     const BLOCK: usize = 256;
     let mut samples = vec![0.0; channels * length];

@@ -37,7 +37,7 @@ const LOWEST_HZ: f64 = 0.4;
 /// Noise whose power falls as `frequency^-exponent` from 0.4 Hz to half the rate: white noise through poles in equal steps of
 /// log frequency, each followed by a zero after `exponent / 2` of a step, so that the steps down and up average to the slope.
 /// The product of stages is worked out as a sum of first-order filters, which run side by side.
-pub(crate) struct Coloured {
+pub(crate) struct ColouredNoise {
     keep: [f64; STAGES],
     push: [f64; STAGES],
     direct: f64,
@@ -45,9 +45,9 @@ pub(crate) struct Coloured {
     begin: usize,
 }
 
-impl Coloured {
+impl ColouredNoise {
     /// Noise of an exponent between 0 and 2.
-    pub(crate) fn new(rate_hz: f64, exponent: f64) -> Coloured {
+    pub(crate) fn new(rate_hz: f64, exponent: f64) -> ColouredNoise {
         let step = (0.5 * rate_hz / LOWEST_HZ).powf(1.0 / STAGES as f64);
         let root = |place: f64| (-std::f64::consts::TAU * LOWEST_HZ * step.powf(place) / rate_hz).exp();
         let poles: [f64; STAGES] = std::array::from_fn(|k| root(k as f64));
@@ -64,7 +64,7 @@ impl Coloured {
             + pairs.map(|(i, j)| push[i] * push[j] / (1.0 - poles[i] * poles[j])).sum::<f64>();
         let scale = 1.0 / variance.sqrt();
         let begin = (4.0 * rate_hz / (std::f64::consts::TAU * LOWEST_HZ)).ceil() as usize;
-        Coloured { keep: poles, push: push.map(|p| scale * p), direct: scale * direct, begin }
+        ColouredNoise { keep: poles, push: push.map(|p| scale * p), direct: scale * direct, begin }
     }
 
     /// A stretch of it.
@@ -115,7 +115,7 @@ mod tests {
     fn coloured_noise_has_its_slope() {
         let random = &mut ChaCha8Rng::seed_from_u64(1);
         for (rate, exponent) in [(128.0, 1.0), (512.0, 1.0), (256.0, 0.6), (256.0, 1.6), (2048.0, 1.0)] {
-            let noise = Coloured::new(rate, exponent);
+            let noise = ColouredNoise::new(rate, exponent);
             let x = noise.draw((300.0 * rate) as usize, random);
             assert!((deviation(&x) - 1.0).abs() < 0.15, "{}", deviation(&x));
             // The filter's own gain: a spectrum estimated from the noise would leak from low frequencies to high ones.

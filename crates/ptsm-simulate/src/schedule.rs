@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use crate::cohort::{Cohort, Task};
+use crate::cohort::{Cohort, SimulatedTask};
 use crate::random::{Purpose, Streams};
 
 /// Seconds before the first cue, and after the last trial.
@@ -24,7 +24,7 @@ pub(crate) struct Cue {
 
 /// A run's trials.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Schedule {
+pub(crate) struct CueSchedule {
     /// Samples of the run.
     pub(crate) length: usize,
     /// In time order.
@@ -32,11 +32,11 @@ pub(crate) struct Schedule {
 }
 
 /// From one cue to the next: a fixed time and one that is drawn, in seconds.
-fn pace(task: Task, trial_s: f64) -> (f64, Range<f64>) {
+fn pace(task: SimulatedTask, trial_s: f64) -> (f64, Range<f64>) {
     match task {
-        Task::Imagery => (trial_s, 1.5..2.5),
-        Task::Erp => (0.0, 0.2..0.3),
-        Task::Attention => (trial_s, 0.8..1.2),
+        SimulatedTask::Imagery => (trial_s, 1.5..2.5),
+        SimulatedTask::Erp => (0.0, 0.2..0.3),
+        SimulatedTask::Attention => (trial_s, 0.8..1.2),
     }
 }
 
@@ -46,20 +46,20 @@ pub(crate) fn longest_samples(cohort: &Cohort) -> f64 {
     ((2.0 * LEAD_S + f64::from(cohort.trials) * (after_s + gap_s.end)) * cohort.rate_hz).ceil()
 }
 
-impl Schedule {
+impl CueSchedule {
     /// The trials of one run.
-    pub(crate) fn new(cohort: &Cohort, streams: &Streams) -> Schedule {
+    pub(crate) fn new(cohort: &Cohort, streams: &Streams) -> CueSchedule {
         let random = &mut streams.stream(Purpose::Schedule, 0);
         let n = cohort.trials as usize;
         let classes = match cohort.task {
-            Task::Imagery | Task::Attention => {
+            SimulatedTask::Imagery | SimulatedTask::Attention => {
                 let first = random.random_range(0..2);
                 let mut classes: Vec<usize> = (0..n).map(|i| (first + i) % 2).collect();
                 classes.shuffle(random);
                 classes
             }
             // A target in each block of six, so targets never come in crowds; what is left over has none.
-            Task::Erp => {
+            SimulatedTask::Erp => {
                 let mut classes = vec![0; n];
                 for block in classes.chunks_exact_mut(BLOCK) {
                     block[random.random_range(0..BLOCK)] = 1;
@@ -78,7 +78,7 @@ impl Schedule {
                 Cue { sample, class }
             })
             .collect();
-        Schedule { length: ((at_s + LEAD_S) * cohort.rate_hz).ceil() as usize, cues }
+        CueSchedule { length: ((at_s + LEAD_S) * cohort.rate_hz).ceil() as usize, cues }
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     fn classes(cohort: &Cohort, subject: u32, run: u32) -> Vec<usize> {
         let streams = Streams { seed: cohort.seed, subject, session: 1, run };
-        Schedule::new(cohort, &streams).cues.iter().map(|c| c.class).collect()
+        CueSchedule::new(cohort, &streams).cues.iter().map(|c| c.class).collect()
     }
 
     #[test]
@@ -98,19 +98,19 @@ mod tests {
         assert_eq!(one.iter().sum::<usize>(), 10);
         assert_ne!(one, two);
         assert_ne!(one, classes(&cohort, 2, 1));
-        let targets = classes(&Cohort::of(Task::Erp), 1, 1);
+        let targets = classes(&Cohort::of(SimulatedTask::Erp), 1, 1);
         assert!(targets.chunks(BLOCK).all(|block| block.iter().sum::<usize>() == 1));
     }
 
     #[test]
     fn trials_do_not_overlap_except_in_fast_trains() {
-        for task in [Task::Imagery, Task::Attention, Task::Erp] {
+        for task in [SimulatedTask::Imagery, SimulatedTask::Attention, SimulatedTask::Erp] {
             let cohort = Cohort::of(task);
             let [_, trial_s] = cohort.window_s();
-            let schedule = Schedule::new(&cohort, &Streams { seed: 0, subject: 1, session: 1, run: 1 });
+            let schedule = CueSchedule::new(&cohort, &Streams { seed: 0, subject: 1, session: 1, run: 1 });
             let gaps = schedule.cues.windows(2).map(|w| (w[1].sample - w[0].sample) as f64 / cohort.rate_hz);
             for gap in gaps {
-                assert_eq!(gap >= trial_s, task != Task::Erp, "{task:?} {gap}");
+                assert_eq!(gap >= trial_s, task != SimulatedTask::Erp, "{task:?} {gap}");
             }
             assert!(schedule.length as f64 <= longest_samples(&cohort));
             let last = schedule.cues.last().map_or(0, |c| c.sample) as f64;

@@ -7,10 +7,10 @@ use ptsm_signal::{Recording, SubjectId};
 use crate::activity::Activity;
 use crate::anatomy::Site;
 use crate::head::Head;
-use crate::person::Person;
 use crate::random::Streams;
-use crate::schedule::Schedule;
-use crate::{Cohort, SimulateError, Task, attention, erp, imagery};
+use crate::schedule::CueSchedule;
+use crate::subject::SimulatedSubject;
+use crate::{Cohort, SimulateError, SimulatedTask, attention, erp, imagery};
 
 /// Power in a band: sums of the discrete Fourier transform's squares, by Goertzel's recursion.
 pub(crate) fn band_power(x: &[f32], rate_hz: f64, low_hz: f64, high_hz: f64) -> f64 {
@@ -71,7 +71,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// One session of one run with many trials, no accidents: what is measured is the effect, not luck.
-fn plain(task: Task, trials: u32) -> Cohort {
+fn plain(task: SimulatedTask, trials: u32) -> Cohort {
     Cohort { subjects: 4, sessions: 1, runs: 1, trials, absent: 0.0, artifacts: 0.0, ..Cohort::of(task) }
 }
 
@@ -83,7 +83,7 @@ fn strongest(cohort: &Cohort) -> u32 {
 
 #[test]
 fn a_seed_repeats_to_the_byte_and_another_does_not() {
-    for task in [Task::Imagery, Task::Erp, Task::Attention] {
+    for task in [SimulatedTask::Imagery, SimulatedTask::Erp, SimulatedTask::Attention] {
         let cohort = Cohort { trials: 6, ..Cohort::of(task) };
         let make = |cohort: &Cohort| cohort.recording(SubjectId(3), 2, 1).unwrap();
         let bits = |r: &Recording| r.samples.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -131,7 +131,7 @@ fn amplitudes_are_those_of_people() {
 
 #[test]
 fn the_hand_area_opposite_to_the_hand_is_quieter() {
-    let cohort = plain(Task::Imagery, 80);
+    let cohort = plain(SimulatedTask::Imagery, 80);
     let truth = cohort.truth();
     let subject = strongest(&cohort);
     let recordings = recordings(&cohort, subject);
@@ -155,9 +155,9 @@ fn the_hand_area_opposite_to_the_hand_is_quieter() {
 #[test]
 fn truth_lies_where_the_task_is() {
     for (task, near, far) in [
-        (Task::Imagery, ["C3", "C4"], ["Fp1", "Oz"]),
-        (Task::Erp, ["Pz", "CPz"], ["Fp1", "T7"]),
-        (Task::Attention, ["P3", "P4"], ["Fp1", "Fz"]),
+        (SimulatedTask::Imagery, ["C3", "C4"], ["Fp1", "Oz"]),
+        (SimulatedTask::Erp, ["Pz", "CPz"], ["Fp1", "T7"]),
+        (SimulatedTask::Attention, ["P3", "P4"], ["Fp1", "Fz"]),
     ] {
         let cohort = Cohort::of(task);
         let truth = cohort.truth();
@@ -178,19 +178,19 @@ fn truth_lies_where_the_task_is() {
 
 #[test]
 fn without_strength_the_class_changes_nothing() {
-    for task in [Task::Imagery, Task::Erp, Task::Attention] {
+    for task in [SimulatedTask::Imagery, SimulatedTask::Erp, SimulatedTask::Attention] {
         let cohort = Cohort { trials: 12, strength: 0.0, ..Cohort::of(task) };
         let streams = Streams { seed: 0, subject: 1, session: 1, run: 1 };
-        let person = Person::new(&cohort, 1, &Head::adult());
-        let schedule = Schedule::new(&cohort, &streams);
+        let person = SimulatedSubject::new(&cohort, 1, &Head::adult());
+        let schedule = CueSchedule::new(&cohort, &streams);
         let mut other = schedule.clone();
         other.cues.iter_mut().for_each(|cue| cue.class = 1 - cue.class);
-        let act = |schedule: &Schedule, effect: f64| {
+        let act = |schedule: &CueSchedule, effect: f64| {
             let mut activity = Activity::new(schedule.length);
             match task {
-                Task::Imagery => imagery::act(&mut activity, schedule, 128.0, effect, &streams),
-                Task::Erp => erp::act(&mut activity, schedule, 128.0, effect, &person, &streams),
-                Task::Attention => attention::act(&mut activity, schedule, 128.0, effect, &streams),
+                SimulatedTask::Imagery => imagery::act(&mut activity, schedule, 128.0, effect, &streams),
+                SimulatedTask::Erp => erp::act(&mut activity, schedule, 128.0, effect, &person, &streams),
+                SimulatedTask::Attention => attention::act(&mut activity, schedule, 128.0, effect, &streams),
             }
             Site::ALL.map(|site| (activity.gain(site).to_vec(), activity.evoked(site).to_vec()))
         };
@@ -202,7 +202,7 @@ fn without_strength_the_class_changes_nothing() {
 
 #[test]
 fn targets_evoke_a_p300_over_the_parietal_cortex() {
-    let cohort = plain(Task::Erp, 600);
+    let cohort = plain(SimulatedTask::Erp, 600);
     let truth = cohort.truth();
     let subject = strongest(&cohort);
     let recordings = recordings(&cohort, subject);
@@ -223,7 +223,7 @@ fn targets_evoke_a_p300_over_the_parietal_cortex() {
 
 #[test]
 fn parietal_alpha_leans_to_the_attended_side() {
-    let cohort = plain(Task::Attention, 80);
+    let cohort = plain(SimulatedTask::Attention, 80);
     let recordings = recordings(&cohort, strongest(&cohort));
     let [left, right] = class_means(&cohort, &recordings, [1.0, 5.0], |x| band_power(x, 128.0, 8.0, 13.0));
     let (p3, p4) = (channel(&cohort, "P3"), channel(&cohort, "P4"));
@@ -253,7 +253,7 @@ fn nonsense_is_refused_by_name() {
     assert!(refuse(Cohort { rate_hz: 50.0, ..good() }).contains("`rate_hz` is 50; it must be from 64"));
     assert!(refuse(Cohort { strength: f64::NAN, ..good() }).contains("`strength` is NaN"));
     assert!(refuse(Cohort { absent: 1.5, ..good() }).contains("`absent`"));
-    assert!(refuse(Cohort { trials: 5, ..Cohort::of(Task::Erp) }).contains("`trials` is 5"));
+    assert!(refuse(Cohort { trials: 5, ..Cohort::of(SimulatedTask::Erp) }).contains("`trials` is 5"));
     let long = refuse(Cohort { trials: 10_000, rate_hz: 4096.0, ..good() });
     assert!(long.contains("GiB of memory; at most 2 GiB are possible"), "{long}");
     let hint = Cohort { trials: 10_000, rate_hz: 1000.0, ..good() }.check().unwrap_err().hint().unwrap();

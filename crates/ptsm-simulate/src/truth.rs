@@ -4,12 +4,12 @@ use nalgebra::Vector3;
 use ptsm_signal::{Layout, Position, SubjectId, normalise, position};
 use serde::{Deserialize, Serialize};
 
-use crate::activity::Carrier;
+use crate::activity::TaskSite;
 use crate::anatomy::Site;
-use crate::cohort::{Cohort, Task};
+use crate::cohort::{Cohort, SimulatedTask};
 use crate::head::{Dipole, Head};
 use crate::mix::{carriers, leadfield};
-use crate::person::Person;
+use crate::subject::SimulatedSubject;
 use crate::{attention, erp, imagery};
 
 /// Where, when and in whom the task can be seen.
@@ -108,12 +108,12 @@ pub(crate) fn truth(cohort: &Cohort) -> Truth {
     };
     let subjects = (1..=cohort.subjects)
         .map(|subject| {
-            let person = Person::new(cohort, subject, &head);
+            let person = SimulatedSubject::new(cohort, subject, &head);
             let own = map(cohort.task, &head, &person.sites, &person.amplitudes, &electrodes);
             let (frequency_hz, latency_s) = match cohort.task {
-                Task::Imagery => (Some(person.mu_hz), None),
-                Task::Erp => (None, Some(erp::latency_s(&person))),
-                Task::Attention => (Some(person.alpha_hz), None),
+                SimulatedTask::Imagery => (Some(person.mu_hz), None),
+                SimulatedTask::Erp => (None, Some(erp::latency_s(&person))),
+                SimulatedTask::Attention => (Some(person.alpha_hz), None),
             };
             SubjectTruth {
                 subject: SubjectId(subject),
@@ -142,15 +142,15 @@ pub(crate) fn truth(cohort: &Cohort) -> Truth {
 }
 
 /// How much of the effect is there, 0 to 1, at a time after the cue.
-fn profile(task: Task, time_s: f64) -> f64 {
+fn profile(task: SimulatedTask, time_s: f64) -> f64 {
     match task {
-        Task::Imagery => imagery::profile(time_s),
-        Task::Erp => erp::profile(time_s, 0.0),
-        Task::Attention => attention::profile(time_s),
+        SimulatedTask::Imagery => imagery::profile(time_s),
+        SimulatedTask::Erp => erp::profile(time_s, 0.0),
+        SimulatedTask::Attention => attention::profile(time_s),
     }
 }
 
-fn source(Carrier { site, difference }: Carrier) -> SourceTruth {
+fn source(TaskSite { site, difference }: TaskSite) -> SourceTruth {
     let Dipole { place, moment } = site.dipole();
     let at = |v: Vector3<f64>| Position { x: v.x, y: v.y, z: v.z };
     SourceTruth { name: site.name().to_string(), position: at(place), direction: at(moment), difference }
@@ -158,7 +158,7 @@ fn source(Carrier { site, difference }: Carrier) -> SourceTruth {
 
 /// How much the classes differ at each electrode, as a share of the largest.
 fn map(
-    task: Task,
+    task: SimulatedTask,
     head: &Head,
     dipoles: &[Dipole],
     amplitudes: &[f64],
@@ -171,8 +171,10 @@ fn map(
         let field = leadfield(head, &dipoles[site], &known);
         for (sum, v) in difference.iter_mut().zip(field) {
             *sum += match task {
-                Task::Erp => carrier.difference * amplitudes[site] * v,
-                Task::Imagery | Task::Attention => carrier.difference * (amplitudes[site] * v).powi(2),
+                SimulatedTask::Erp => carrier.difference * amplitudes[site] * v,
+                SimulatedTask::Imagery | SimulatedTask::Attention => {
+                    carrier.difference * (amplitudes[site] * v).powi(2)
+                }
             };
         }
     }

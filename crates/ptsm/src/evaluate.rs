@@ -49,7 +49,7 @@ pub struct EvaluationReport {
 /// Scores a run on subjects it has not learnt from; those it has are refused when they are named.
 pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport> {
     let evaluation = Evaluation::load(&request.run, &request.data, env)?;
-    let people = evaluation.people(request.data.subjects.is_some())?;
+    let people = evaluation.scored_subjects(request.data.subjects.is_some())?;
     let shots = evaluation.shots(&request.shots, &people)?;
     let records = evaluation.records(&people)?;
     let curve = evaluation.curve(&people, &shots, &request.how, env)?;

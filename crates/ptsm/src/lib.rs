@@ -48,7 +48,7 @@
 //! | explain | [`explain`] | masks, saliency, sanity checks |
 //! | report | [`report()`] | one HTML file, figures, the numbers behind them |
 //!
-//! All long work takes an [`Env`]: the device, the cache, a [`Cancellation`] that stops it between steps, and [`Events`] that are told how
+//! All long work takes an [`Env`]: the device, the cache, a [`Cancellation`] that stops it between steps, and [`ProgressSink`] that are told how
 //! far it is. What was stopped goes on when it is asked for again. Errors are one type, [`Error`], whose [`hint`](Error::hint) says what to do.
 //!
 //! # Simulate
@@ -57,9 +57,9 @@
 //!
 //! ```
 //! use ptsm::signal::SubjectId;
-//! use ptsm::{Cohort, Task};
+//! use ptsm::{Cohort, SimulatedTask};
 //!
-//! let cohort = Cohort { subjects: 3, seed: 7, ..Cohort::of(Task::Erp) };
+//! let cohort = Cohort { subjects: 3, seed: 7, ..Cohort::of(SimulatedTask::Erp) };
 //! let recording = cohort.recording(SubjectId(1), 1, 1)?; // subject, session, run
 //! println!("{} channels, {} cues", recording.channels.len(), recording.events.len());
 //! assert_eq!(cohort.truth().subjects.len(), 3);
@@ -181,11 +181,11 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use ptsm::{Env, Events};
+//! use ptsm::{Env, ProgressSink};
 //!
 //! struct Notes;
 //!
-//! impl Events for Notes {
+//! impl ProgressSink for Notes {
 //!     fn note(&self, text: &str) {
 //!         println!("{text}");
 //!     }
@@ -224,7 +224,7 @@ mod verbs;
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub use data::simulate::{Cohort, Task};
+pub use data::simulate::{Cohort, SimulatedTask};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
 pub use doctor::{CacheState, FoundDataSet, GpuState, SystemReport, inspect_system};
 pub use eval::runs::{
@@ -233,8 +233,8 @@ pub use eval::runs::{
 };
 pub use eval::tuning::TuneRequest;
 pub use eval::{
-    BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Events, Plan, PlanOverrides,
-    PreparedData, Result, SettingChanges, SettingsRequest, TaskOverride,
+    BenchmarkResults, CacheFolder, Cancellation, DataRequest, Env, Error, Plan, PlanOverrides, PreparedData,
+    ProgressSink, Result, SettingChanges, SettingsRequest, TaskOverride,
 };
 pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
 pub use report::{ExplainRunRequest, Report, ReportRequest, explain, report};

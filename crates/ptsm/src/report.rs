@@ -86,7 +86,7 @@ impl Report {
 pub fn explain(request: &ExplainRunRequest, env: &Env) -> Result<Report> {
     let sections = sections::chosen(&request.sections, true)?;
     let evaluation = everybody(&request.run, &request.data, env)?;
-    let people = evaluation.chosen(request.data.subjects.as_ref())?;
+    let people = evaluation.select_subjects(request.data.subjects.as_ref())?;
     if let Some(path) = &request.masks {
         write_masks(&*evaluation.run.decoders[0].1, &people, path)?;
         env.note(format!("masks of every trial: {}", path.display()));
@@ -135,7 +135,7 @@ fn about_run(
     env: &Env,
 ) -> Result<Material> {
     let evaluation = everybody(run, &request.data, env)?;
-    let people = evaluation.chosen(request.data.subjects.as_ref())?;
+    let people = evaluation.select_subjects(request.data.subjects.as_ref())?;
     let shots = evaluation.shots(&request.shots, &people)?;
     let records = evaluation.records(&people)?;
     let curve = evaluation.curve(&people, &shots, &request.how, env)?;
@@ -173,8 +173,8 @@ pub(crate) fn about(evaluation: &Evaluation, people: &Subset<'_>) -> Material {
         subtitle: match &evaluation.run.file.adapted {
             None => format!(
                 "Trained on {}, scored on {} whose labels it has never seen",
-                phrases::people(card.provenance.subjects),
-                phrases::people(people.subjects().len())
+                phrases::subject_count(card.provenance.subjects),
+                phrases::subject_count(people.subjects().len())
             ),
             Some(adapted) => format!(
                 "Adapted to {} by {} of each class, scored on later ones",

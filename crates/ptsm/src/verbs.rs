@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use ptsm_eval::launch::{self, Launched, Launcher};
+use ptsm_eval::launch::{self, LaunchResult, Launcher};
 use ptsm_eval::tuning::{TuneRequest, search};
 use ptsm_eval::{
     BenchmarkResults, DataRequest, Env, Error, Plan, PreparedData, Result, SettingChanges, TaskOverride,
-    to_learn,
+    load_training_data,
 };
-use ptsm_explain::reading;
+use ptsm_explain::read_features;
 
 /// Loads data prepared by their own pipeline: filtered, epoched, scaled.
 pub fn load(data: &DataRequest, env: &Env) -> Result<PreparedData> {
-    to_learn(data, None, &TaskOverride::default(), &SettingChanges::default(), env)
+    load_training_data(data, None, &TaskOverride::default(), &SettingChanges::default(), env)
 }
 
 /// Runs a benchmark in this process, or goes on with it. [`ptsm_eval::launch::run`] also starts other processes and Slurm jobs.
 pub fn benchmark(plan: &Plan, out: &Path, env: &Env) -> Result<BenchmarkResults> {
-    match launch::run(plan, out, &Launcher::InProcess, &reading, env)? {
-        Launched::Finished(results) => Ok(*results),
-        Launched::Submitted(_) => {
+    match launch::run(plan, out, &Launcher::InProcess, &read_features, env)? {
+        LaunchResult::Finished(results) => Ok(*results),
+        LaunchResult::Submitted(_) => {
             Err(Error::request("a benchmark in this process was submitted", "report this"))
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use ptsm_decode::ptsm::Pool;
+use ptsm_decode::ptsm::PoolPlacement;
 use serde::Serialize;
 
 use crate::protocol::{Framework, Malloc, Mode, ModelName, Request, Shape};
@@ -35,10 +35,10 @@ impl fmt::Display for Candidate {
 impl Candidate {
     fn request(self, framework: Framework, mode: Mode, shape: Shape, threads: usize) -> Request {
         let (model, pool) = match self {
-            Candidate::PtsmLast => (ModelName::Ptsm, Pool::Last),
-            Candidate::PtsmEach => (ModelName::Ptsm, Pool::Each),
-            Candidate::Eegnet => (ModelName::Eegnet, Pool::Last),
-            Candidate::Deepconvnet3 => (ModelName::Deepconvnet3, Pool::Last),
+            Candidate::PtsmLast => (ModelName::Ptsm, PoolPlacement::Last),
+            Candidate::PtsmEach => (ModelName::Ptsm, PoolPlacement::Each),
+            Candidate::Eegnet => (ModelName::Eegnet, PoolPlacement::Last),
+            Candidate::Deepconvnet3 => (ModelName::Deepconvnet3, PoolPlacement::Last),
         };
         Request {
             framework,

@@ -12,7 +12,7 @@ use super::case::{self, Candidate};
 use super::machine::Machine;
 use super::measure::in_turns;
 use super::process::Launcher;
-use super::report::{Compared, Report, Scaled};
+use super::report::{CaseComparison, Report, ThreadScaling};
 use crate::protocol::{Framework, Shape};
 use crate::python::{MODELS, Python};
 use crate::shell;
@@ -115,7 +115,7 @@ impl Run<'_> {
             progress(&format!("training {model} {shape}"));
             let entrants = case::training(model, shape, report.machine.threads, &self.options.frameworks);
             let outcome = in_turns(&self.launcher, entrants, self.rounds, self.steps)?;
-            report.training.push(Compared::training(model, shape, outcome, &report.machine));
+            report.training.push(CaseComparison::training(model, shape, outcome, &report.machine));
             self.save(report)?;
         }
         Ok(())
@@ -126,7 +126,7 @@ impl Run<'_> {
             progress(&format!("inference {model} {shape}"));
             let entrants = case::inference(model, shape, &self.options.frameworks);
             let outcome = in_turns(&self.launcher, entrants, self.rounds, self.steps * SHORTER)?;
-            report.inference.push(Compared::inference(model, shape, outcome));
+            report.inference.push(CaseComparison::inference(model, shape, outcome));
             self.save(report)?;
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Run<'_> {
         for &model in self.options.models.iter().filter(|m| wanted.contains(m)) {
             progress(&format!("scaling {model} {shape}"));
             let outcome = in_turns(&self.launcher, case::scaling(model, shape), self.rounds, self.steps)?;
-            report.scaling.push(Scaled::new(model, shape, outcome));
+            report.scaling.push(ThreadScaling::new(model, shape, outcome));
             self.save(report)?;
         }
         Ok(())

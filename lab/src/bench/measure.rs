@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::case::Entrant;
-use super::others::Spent;
+use super::others::ProcessorTime;
 use super::process::{Launcher, Worker};
-use crate::protocol::{Memory, Question, Ready, Request, Times};
+use crate::protocol::{Memory, Question, Request, Times, WorkerReady};
 
 /// Threads of the worker before spin for a moment after their work; the next one should not have to share with them.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -20,16 +20,16 @@ pub(crate) struct Outcome {
     /// Share of the machine's processor time that went to other programs; none where the system does not tell.
     pub(crate) others: Option<f64>,
     /// In the order of the entrants.
-    pub(crate) workers: Vec<Measured>,
+    pub(crate) workers: Vec<WorkerResults>,
 }
 
 /// One worker's results.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct WorkerResults {
     pub(crate) name: String,
     pub(crate) request: Request,
     #[serde(flatten)]
-    pub(crate) ready: Ready,
+    pub(crate) ready: WorkerReady,
     pub(crate) memory: Memory,
     pub(crate) median_ms: f64,
     pub(crate) quartiles_ms: [f64; 2],
@@ -37,11 +37,11 @@ pub(crate) struct Measured {
     pub(crate) ms: Vec<Vec<f64>>,
 }
 
-impl Measured {
-    fn new(entrant: Entrant, ready: Ready, memory: Memory, ms: Vec<Vec<f64>>) -> Measured {
+impl WorkerResults {
+    fn new(entrant: Entrant, ready: WorkerReady, memory: Memory, ms: Vec<Vec<f64>>) -> WorkerResults {
         let mut sorted = ms.concat();
         sorted.sort_by(f64::total_cmp);
-        Measured {
+        WorkerResults {
             name: entrant.name,
             request: entrant.request,
             ready,
@@ -98,17 +98,17 @@ pub(crate) fn in_turns(
     for ((entrant, (mut worker, ready)), ms) in entrants.into_iter().zip(workers).zip(ms) {
         let memory = worker.ask(&Question::Memory(true))?;
         worker.quit()?;
-        results.push(Measured::new(entrant, ready, memory, ms));
+        results.push(WorkerResults::new(entrant, ready, memory, ms));
     }
     Ok(Outcome { others, workers: results })
 }
 
-fn spent(workers: &[(Worker, Ready)]) -> Option<Spent> {
-    Spent::now(workers.iter().map(|(worker, _)| worker.id()))
+fn spent(workers: &[(Worker, WorkerReady)]) -> Option<ProcessorTime> {
+    ProcessorTime::now(workers.iter().map(|(worker, _)| worker.id()))
 }
 
 /// Networks of different size would make every number of the comparison void.
-fn same_network(entrants: &[Entrant], workers: &[(Worker, Ready)]) -> Result<()> {
+fn same_network(entrants: &[Entrant], workers: &[(Worker, WorkerReady)]) -> Result<()> {
     let count = |i: usize| workers[i].1.parameters;
     match (0..workers.len()).find(|&i| count(i) != count(0)) {
         None => Ok(()),

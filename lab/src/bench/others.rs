@@ -7,7 +7,7 @@ use std::fs;
 
 /// Processor time, in the kernel's ticks, since the machine and the processes started.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
+pub(crate) struct ProcessorTime {
     /// Of all processors: anyone's work, and what the host took away.
     busy: u64,
     /// Of all processors, idle time too.
@@ -16,28 +16,28 @@ pub(crate) struct Spent {
     own: u64,
 }
 
-impl Spent {
+impl ProcessorTime {
     /// Nothing where the system does not tell.
-    pub(crate) fn now(processes: impl IntoIterator<Item = u32>) -> Option<Spent> {
+    pub(crate) fn now(processes: impl IntoIterator<Item = u32>) -> Option<ProcessorTime> {
         let (busy, all) = machine(&fs::read_to_string("/proc/stat").ok()?)?;
         let own =
             processes.into_iter().map(|id| process(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?));
-        Some(Spent { busy, all, own: own.sum::<Option<u64>>()? })
+        Some(ProcessorTime { busy, all, own: own.sum::<Option<u64>>()? })
     }
 
     /// The others' share of the machine between two moments.
-    pub(crate) fn others_since(self, before: Spent) -> f64 {
+    pub(crate) fn others_since(self, before: ProcessorTime) -> f64 {
         let busy = self.busy.saturating_sub(before.busy);
         let others = busy.saturating_sub(self.own.saturating_sub(before.own));
         others as f64 / self.all.saturating_sub(before.all).max(1) as f64
     }
 }
 
-impl Spent {
+impl ProcessorTime {
     /// The same where the processes in question have ended, by the processor time they told.
-    pub(crate) fn others_beside(self, before: Spent, own_ms: f64) -> f64 {
+    pub(crate) fn others_beside(self, before: ProcessorTime, own_ms: f64) -> f64 {
         // Ticks are hundredths of a second.
-        let own = Spent { own: before.own + (own_ms / 10.0) as u64, ..self };
+        let own = ProcessorTime { own: before.own + (own_ms / 10.0) as u64, ..self };
         own.others_since(before)
     }
 }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn own_work_is_not_the_others() {
-        let before = Spent { busy: 100, all: 1000, own: 10 };
-        let after = Spent { busy: 180, all: 1100, own: 60 };
+        let before = ProcessorTime { busy: 100, all: 1000, own: 10 };
+        let after = ProcessorTime { busy: 180, all: 1100, own: 60 };
         assert_eq!(after.others_since(before), 0.3);
     }
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::case::Entrant;
-use crate::protocol::{Framework, Question, Ready, Request};
+use crate::protocol::{Framework, Question, Request, WorkerReady};
 use crate::{python::Python, shell};
 
 /// The programs that workers are.
@@ -43,7 +43,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Starts a worker and waits until its case is prepared.
-    pub(crate) fn start(command: Command, entrant: &Entrant) -> Result<(Worker, Ready)> {
+    pub(crate) fn start(command: Command, entrant: &Entrant) -> Result<(Worker, WorkerReady)> {
         let request = &entrant.request;
         let who = format!("{} ({:?} {})", entrant.name, request.model, request.shape).to_lowercase();
         let mut worker = Worker::spawn(command, who)?;

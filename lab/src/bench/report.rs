@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::case::Candidate;
 use super::machine::Machine;
-use super::measure::{Measured, Outcome};
+use super::measure::{Outcome, WorkerResults};
 use super::table::Table;
 use super::work;
 use crate::protocol::Shape;
@@ -18,14 +18,14 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) rounds: usize,
     pub(crate) steps: usize,
-    pub(crate) training: Vec<Compared>,
-    pub(crate) inference: Vec<Compared>,
-    pub(crate) scaling: Vec<Scaled>,
+    pub(crate) training: Vec<CaseComparison>,
+    pub(crate) inference: Vec<CaseComparison>,
+    pub(crate) scaling: Vec<ThreadScaling>,
 }
 
 /// One case, all who took part.
 #[derive(Serialize)]
-pub(crate) struct Compared {
+pub(crate) struct CaseComparison {
     model: Candidate,
     shape: Shape,
     /// See [`work`]; of a training step only.
@@ -38,32 +38,37 @@ pub(crate) struct Compared {
     outcome: Outcome,
 }
 
-impl Compared {
-    pub(crate) fn training(model: Candidate, shape: Shape, outcome: Outcome, machine: &Machine) -> Compared {
+impl CaseComparison {
+    pub(crate) fn training(
+        model: Candidate,
+        shape: Shape,
+        outcome: Outcome,
+        machine: &Machine,
+    ) -> CaseComparison {
         let ours = &outcome.workers[0];
         let multiply_adds = work::of_training_step(&ours.request);
         let gflops = 2.0 * multiply_adds as f64 / (ours.median_ms * 1e6);
         let share_of_peak = Some(gflops / machine.peak.all_threads_gflops);
-        Compared { model, shape, multiply_adds: Some(multiply_adds), share_of_peak, outcome }
+        CaseComparison { model, shape, multiply_adds: Some(multiply_adds), share_of_peak, outcome }
     }
 
-    pub(crate) fn inference(model: Candidate, shape: Shape, outcome: Outcome) -> Compared {
+    pub(crate) fn inference(model: Candidate, shape: Shape, outcome: Outcome) -> CaseComparison {
         let shape = Shape { batch: 1, ..shape };
-        Compared { model, shape, multiply_adds: None, share_of_peak: None, outcome }
+        CaseComparison { model, shape, multiply_adds: None, share_of_peak: None, outcome }
     }
 
-    fn ours(&self) -> &Measured {
+    fn ours(&self) -> &WorkerResults {
         &self.outcome.workers[0]
     }
 
     /// The fastest of those whose name begins so.
-    fn fastest(&self, name: &str) -> Option<&Measured> {
+    fn fastest(&self, name: &str) -> Option<&WorkerResults> {
         let all = self.outcome.workers.iter().filter(|w| w.name.starts_with(name));
         all.min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
     }
 
     /// How many times longer another takes than ours.
-    fn ratio(&self, other: Option<&Measured>) -> String {
+    fn ratio(&self, other: Option<&WorkerResults>) -> String {
         cell(other, |other| format!("{:.2}x", other.median_ms / self.ours().median_ms))
     }
 
@@ -74,7 +79,7 @@ impl Compared {
 
 /// One replica on one thread against two on two.
 #[derive(Serialize)]
-pub(crate) struct Scaled {
+pub(crate) struct ThreadScaling {
     model: Candidate,
     shape: Shape,
     trials_per_second: Vec<f64>,
@@ -83,15 +88,15 @@ pub(crate) struct Scaled {
     outcome: Outcome,
 }
 
-impl Scaled {
-    pub(crate) fn new(model: Candidate, shape: Shape, outcome: Outcome) -> Scaled {
-        let trials_per_second: Vec<f64> = outcome.workers.iter().map(Measured::throughput).collect();
+impl ThreadScaling {
+    pub(crate) fn new(model: Candidate, shape: Shape, outcome: Outcome) -> ThreadScaling {
+        let trials_per_second: Vec<f64> = outcome.workers.iter().map(WorkerResults::throughput).collect();
         let ratio = trials_per_second[1] / trials_per_second[0];
-        Scaled { model, shape, trials_per_second, ratio, outcome }
+        ThreadScaling { model, shape, trials_per_second, ratio, outcome }
     }
 }
 
-fn cell(measured: Option<&Measured>, text: impl Fn(&Measured) -> String) -> String {
+fn cell(measured: Option<&WorkerResults>, text: impl Fn(&WorkerResults) -> String) -> String {
     measured.map_or_else(|| "-".into(), text)
 }
 
@@ -101,13 +106,13 @@ fn others(outcome: &Outcome) -> String {
 }
 
 /// Median and interquartile range.
-fn time(measured: &Measured) -> String {
+fn time(measured: &WorkerResults) -> String {
     let [low, high] = measured.quartiles_ms;
     let digits = if measured.median_ms < 10.0 { 3 } else { 1 };
     format!("{:.digits$} [{low:.digits$}-{high:.digits$}]", measured.median_ms)
 }
 
-fn memory(measured: &Measured) -> [String; 2] {
+fn memory(measured: &WorkerResults) -> [String; 2] {
     let m = measured.memory;
     [m.peak_rss_mib, m.peak_rss_mib - m.after_import_rss_mib].map(|mib| format!("{mib:.0}"))
 }
@@ -203,7 +208,7 @@ impl Report {
             for peer in peers {
                 row.extend(peer.map_or_else(|| ["-".into(), "-".into()], memory));
             }
-            let peak = |m: &Measured| m.memory.peak_rss_mib;
+            let peak = |m: &WorkerResults| m.memory.peak_rss_mib;
             row.extend(peers.map(|p| cell(p, |p| format!("{:.1}x", peak(p) / peak(case.ours())))));
             table.row(row);
         }

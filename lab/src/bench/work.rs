@@ -12,13 +12,13 @@
 //! they are few multiply-adds and much memory traffic. There is no credit for tricks: the engine composes consecutive
 //! convolutions into one and filters with Winograd's transforms, which takes fewer multiplications than counted here.
 
-use ptsm_decode::{TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
+use ptsm_decode::{TrialShape, deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::PoolPlacement, ptsm::Ptsm};
 
 use crate::protocol::{Model, Request};
 
 /// What reads a layer's input gradient.
 #[derive(Clone, Copy, PartialEq)]
-enum Reads {
+enum GradientReader {
     /// The data: nobody.
     Data,
     /// Another layer's output: that layer.
@@ -31,20 +31,20 @@ struct Layer {
     inputs: usize,
     taps: usize,
     places: usize,
-    reads: Reads,
+    reads: GradientReader,
 }
 
 impl Layer {
-    fn conv(reads: Reads, inputs: usize, outputs: usize, taps: usize, places: usize) -> Layer {
+    fn conv(reads: GradientReader, inputs: usize, outputs: usize, taps: usize, places: usize) -> Layer {
         Layer { outputs, inputs, taps, places, reads }
     }
 
-    fn linear(reads: Reads, inputs: usize, outputs: usize) -> Layer {
+    fn linear(reads: GradientReader, inputs: usize, outputs: usize) -> Layer {
         Layer { outputs, inputs, taps: 1, places: 1, reads }
     }
 
     fn step(&self) -> u64 {
-        let passes = if self.reads == Reads::Data { 2 } else { 3 };
+        let passes = if self.reads == GradientReader::Data { 2 } else { 3 };
         (passes * self.outputs * self.inputs * self.taps * self.places) as u64
     }
 }
@@ -68,27 +68,27 @@ fn ptsm(config: &Ptsm, shape: TrialShape) -> Vec<Layer> {
     let mut all = vec![];
     for _personal_and_common in 0..2 {
         let (width, taps) = (config.temporal_width, config.temporal_kernel);
-        all.push(Layer::linear(Reads::Data, channels, config.spatial_width));
-        all.push(Layer::linear(Reads::Layer, config.spatial_width, channels));
-        all.push(Layer::conv(Reads::Data, channels, width, taps, time));
-        all.push(Layer::conv(Reads::Layer, width, 1, taps, time));
+        all.push(Layer::linear(GradientReader::Data, channels, config.spatial_width));
+        all.push(Layer::linear(GradientReader::Layer, config.spatial_width, channels));
+        all.push(Layer::conv(GradientReader::Data, channels, width, taps, time));
+        all.push(Layer::conv(GradientReader::Layer, width, 1, taps, time));
     }
     // The first encoder layer reads masked data: the masks need its input gradient.
     let (mut inputs, mut places) = (channels, time);
     for (i, &outputs) in config.encoder.iter().enumerate() {
-        all.push(Layer::conv(Reads::Layer, inputs, outputs, config.kernel, places));
+        all.push(Layer::conv(GradientReader::Layer, inputs, outputs, config.kernel, places));
         inputs = outputs;
-        if config.pool == Pool::Each {
+        if config.pool == PoolPlacement::Each {
             places = config.pooled.max(time.div_ceil(4usize.pow(i as u32 + 1)));
         }
     }
     let [first, second] = config.shared;
-    all.push(Layer::linear(Reads::Layer, inputs * config.pooled, first));
-    all.push(Layer::linear(Reads::Layer, first, second));
+    all.push(Layer::linear(GradientReader::Layer, inputs * config.pooled, first));
+    all.push(Layer::linear(GradientReader::Layer, first, second));
     for outputs in [classes, subjects] {
-        all.push(Layer::linear(Reads::Layer, second, config.features));
-        all.push(Layer::linear(Reads::Layer, config.features, config.head));
-        all.push(Layer::linear(Reads::Layer, config.head, outputs));
+        all.push(Layer::linear(GradientReader::Layer, second, config.features));
+        all.push(Layer::linear(GradientReader::Layer, config.features, config.head));
+        all.push(Layer::linear(GradientReader::Layer, config.head, outputs));
     }
     all
 }
@@ -99,12 +99,12 @@ fn eegnet(config: &EegNet, shape: TrialShape) -> Vec<Layer> {
     let pooled = time / config.pools[0];
     let places = pooled / config.pools[1];
     vec![
-        Layer::conv(Reads::Data, 1, config.filters, config.kernel, channels * time),
+        Layer::conv(GradientReader::Data, 1, config.filters, config.kernel, channels * time),
         // Each map reads one filter's channels.
-        Layer::conv(Reads::Layer, channels, maps, 1, time),
-        Layer::conv(Reads::Layer, 1, maps, config.separable_kernel, pooled),
-        Layer::conv(Reads::Layer, maps, config.pointwise, 1, pooled),
-        Layer::linear(Reads::Layer, config.pointwise * places, classes),
+        Layer::conv(GradientReader::Layer, channels, maps, 1, time),
+        Layer::conv(GradientReader::Layer, 1, maps, config.separable_kernel, pooled),
+        Layer::conv(GradientReader::Layer, maps, config.pointwise, 1, pooled),
+        Layer::linear(GradientReader::Layer, config.pointwise * places, classes),
     ]
 }
 
@@ -113,17 +113,17 @@ fn deepconvnet(config: &DeepConvNet, shape: TrialShape) -> Vec<Layer> {
     let (first, taps) = (config.maps[0], config.kernel);
     let mut places = time + 1 - taps;
     let mut all = vec![
-        Layer::conv(Reads::Data, 1, first, taps, channels * places),
-        Layer::conv(Reads::Layer, first * channels, first, 1, places),
+        Layer::conv(GradientReader::Data, 1, first, taps, channels * places),
+        Layer::conv(GradientReader::Layer, first * channels, first, 1, places),
     ];
     places /= config.pool;
     for pair in config.maps.windows(2) {
         places = places + 1 - taps;
-        all.push(Layer::conv(Reads::Layer, pair[0], pair[1], taps, places));
+        all.push(Layer::conv(GradientReader::Layer, pair[0], pair[1], taps, places));
         places /= config.pool;
     }
     let last = config.maps[config.maps.len() - 1];
-    all.push(Layer::linear(Reads::Layer, last * places, classes));
+    all.push(Layer::linear(GradientReader::Layer, last * places, classes));
     all
 }
 
@@ -138,7 +138,7 @@ mod tests {
         let small = DeepConvNet { maps: vec![25, 50, 100], ..DeepConvNet::default() };
         for model in [
             Model::Ptsm(Ptsm::default()),
-            Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
+            Model::Ptsm(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }),
             Model::EegNet(EegNet::default()),
             Model::DeepConvNet(small),
         ] {

@@ -12,7 +12,7 @@ use ptsm_engine::{Cpu, Isa};
 use ptsm_signal::{SubjectId, Subset};
 
 use super::answer;
-use crate::bench::decoders::{Ready, Request, Turn};
+use crate::bench::decoders::{FirstFit, Request, TurnTimes};
 
 /// How long a turn repeats what is quick.
 const TURN: Duration = Duration::from_millis(250);
@@ -28,10 +28,10 @@ pub(crate) fn run() -> Result<()> {
     let cpu = Cpu::with(request.threads, Isa::best())?;
     let device = (&cpu).into();
     let run = Run { device: &device, identity: "bench" };
-    let of = |people: &BTreeSet<u32>| trials.all().only(|t| people.contains(&t.subject.0));
-    let mut lesson = TrainingData::new(of(&request.train), of(&request.validation))?;
+    let of = |subjects: &BTreeSet<u32>| trials.all().only(|t| subjects.contains(&t.subject.0));
+    let mut data = TrainingData::new(of(&request.train), of(&request.validation))?;
     if decoder.learns_from_target() {
-        lesson = lesson.with_target(of(&request.test).unlabelled());
+        data = data.with_target(of(&request.test).unlabelled());
     }
     // What looks at people first does so whenever it decodes them.
     let decode = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Vec<f32>> {
@@ -39,20 +39,23 @@ pub(crate) fn run() -> Result<()> {
         Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
     };
     let learn = || -> Result<Box<dyn FittedDecoder>> {
-        let mut fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
+        let mut fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
         Ok(fits.remove(0).fitted)
     };
     let fitted = learn()?;
     let test = of(&request.test);
     let accuracy = accuracy(&decode(&*fitted, &test)?, &test);
     let parameters = Some(fitted.parameters());
-    answer(&mut out, &Ready { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy), parameters })?;
+    answer(
+        &mut out,
+        &FirstFit { peer: Some("ptsm".into()), why: None, accuracy: Some(accuracy), parameters },
+    )?;
     for line in lines {
         if line?.contains("quit") {
             break;
         }
         let all = trials.all();
-        let turn = Turn {
+        let turn = TurnTimes {
             fit_ms: repeated(|| learn().map(drop))?,
             predict_ms: repeated(|| decode(&*fitted, &all).map(drop))?,
         };
@@ -84,6 +87,6 @@ fn repeated(mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
 }
 
 /// Numbers of people as the request has them.
-pub(crate) fn numbers(people: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
-    people.into_iter().map(|person| person.0).collect()
+pub(crate) fn numbers(subjects: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
+    subjects.into_iter().map(|subject| subject.0).collect()
 }

@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_decode::TrialShape;
 use ptsm_engine::{
-    Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, ProfileEntry, Step, Table,
+    Adam, Cpu, Cuda, Decay, Device, Feed, Isa, Parameters, Precision, ProfileEntry, RowTable, Step,
 };
 
 use super::data::{Random, draw};
-use crate::bench::gpu::line::{Case, Kernel, Line, Network, Trial, Who, Work};
+use crate::bench::gpu::line::{Case, Kernel, Line, Network, Trainer, Trial, Work};
 use crate::bench::machine;
 
 const CLASSES: usize = 2;
@@ -104,7 +104,7 @@ impl Data {
 }
 
 /// A step that has run once, what it works on, and the seconds that took.
-type Ready<'a> = (Step<f32>, Parameters<f32>, Table<'a, f32>, f64);
+type WarmStep<'a> = (Step<f32>, Parameters<f32>, RowTable<'a, f32>, f64);
 
 /// All networks at one shape.
 struct Bench<'a> {
@@ -122,7 +122,7 @@ impl Bench<'_> {
             let ptsm = matches!(network, Network::PtsmEach | Network::PtsmLast);
             for (i, &replicas) in self.options.replicas.iter().enumerate() {
                 let work = Work { network, trial: self.trial, batch: self.options.batch, replicas };
-                let failed = |reason| Line::Failed { who: Who::Ours, work, reason };
+                let failed = |reason| Line::Failed { who: Trainer::Ours, work, reason };
                 if self.begun.elapsed().as_secs_f64() > self.options.seconds {
                     tell(&failed("no time was left".into()))?;
                     continue;
@@ -139,7 +139,7 @@ impl Bench<'_> {
 
     fn feeds<'f>(
         &'f self,
-        table: &'f Table<'f, f32>,
+        table: &'f RowTable<'f, f32>,
         rows: &'f [u32],
         subjects: bool,
     ) -> Vec<(&'static str, Feed<'f, f32>)> {
@@ -172,7 +172,7 @@ impl Bench<'_> {
             })
             .collect();
         // As a process that has just begun: what an opened GPU has loaded it keeps.
-        let ready = || -> Result<Ready<'_>> {
+        let ready = || -> Result<WarmStep<'_>> {
             let device = match self.device {
                 Device::Cuda(_) => {
                     let cuda = Cuda::new(Some(self.folder))?;
@@ -180,7 +180,7 @@ impl Bench<'_> {
                 }
                 cpu => cpu.clone(),
             };
-            let table = Table::new(self.data.x.chunks(channels * time).collect())?;
+            let table = RowTable::new(self.data.x.chunks(channels * time).collect())?;
             let mut parameters = Parameters::new(&network.graph, &seeds)?;
             let start = Instant::now();
             let mut step = Step::<f32>::new(&network.graph, &spec, replicas, device)?;
@@ -201,7 +201,7 @@ impl Bench<'_> {
             let start = Instant::now();
             for _ in 0..steps {
                 turn += 1;
-                while step.under_way() >= step.most_under_way() {
+                while step.in_flight() >= step.max_in_flight() {
                     step.finish()?;
                 }
                 step.start(
@@ -211,7 +211,7 @@ impl Bench<'_> {
                     &active,
                 )?;
             }
-            while step.under_way() > 0 {
+            while step.in_flight() > 0 {
                 step.finish()?;
             }
             let loss = step.output(&parameters, replicas - 1, 0)[0];
@@ -223,7 +223,7 @@ impl Bench<'_> {
         let mut ms = (0..ROUNDS).map(|_| Ok(round(steps)? * 1e3)).collect::<Result<Vec<f64>>>()?;
         ms.sort_by(f64::total_cmp);
         tell(&Line::Case(Case {
-            who: Who::Ours,
+            who: Trainer::Ours,
             work,
             ms: (ms[(ROUNDS - 1) / 2] + ms[ROUNDS / 2]) / 2.0,
             quartiles_ms: [ms[ROUNDS / 4], ms[ROUNDS - 1 - ROUNDS / 4]],

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::protocol::{Framework, Memory, Mode, Question, Ready, Request, Times};
+use crate::protocol::{Framework, Memory, Mode, Question, Request, Times, WorkerReady};
 
 mod data;
 pub(crate) mod decoding;
@@ -56,7 +56,7 @@ fn serve(lines: &mut impl Iterator<Item = io::Result<String>>, out: &mut impl Wr
     for _ in 0..WARM_UP {
         work.step()?;
     }
-    let ready = Ready {
+    let ready = WorkerReady {
         ready: true,
         parameters: work.parameters(),
         prepare_seconds: start.elapsed().as_secs_f64(),

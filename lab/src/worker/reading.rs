@@ -12,7 +12,7 @@ use ptsm_signal::{Pipeline, Scaling};
 use serde::{Deserialize, Serialize};
 
 use super::{answer, resident};
-use crate::bench::io::{Done, Ready};
+use crate::bench::io::{ReaderReady, ReadingResult};
 
 /// What is kept of the trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
     // Microvolts, so that all sides can be compared.
     let pipeline = Pipeline { scaling: Scaling::None, ..source.pipeline()? };
     let people: SubjectList = format!("1-{}", request.people).parse()?;
-    answer(&mut out, &Ready { ready: true, after_import_rss_mib: resident("VmRSS")? })?;
+    answer(&mut out, &ReaderReady { ready: true, after_import_rss_mib: resident("VmRSS")? })?;
     lines.next().context("standard input ended before the work")??;
 
     let (start, cpu) = (Instant::now(), cpu_ms()?);
@@ -80,7 +80,7 @@ pub(crate) fn run() -> Result<()> {
     let mean_uv = touched.unwrap_or_else(|| mean(&loaded.trials));
     answer(
         &mut out,
-        &Done {
+        &ReadingResult {
             ms,
             cpu_ms: whole_cpu_ms - cpu,
             whole_cpu_ms,

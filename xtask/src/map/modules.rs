@@ -16,7 +16,7 @@ use crate::tokens::{Token, tokens};
 
 /// One use of a module by another.
 #[derive(Debug)]
-struct Use {
+struct ModuleUse {
     from: String,
     to: String,
     file: PathBuf,
@@ -27,7 +27,7 @@ struct Use {
 #[derive(Default)]
 struct Sources {
     modules: Vec<String>,
-    uses: Vec<Use>,
+    uses: Vec<ModuleUse>,
 }
 
 /// What differs between a crate's sources and its `modules.toml`.
@@ -45,7 +45,7 @@ pub(super) fn check(folder: &Path) -> Result<Vec<String>> {
     for module in sources.modules.iter().filter(|module| !allowed.contains_key(*module)) {
         wrong.push(format!("{name}:1: the top module `{module}` has no line"));
     }
-    for Use { from, to, file, line } in &sources.uses {
+    for ModuleUse { from, to, file, line } in &sources.uses {
         if !allowed.get(from).is_some_and(|(_, others)| others.contains(to)) {
             wrong.push(format!(
                 "{}:{line}: `{from}` uses `{to}`, which {name} does not allow",
@@ -118,10 +118,10 @@ impl Sources {
     }
 
     fn add(&mut self, reader: Reader) {
-        for Use { from, to, file, line } in reader.found {
+        for ModuleUse { from, to, file, line } in reader.found {
             let module = if reader.top.contains(&to) { Some(&to) } else { reader.reexports.get(&to) };
             if let Some(to) = module.filter(|to| **to != from && reader.top.contains(to)) {
-                self.uses.push(Use { from, to: to.clone(), file, line });
+                self.uses.push(ModuleUse { from, to: to.clone(), file, line });
             }
         }
         self.modules.extend(reader.top);
@@ -135,7 +135,7 @@ struct Reader {
     /// What the root re-exports under a name, and the module it is from.
     reexports: BTreeMap<String, String>,
     /// Names of the root that modules use.
-    found: Vec<Use>,
+    found: Vec<ModuleUse>,
 }
 
 impl Reader {
@@ -237,7 +237,7 @@ impl Reader {
     fn used(&mut self, tokens: &[Token<'_>], at: usize, here: &[String], file: &Path) {
         let Some(from) = here.first() else { return };
         for Token { text, line } in heads(tokens, at) {
-            self.found.push(Use { from: from.clone(), to: text.into(), file: file.into(), line });
+            self.found.push(ModuleUse { from: from.clone(), to: text.into(), file: file.into(), line });
         }
     }
 
@@ -364,10 +364,10 @@ mod tests {
     use super::*;
 
     /// A crate on disk, gone when dropped.
-    struct MadeUp(PathBuf);
+    struct TemporaryCrate(PathBuf);
 
-    impl MadeUp {
-        fn new(files: &[(&str, &str)]) -> MadeUp {
+    impl TemporaryCrate {
+        fn new(files: &[(&str, &str)]) -> TemporaryCrate {
             static COUNT: AtomicUsize = AtomicUsize::new(0);
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let folder = std::env::temp_dir().join(format!("xtask-map-{}-{number}", std::process::id()));
@@ -376,7 +376,7 @@ mod tests {
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 fs::write(file, text).unwrap();
             }
-            MadeUp(folder)
+            TemporaryCrate(folder)
         }
 
         /// What is wrong with it, with names of files seen from the crate.
@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    impl Drop for MadeUp {
+    impl Drop for TemporaryCrate {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -407,7 +407,7 @@ mod tests {
                 "use crate::low::Low;\nuse super::low;\nuse crate::high::x;\nuse crate::{Renamed};\n",
             ),
         ];
-        assert_eq!(MadeUp::new(&files).check(), [""; 0]);
+        assert_eq!(TemporaryCrate::new(&files).check(), [""; 0]);
     }
 
     #[test]
@@ -423,7 +423,7 @@ mod tests {
             ),
         ];
         assert_eq!(
-            MadeUp::new(&files).check(),
+            TemporaryCrate::new(&files).check(),
             [
                 "src/low/inner.rs:2: `low` uses `high`, which modules.toml does not allow",
                 "src/high.rs:5: `high` uses `low`, which modules.toml does not allow",
@@ -447,7 +447,7 @@ mod tests {
             ("src/high.rs", "#![cfg(test)]\nuse crate::low::X;\n"),
         ];
         assert_eq!(
-            MadeUp::new(&files).check(),
+            TemporaryCrate::new(&files).check(),
             ["src/low.rs:20: `low` uses `high`, which modules.toml does not allow"]
         );
     }
@@ -461,7 +461,7 @@ mod tests {
             ("src/high.rs", ""),
         ];
         assert_eq!(
-            MadeUp::new(&files).check(),
+            TemporaryCrate::new(&files).check(),
             ["modules.toml:2: the allowed uses form a cycle: high -> low -> high"]
         );
     }
@@ -470,7 +470,7 @@ mod tests {
     fn the_list_has_every_module_and_no_other() {
         let files = [ROOT, ("modules.toml", "low = [\"middle\"]\n"), ("src/low.rs", ""), ("src/high.rs", "")];
         assert_eq!(
-            MadeUp::new(&files).check(),
+            TemporaryCrate::new(&files).check(),
             [
                 "modules.toml:1: the crate has no top module `middle`",
                 "modules.toml:1: the top module `high` has no line"
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn an_empty_list_is_written_from_the_sources() {
         let files = [ROOT, ("modules.toml", ""), ("src/low.rs", ""), ("src/high.rs", "use crate::Low;\n")];
-        let made_up = MadeUp::new(&files);
+        let made_up = TemporaryCrate::new(&files);
         write(&made_up.0).unwrap();
         assert_eq!(made_up.check(), [""; 0]);
         let written = fs::read_to_string(made_up.0.join("modules.toml")).unwrap();

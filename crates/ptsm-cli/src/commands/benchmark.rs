@@ -4,10 +4,10 @@ use std::io::Read;
 use std::time::Duration;
 
 use anyhow::Context;
-use ptsm::eval::launch::{self, Collection, Launched, Launcher, SlurmOptions, Submission, WorkerTask};
+use ptsm::eval::launch::{self, Collection, LaunchResult, Launcher, SlurmOptions, Submission, WorkerTask};
 use ptsm::eval::phrases::duration;
 use ptsm::eval::{BenchmarkResults, Cancellation, Column, Plan, PlanOverrides, Table, feature_tables};
-use ptsm::explanation::reading;
+use ptsm::explanation::read_features;
 use serde_json::json;
 
 use super::Session;
@@ -26,9 +26,9 @@ pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()>
     if args.dry_run {
         return dry_run(&plan, args, session);
     }
-    match launch::run(&plan, &args.out, &launcher(args, session)?, &reading, &session.env)? {
-        Launched::Finished(results) => show(&results, session),
-        Launched::Submitted(submission) => submitted(&submission, args, session),
+    match launch::run(&plan, &args.out, &launcher(args, session)?, &read_features, &session.env)? {
+        LaunchResult::Finished(results) => show(&results, session),
+        LaunchResult::Submitted(submission) => submitted(&submission, args, session),
     }
 }
 
@@ -63,12 +63,12 @@ fn launcher(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<Launcher>
 /// What would be done, and about how long it would take.
 fn dry_run(plan: &Plan, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
     let jobs = args.jobs.unwrap_or(1);
-    let estimate = launch::estimate(plan, &args.out, jobs, &reading, &session.env)?;
+    let estimate = launch::estimate(plan, &args.out, jobs, &read_features, &session.env)?;
     let time = |time: Option<Duration>, unknown: &str| time.map_or(unknown.into(), duration);
     let (mut rows, mut documents) = (vec![], vec![]);
     for one in &estimate.entries {
         rows.push(vec![
-            one.entry.called(),
+            one.entry.display_name(),
             one.data.clone(),
             one.protocol.clone(),
             one.fits.to_string(),
@@ -132,7 +132,7 @@ pub(super) fn work(args: &WorkArgs, session: &Session) -> anyhow::Result<()> {
         leash(session.env.cancellation.clone());
     }
     let task = WorkerTask { task: args.task, node_cache: args.node_cache.clone() };
-    Ok(launch::work(&args.folder, &task, &reading, &session.env)?)
+    Ok(launch::work(&args.folder, &task, &read_features, &session.env)?)
 }
 
 /// Ends this process when whoever started it is gone: the pipe to it is closed then, also by a kill. What comes through it is the wish to stop.

@@ -7,7 +7,7 @@ use ptsm::data::Source;
 use ptsm::data::simulate::Cohort;
 use ptsm::decode::registry::find;
 use ptsm::decode::{Adaptation, EpochRecord, Fit, Run, TrainingData};
-use ptsm::eval::{Context, Record, Split, Summary, learning_curve, score};
+use ptsm::eval::{Record, RecordContext, Split, Summary, learning_curve, score};
 use ptsm::explanation::{MaskFindings, masks, mean_over_seeds};
 use ptsm::signal::{SubjectId, Subset, TargetAccess, Trials};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::Session;
 use crate::args::DemoArgs;
 use crate::at_chance;
 use crate::output;
-use ptsm::eval::phrases::{count, duration, people, percent};
+use ptsm::eval::phrases::{count, duration, percent, subject_count};
 use ptsm::eval::tables::summaries as table_of;
 use ptsm::pages::sections::{self, Material};
 
@@ -50,7 +50,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     say(format!(
         "{} of {}; {} held back as validation subjects, whom `csp-lda` learns from too; {} nobody is trained on",
         count(split.train(trials).len(), "trial"),
-        people(split.train_subjects().len()),
+        subject_count(split.train_subjects().len()),
         split.validation_subjects().len(),
         split.test_subjects().len()
     ));
@@ -80,7 +80,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         title: "Decoding people it has never met".into(),
         subtitle: format!(
             "Left or right hand, imagined: {} trained on, {} decoded without calibration",
-            people(split.train_subjects().len()),
+            subject_count(split.train_subjects().len()),
             split.test_subjects().len()
         ),
         notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
@@ -154,7 +154,7 @@ fn fit(
     let n = if name == "csp-lda" { 1 } else { SEEDS };
     let seeds: Vec<u64> = (0..n).map(|i| seed.wrapping_add(i)).collect();
     let run = Run { device: &session.env.device, identity };
-    let mut fitting = session.env.fitting(name);
+    let mut fitting = session.env.watch_fits(name);
     let all = split.sources().without_validation();
     let sources = if decoder.uses_validation() { split.sources() } else { &all };
     let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
@@ -174,8 +174,8 @@ fn fit(
     Ok(Shown { name, fits, records })
 }
 
-fn context(name: &str, seed: u64) -> Context {
-    Context::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
+fn context(name: &str, seed: u64) -> RecordContext {
+    RecordContext::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
 }
 
 /// The learning curve of every stranger with the first seed, and the first one's guarded adaptation in words.

@@ -1,7 +1,7 @@
 //! `ptsm status`
 
 use ptsm::eval::results::check_is_benchmark;
-use ptsm::eval::{Came, Column, Standing, Table, WorkList};
+use ptsm::eval::{Column, FitScores, FitStatus, Table, WorkList};
 use serde_json::json;
 
 use super::Session;
@@ -10,30 +10,30 @@ use crate::args::StatusArgs;
 pub(super) fn run(args: &StatusArgs, session: &Session) -> anyhow::Result<()> {
     check_is_benchmark(&args.folder)?;
     let list = WorkList::read(&args.folder)?;
-    let standing = list.standing(&args.folder);
-    let kinds = [Standing::Done, Standing::Running, Standing::Failed, Standing::Missing];
+    let standing = list.fit_statuses(&args.folder);
+    let kinds = [FitStatus::Done, FitStatus::Running, FitStatus::Failed, FitStatus::Missing];
     let mut standing = standing.into_iter();
     let (mut rows, mut told, mut failures) = (vec![], vec![], vec![]);
     let mut all = [0; 4];
     for (stage, items) in &list.stages {
-        let own: Vec<Standing> = standing.by_ref().take(items.len()).collect();
+        let own: Vec<FitStatus> = standing.by_ref().take(items.len()).collect();
         for (i, entry) in stage.entries.iter().enumerate() {
-            let of = |kind: Standing| {
+            let of = |kind: FitStatus| {
                 items.iter().zip(&own).filter(|(item, s)| item.entry == i && **s == kind).count()
             };
             let counts = kinds.map(of);
             (0..4).for_each(|k| all[k] += counts[k]);
             let [done, running, failed, missing] = counts;
-            let cells = [entry.called(), stage.data.clone(), stage.people.name()];
+            let cells = [entry.display_name(), stage.data.clone(), stage.people.name()];
             rows.push(cells.into_iter().chain(counts.map(|n| n.to_string())).collect());
             told.push(json!({
                 "model": entry.model, "variant": entry.variant, "data": stage.data,
                 "protocol": stage.people.name(), "done": done, "running": running, "failed": failed, "missing": missing,
             }));
         }
-        for (item, _) in items.iter().zip(&own).filter(|(_, s)| **s == Standing::Failed) {
-            if let Some(Came::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.came) {
-                let called = stage.entries[item.entry].called();
+        for (item, _) in items.iter().zip(&own).filter(|(_, s)| **s == FitStatus::Failed) {
+            if let Some(FitScores::Failed { error, hint }) = item.outcome(&args.folder).map(|o| o.came) {
+                let called = stage.entries[item.entry].display_name();
                 failures.push(json!({
                     "model": called, "data": stage.data, "fold": item.fold, "seed": item.seed, "error": error, "hint": hint,
                 }));

@@ -1,7 +1,7 @@
 //! `ptsm train`
 
 use ptsm::eval::ALPHA;
-use ptsm::eval::phrases::{count, ids, mirroring, mirroring_json, people, percent};
+use ptsm::eval::phrases::{count, ids, mirroring, mirroring_json, percent, subject_count};
 use ptsm::eval::runs::{TrainRequest, TrainingReport, train};
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
         report.model,
         report.parameters,
         count(report.trials, "trial"),
-        people(report.train_subjects.len()),
+        subject_count(report.train_subjects.len()),
     );
     text += &match &report.validation_subjects {
         none if none.is_empty() => "; no validation subjects held back".to_string(),

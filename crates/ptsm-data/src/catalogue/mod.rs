@@ -42,7 +42,7 @@ pub(crate) const UNPUBLISHED: &str = "preprocessed_data";
 
 /// What should be known of a data set.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct About {
+pub struct DataSetInfo {
     /// What is typed: `physionet-mi`.
     pub id: String,
     /// What it is, in one line.
@@ -107,14 +107,14 @@ pub struct DataSetFiles {
     /// Files that are there more than once: whose, and the one that is read.
     pub doubled: Vec<(SubjectId, PathBuf)>,
     /// What the user should know of single recordings.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<RecordingRemark>,
     /// What else the user should know, whoever is asked for.
     pub notes: Vec<String>,
 }
 
 /// What the user should know of one recording.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remark {
+pub struct RecordingRemark {
     /// Whose it is.
     pub subject: SubjectId,
     /// Which recording, without the name of a file: that may name a person.
@@ -184,7 +184,7 @@ pub enum SignalData {
 /// A data set.
 pub trait DataSet: Send + Sync + fmt::Debug {
     /// What should be known of it.
-    fn about(&self) -> About;
+    fn about(&self) -> DataSetInfo;
 
     /// What a user can choose with `--with NAME=VALUE`.
     fn choices(&self) -> &'static [DataSetChoice];
@@ -222,7 +222,7 @@ pub trait DataSet: Send + Sync + fmt::Debug {
     }
 
     /// Whether names of its files may name people: they are told only when somebody asks for them.
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         false
     }
 
@@ -234,7 +234,7 @@ pub trait DataSet: Send + Sync + fmt::Debug {
 }
 
 impl<T: DataSet + ?Sized> DataSet for &'static T {
-    fn about(&self) -> About {
+    fn about(&self) -> DataSetInfo {
         (**self).about()
     }
 
@@ -275,8 +275,8 @@ impl<T: DataSet + ?Sized> DataSet for &'static T {
         (**self).study()
     }
 
-    fn names_people(&self) -> bool {
-        (**self).names_people()
+    fn names_subjects(&self) -> bool {
+        (**self).names_subjects()
     }
 
     fn labels(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use ptsm_signal::nearest::meant;
+use ptsm_signal::nearest::suggestion;
 
 /// Something to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Options {
 }
 
 fn unknown(id: &str, choices: &[DataSetChoice], name: &str) -> Error {
-    let meant = meant(name, choices.iter().map(|choice| (choice.name, choice.name)));
+    let meant = suggestion(name, choices.iter().map(|choice| (choice.name, choice.name)));
     let all: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
     let known = if all.is_empty() {
         "there is nothing to choose".into()

@@ -13,7 +13,7 @@ use crate::arrays::LabelHandling;
 use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result};
 pub use crate::findings::{Case, Problem, ProblemKind};
-use crate::findings::{Duplicate, Measured, Told, add_cases, problems};
+use crate::findings::{Duplicate, RecordingMeasures, ReportScope, add_cases, problems};
 use crate::recordings::load::{asked, duplicates, missing};
 use crate::recordings::options::Count;
 use crate::recordings::prepare::{EpochedItem, Labels, epoch};
@@ -24,7 +24,7 @@ use crate::subjects::SubjectList;
 struct CheckedItem<'a> {
     item: &'a RecordingItem,
     /// What was measured in each of its parts.
-    measured: Vec<Measured>,
+    measured: Vec<RecordingMeasures>,
     /// What the user should know of each of them.
     notes: Vec<Vec<String>>,
     /// Its epochs, which are compared with those of other subjects; or why it cannot be read or epoched.
@@ -78,9 +78,9 @@ fn check_here(
         true => recordings.set().labels(recordings.options())?,
         false => vec![],
     };
-    let told = Told {
+    let told = ReportScope {
         files: labels,
-        paths: labels || !recordings.set().names_people(),
+        paths: labels || !recordings.set().names_subjects(),
         remote: recordings.set().remote(recordings.options()).is_ok_and(|files| !files.is_empty()),
     };
     let unreadable: Vec<(&RecordingItem, &Error)> = checked
@@ -88,11 +88,11 @@ fn check_here(
         .filter(|c| !c.has_non_numbers())
         .filter_map(|c| Some((c.item, c.epochs.as_ref().err()?)))
         .collect();
-    let parts: Vec<(&RecordingItem, &Measured)> =
+    let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
         checked.iter().flat_map(|c| c.measured.iter().map(|part| (c.item, part))).collect();
     let mut problems = problems(&found.classes, &missing(&found, subjects), &unreadable, &parts, &told);
     let mut notes = found.notes_of(|subject| subjects.is_none_or(|list| list.contains(subject)));
-    let named = recordings.set().names_people();
+    let named = recordings.set().names_subjects();
     match compare(&id, &found.classes, named, &mut checked) {
         Ok(duplicates) => add_duplicates(&mut problems, &duplicates),
         // Each of these is told above.
@@ -133,7 +133,8 @@ fn compare(
 ) -> Result<Vec<Duplicate>> {
     let epochs = |item: &mut CheckedItem<'_>| std::mem::replace(&mut item.epochs, Ok(EpochedItem::default()));
     let epoched = checked.iter_mut().map(epochs).collect::<Result<Vec<_>>>()?;
-    let items: Vec<(&RecordingItem, &[Measured])> = checked.iter().map(|c| (c.item, &*c.measured)).collect();
+    let items: Vec<(&RecordingItem, &[RecordingMeasures])> =
+        checked.iter().map(|c| (c.item, &*c.measured)).collect();
     duplicates(id, classes, named, &items, epoched)
 }
 

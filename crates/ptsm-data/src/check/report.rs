@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::CheckedItem;
 use crate::catalogue::DataSetFiles;
-use crate::findings::{Measured, Problem};
+use crate::findings::{Problem, RecordingMeasures};
 
 /// Everything a check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,7 +92,7 @@ pub(super) fn report(
     problems: Vec<Problem>,
 ) -> CheckReport {
     let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut parts: BTreeMap<SubjectId, Vec<&Measured>> = BTreeMap::new();
+    let mut parts: BTreeMap<SubjectId, Vec<&RecordingMeasures>> = BTreeMap::new();
     for CheckedItem { item, measured, notes: own_notes, .. } in checked {
         let own = parts.entry(item.subject).or_default();
         for (measured, own_notes) in measured.iter().zip(own_notes) {
@@ -109,7 +109,7 @@ pub(super) fn report(
             }
         }
     }
-    let person = |(&subject, parts): (&SubjectId, &Vec<&Measured>)| {
+    let person = |(&subject, parts): (&SubjectId, &Vec<&RecordingMeasures>)| {
         let sessions: BTreeSet<u32> = parts.iter().map(|part| part.session).collect();
         let mut rates_hz: Vec<f64> = parts.iter().map(|part| part.rate_hz).collect();
         rates_hz.sort_by(f64::total_cmp);

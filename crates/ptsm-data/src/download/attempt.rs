@@ -9,17 +9,17 @@ use super::client::{header, lost};
 use super::digest::CHUNK;
 use super::part::{Identity, Part};
 use super::plan::Checksum;
-use super::shared::{Shared, Tally};
-use super::trouble::Trouble;
+use super::shared::{SharedDownload, Tally};
+use super::trouble::DownloadFailure;
 
 /// Adds to a part until it is whole.
 pub(super) fn attempt(
-    shared: &Shared<'_>,
+    shared: &SharedDownload<'_>,
     part: &mut Part,
     url: &str,
     checksum: &Checksum,
     tally: &Tally,
-) -> Result<(), Trouble> {
+) -> Result<(), DownloadFailure> {
     if part.is_whole() {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn attempt(
         // Another file than the one that was begun, or nonsense.
         status => {
             part.clear()?;
-            return Err(Trouble::passing(format!(
+            return Err(DownloadFailure::passing(format!(
                 "the server cannot continue the file: it answers {status}"
             )));
         }
@@ -81,11 +81,11 @@ fn range(text: &str) -> Option<(u64, Option<u64>)> {
 }
 
 /// What a server says of a file.
-fn identity(url: &str, response: &Response<Body>) -> Result<Identity, Trouble> {
+fn identity(url: &str, response: &Response<Body>) -> Result<Identity, DownloadFailure> {
     let is_page = |name: &str| name.ends_with(".html") || name.ends_with(".htm");
     let path = url.split(['?', '#']).next().unwrap_or(url);
     if header(response, header::CONTENT_TYPE).is_some_and(|t| t.starts_with("text/html")) && !is_page(path) {
-        return Err(Trouble::lasting(
+        return Err(DownloadFailure::lasting(
             format!("{url}: a web page comes instead of the file"),
             "see in a browser what it says: terms to accept, a login of the network, a notice",
         ));
@@ -100,20 +100,20 @@ fn identity(url: &str, response: &Response<Body>) -> Result<Identity, Trouble> {
 }
 
 fn receive(
-    shared: &Shared<'_>,
+    shared: &SharedDownload<'_>,
     part: &mut Part,
     response: Response<Body>,
     tally: &Tally,
-) -> Result<(), Trouble> {
+) -> Result<(), DownloadFailure> {
     let mut body = response.into_body().into_reader();
     let mut chunk = vec![0; CHUNK];
     loop {
         if shared.is_stopping() {
-            return Err(Trouble::Stopped);
+            return Err(DownloadFailure::Stopped);
         }
         let n = match body.read(&mut chunk) {
             Ok(n) => n,
-            Err(_) if shared.is_stopping() => return Err(Trouble::Stopped),
+            Err(_) if shared.is_stopping() => return Err(DownloadFailure::Stopped),
             Err(e) => return Err(lost(&e)),
         };
         if n == 0 {

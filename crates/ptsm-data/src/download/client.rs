@@ -9,7 +9,7 @@ use ureq::{Agent, Body};
 
 use super::Settings;
 use super::patience::retry_after;
-use super::trouble::Trouble;
+use super::trouble::DownloadFailure;
 use crate::error::{Error, Result};
 
 /// Asks servers.
@@ -47,7 +47,11 @@ impl Client {
     }
 
     /// Asks for a file with some headers. Answers that bring nothing are trouble; `Range Not Satisfiable` is for the caller.
-    pub(super) fn get(&self, url: &str, headers: &[(&str, String)]) -> Result<Response<Body>, Trouble> {
+    pub(super) fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, String)],
+    ) -> Result<Response<Body>, DownloadFailure> {
         let url = self.address(url);
         let mut request = self.agent.get(&*url);
         for (name, value) in headers {
@@ -83,8 +87,8 @@ pub(super) fn header(response: &Response<Body>, name: header::HeaderName) -> Opt
 }
 
 /// A connection that was lost or never made.
-pub(super) fn lost(error: &dyn std::fmt::Display) -> Trouble {
-    Trouble::passing(format!("the connection was lost: {error}"))
+pub(super) fn lost(error: &dyn std::fmt::Display) -> DownloadFailure {
+    DownloadFailure::passing(format!("the connection was lost: {error}"))
 }
 
 /// Whether an address is on this machine, where no proxy leads to.
@@ -93,42 +97,47 @@ fn is_here(url: &str) -> bool {
     ["127.", "localhost", "[::1]"].iter().any(|here| host.starts_with(here))
 }
 
-fn failed(url: &str, error: ureq::Error) -> Trouble {
+fn failed(url: &str, error: ureq::Error) -> DownloadFailure {
     match error {
         ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Trouble::passing(format!("{url}: the server cannot be reached in time"))
+            DownloadFailure::passing(format!("{url}: the server cannot be reached in time"))
         }
-        ureq::Error::Timeout(_) => Trouble::passing(format!("{url}: the server does not answer in time")),
-        ureq::Error::HostNotFound => Trouble::passing(format!("{url}: there is no such server")),
+        ureq::Error::Timeout(_) => {
+            DownloadFailure::passing(format!("{url}: the server does not answer in time"))
+        }
+        ureq::Error::HostNotFound => DownloadFailure::passing(format!("{url}: there is no such server")),
         // What goes wrong while a secure connection is made.
         ureq::Error::Io(e) if e.kind() == io::ErrorKind::InvalidData => insecure(url, &e),
         ureq::Error::Rustls(e) => insecure(url, &e),
-        ureq::Error::Io(e) => Trouble::passing(format!("{url}: the server cannot be reached: {e}")),
+        ureq::Error::Io(e) => DownloadFailure::passing(format!("{url}: the server cannot be reached: {e}")),
         e @ (ureq::Error::ConnectionFailed
         | ureq::Error::ConnectProxyFailed(_)
         | ureq::Error::Protocol(_)
         | ureq::Error::LargeResponseHeader(..)
-        | ureq::Error::BodyStalled) => Trouble::passing(format!("{url}: {e}")),
-        e => Trouble::lasting(format!("{url}: {e}"), "check the address, and PTSM_MIRROR where it is set"),
+        | ureq::Error::BodyStalled) => DownloadFailure::passing(format!("{url}: {e}")),
+        e => DownloadFailure::lasting(
+            format!("{url}: {e}"),
+            "check the address, and PTSM_MIRROR where it is set",
+        ),
     }
 }
 
-fn insecure(url: &str, error: &dyn std::fmt::Display) -> Trouble {
-    Trouble::lasting(
+fn insecure(url: &str, error: &dyn std::fmt::Display) -> DownloadFailure {
+    DownloadFailure::lasting(
         format!("{url}: the connection would not be secure: {error}"),
         "check the date of this machine, and whether a proxy stands between",
     )
 }
 
-fn refused(url: &str, status: StatusCode, response: &Response<Body>) -> Trouble {
+fn refused(url: &str, status: StatusCode, response: &Response<Body>) -> DownloadFailure {
     let message = format!("{url}: the server answers {status}");
     let passing =
         matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS);
     if passing || status.is_server_error() {
         let wait = header(response, header::RETRY_AFTER).and_then(|t| retry_after(t, SystemTime::now()));
-        return Trouble::Passing { message, wait };
+        return DownloadFailure::Passing { message, wait };
     }
-    Trouble::lasting(
+    DownloadFailure::lasting(
         message,
         match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => {

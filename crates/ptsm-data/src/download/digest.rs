@@ -8,7 +8,7 @@ use md5::Md5;
 use sha2::{Digest, Sha256};
 
 use super::plan::Checksum;
-use super::trouble::Trouble;
+use super::trouble::DownloadFailure;
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 1 << 17;
@@ -38,14 +38,14 @@ impl Hashes {
         file: &mut File,
         path: &Path,
         stop: &dyn Fn() -> bool,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, DownloadFailure> {
         let mut chunk = vec![0; CHUNK];
         let mut length = 0;
         loop {
             if stop() {
-                return Err(Trouble::Stopped);
+                return Err(DownloadFailure::Stopped);
             }
-            let n = file.read(&mut chunk).map_err(|e| Trouble::system(path, "read", e))?;
+            let n = file.read(&mut chunk).map_err(|e| DownloadFailure::system(path, "read", e))?;
             if n == 0 {
                 return Ok(length);
             }
@@ -72,8 +72,12 @@ pub(super) struct Digests {
 
 impl Digests {
     /// Of a whole file.
-    pub(super) fn of(path: &Path, checksum: &Checksum, stop: &dyn Fn() -> bool) -> Result<Digests, Trouble> {
-        let mut file = File::open(path).map_err(|e| Trouble::system(path, "open", e))?;
+    pub(super) fn of(
+        path: &Path,
+        checksum: &Checksum,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Digests, DownloadFailure> {
+        let mut file = File::open(path).map_err(|e| DownloadFailure::system(path, "open", e))?;
         let mut hashes = Hashes::new(checksum);
         hashes.read(&mut file, path, stop)?;
         Ok(hashes.digests())
@@ -117,6 +121,6 @@ mod tests {
         assert_eq!(digests.difference(&Checksum::Unpublished), None);
         let other = digests.difference(&Checksum::Sha256("00".into())).unwrap();
         assert_eq!(other, format!("its SHA-256 is {sha256}, published is 00"));
-        assert!(matches!(Digests::of(&path, &published, &|| true), Err(Trouble::Stopped)));
+        assert!(matches!(Digests::of(&path, &published, &|| true), Err(DownloadFailure::Stopped)));
     }
 }

@@ -12,15 +12,15 @@ use super::part::{self, Part, guard_path};
 use super::patience::Patience;
 use super::plan::Checksum;
 use super::plan::PlannedFile;
-use super::shared::{Shared, Tally};
-use super::trouble::{AGAIN, Trouble};
+use super::shared::{SharedDownload, Tally};
+use super::trouble::{AGAIN, DownloadFailure};
 use crate::error::Error;
 
 /// How often a file that arrived wrong is downloaded again.
 const AGAIN_WHEN_WRONG: u32 = 2;
 
 /// What is at a place.
-enum Seen {
+enum FileState {
     Nothing,
     Right,
     /// In which way it is wrong.
@@ -29,7 +29,7 @@ enum Seen {
 
 /// A file about to be had.
 pub(super) struct File<'a> {
-    pub(super) shared: &'a Shared<'a>,
+    pub(super) shared: &'a SharedDownload<'a>,
     pub(super) wanted: &'a PlannedFile,
     pub(super) checksum: &'a Checksum,
     pub(super) tally: &'a Tally,
@@ -40,21 +40,21 @@ impl File<'_> {
     pub(super) fn settle(&self) -> Option<FileStatus> {
         Some(match self.obtain() {
             Ok(status) => status?,
-            Err(Trouble::Stopped) => FileStatus::Unfinished,
-            Err(Trouble::Here(error)) => FileStatus::Failed(error),
-            Err(Trouble::DiskFull(message)) => {
+            Err(DownloadFailure::Stopped) => FileStatus::Unfinished,
+            Err(DownloadFailure::Here(error)) => FileStatus::Failed(error),
+            Err(DownloadFailure::DiskFull(message)) => {
                 self.shared.give_up("the disk is full");
                 self.failed(
                     message,
                     "make room on the disk, then give the same command again: it goes on where it was",
                 )
             }
-            Err(Trouble::Exhausted { message, hint }) => {
+            Err(DownloadFailure::Exhausted { message, hint }) => {
                 self.shared.unreached();
                 self.failed(message, hint)
             }
-            Err(Trouble::Lasting { message, hint }) => self.failed(message, hint),
-            Err(Trouble::Passing { message, .. }) => self.failed(message, AGAIN),
+            Err(DownloadFailure::Lasting { message, hint }) => self.failed(message, hint),
+            Err(DownloadFailure::Passing { message, .. }) => self.failed(message, AGAIN),
         })
     }
 
@@ -63,43 +63,44 @@ impl File<'_> {
         FileStatus::Failed(Error::Download { path, message, hint })
     }
 
-    fn obtain(&self) -> Result<Option<FileStatus>, Trouble> {
+    fn obtain(&self) -> Result<Option<FileStatus>, DownloadFailure> {
         if self.shared.is_stopping() {
-            return Err(Trouble::Stopped);
+            return Err(DownloadFailure::Stopped);
         }
         let target = &self.wanted.path;
         let place = self.wanted.found.as_deref().unwrap_or(target);
         let before = signature(place);
         match self.look(place)? {
-            Seen::Right => {
+            FileState::Right => {
                 self.tally.missing(false);
                 self.clean();
                 return Ok(Some(FileStatus::Present));
             }
-            Seen::Wrong(how) if self.wanted.is_elsewhere() => {
+            FileState::Wrong(how) if self.wanted.is_elsewhere() => {
                 return Ok(Some(FileStatus::Failed(Error::Download {
                     path: place.to_path_buf(),
                     message: format!("it is not the file that is published: {how}"),
                     hint: "delete or replace it, then give the same command again".into(),
                 })));
             }
-            Seen::Wrong(how) => {
+            FileState::Wrong(how) => {
                 self.shared.note(format!("{} was damaged: {how}; it is downloaded again", target.display()));
             }
-            Seen::Nothing => {}
+            FileState::Nothing => {}
         }
         self.tally.missing(true);
         if let Some(reason) = self.shared.hopeless() {
-            return Err(Trouble::lasting(format!("not tried: {reason}"), AGAIN));
+            return Err(DownloadFailure::lasting(format!("not tried: {reason}"), AGAIN));
         }
         let folder = target.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(|e| Trouble::system(folder, "make the folder", e))?;
+        fs::create_dir_all(folder).map_err(|e| DownloadFailure::system(folder, "make the folder", e))?;
         let lock = guard_path(target);
-        let Some(_guard) = Guard::try_take(&lock).map_err(|e| Trouble::system(&lock, "write", e))? else {
+        let Some(_guard) = Guard::try_take(&lock).map_err(|e| DownloadFailure::system(&lock, "write", e))?
+        else {
             return Ok(None);
         };
         // Another process may have been faster.
-        if signature(target) != before && matches!(self.look(target)?, Seen::Right) {
+        if signature(target) != before && matches!(self.look(target)?, FileState::Right) {
             self.tally.missing(false);
             return Ok(Some(FileStatus::Present));
         }
@@ -111,25 +112,25 @@ impl File<'_> {
     }
 
     /// Whether a file is the right one. What was checked before is not read again.
-    fn look(&self, path: &Path) -> Result<Seen, Trouble> {
-        let Ok(metadata) = fs::metadata(path) else { return Ok(Seen::Nothing) };
+    fn look(&self, path: &Path) -> Result<FileState, DownloadFailure> {
+        let Ok(metadata) = fs::metadata(path) else { return Ok(FileState::Nothing) };
         if !metadata.is_file() {
             let hint = "give another folder, or take it away";
-            return Err(Trouble::lasting("something that is no file stands in its place", hint));
+            return Err(DownloadFailure::lasting("something that is no file stands in its place", hint));
         }
         let name = lock::name(self.shared.folder, path);
         let known = self.shared.lock().get(&name).cloned();
         if known.as_ref().is_some_and(|entry| entry.vouches(&metadata, self.checksum)) {
-            return Ok(Seen::Right);
+            return Ok(FileState::Right);
         }
         let digests = Digests::of(path, self.checksum, &|| self.shared.is_stopping())?;
         if let Some(how) = digests.difference(self.checksum) {
-            return Ok(Seen::Wrong(how));
+            return Ok(FileState::Wrong(how));
         }
         if let (Checksum::Unpublished, Some(known)) = (self.checksum, known)
             && known.sha256 != digests.sha256
         {
-            return Err(Trouble::lasting(
+            return Err(DownloadFailure::lasting(
                 format!(
                     "it is not what it was when it was downloaded: its SHA-256 was {}, now is {}",
                     known.sha256, digests.sha256
@@ -141,11 +142,11 @@ impl File<'_> {
             ));
         }
         self.shared.lock().put(name, Entry::new(&metadata, digests, &self.wanted.remote.url));
-        Ok(Seen::Right)
+        Ok(FileState::Right)
     }
 
     /// Tries until the file is there.
-    fn download(&self) -> Result<FileStatus, Trouble> {
+    fn download(&self) -> Result<FileStatus, DownloadFailure> {
         let (target, url) = (&self.wanted.path, &self.wanted.remote.url);
         let mut part = Part::open(target, url, self.checksum, &|| self.shared.is_stopping())?;
         let mut patience = Patience::new();
@@ -162,17 +163,17 @@ impl File<'_> {
                     farthest = 0;
                     wrong += 1;
                     if wrong > AGAIN_WHEN_WRONG {
-                        return Err(Trouble::lasting(
+                        return Err(DownloadFailure::lasting(
                             format!(
                                 "what arrives is not what is published: {how} ({wrong} downloads of {url})"
                             ),
                             "try again later or by another mirror (PTSM_MIRROR); if it stays, tell the publisher",
                         ));
                     }
-                    Trouble::passing(how)
+                    DownloadFailure::passing(how)
                 }
                 // An answer cut off by the wish to stop looks like a lost connection.
-                Err(_) if self.shared.is_stopping() => return Err(Trouble::Stopped),
+                Err(_) if self.shared.is_stopping() => return Err(DownloadFailure::Stopped),
                 Err(trouble) => trouble,
             };
             let brought = part.length() > farthest;
@@ -182,10 +183,10 @@ impl File<'_> {
     }
 
     /// Puts the file in its place.
-    fn finish(&self, part: Part, digests: Digests) -> Result<FileStatus, Trouble> {
+    fn finish(&self, part: Part, digests: Digests) -> Result<FileStatus, DownloadFailure> {
         let target = &self.wanted.path;
         part.finish(target)?;
-        let metadata = fs::metadata(target).map_err(|e| Trouble::system(target, "read", e))?;
+        let metadata = fs::metadata(target).map_err(|e| DownloadFailure::system(target, "read", e))?;
         self.tally.arrived(metadata.len());
         let name = lock::name(self.shared.folder, target);
         let entry = Entry::new(&metadata, digests, &self.wanted.remote.url);

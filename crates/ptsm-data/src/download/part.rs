@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{Digests, Hashes};
 use super::plan::Checksum;
-use super::trouble::Trouble;
+use super::trouble::DownloadFailure;
 
 /// What a server says of a file, to know it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +47,10 @@ impl Part {
         url: &str,
         checksum: &Checksum,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Part, Trouble> {
+    ) -> Result<Part, DownloadFailure> {
         let path = part_path(target);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|e| Trouble::system(&path, "write", e))?;
+        let file = file.map_err(|e| DownloadFailure::system(&path, "write", e))?;
         let identity = fs::read(identity_path(target)).ok();
         let identity: Option<Identity> = identity.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let mut part = Part {
@@ -88,28 +88,28 @@ impl Part {
     }
 
     /// Throws away what has arrived.
-    pub(super) fn clear(&mut self) -> Result<(), Trouble> {
+    pub(super) fn clear(&mut self) -> Result<(), DownloadFailure> {
         self.identity = None;
         self.length = 0;
         self.hashes = Hashes::new(&self.checksum);
         self.file
             .set_len(0)
             .and_then(|()| self.file.rewind())
-            .map_err(|e| Trouble::system(&self.path, "write", e))
+            .map_err(|e| DownloadFailure::system(&self.path, "write", e))
     }
 
     /// Throws away what has arrived and begins this file. In this order: bytes never lie beside the name of another file.
-    pub(super) fn begin(&mut self, identity: Identity) -> Result<(), Trouble> {
+    pub(super) fn begin(&mut self, identity: Identity) -> Result<(), DownloadFailure> {
         self.clear()?;
         let text = serde_json::to_vec_pretty(&identity).expect("text and numbers can be written as JSON");
-        atomic::replace(&self.path.with_added_extension("json"), &text).map_err(Trouble::file)?;
+        atomic::replace(&self.path.with_added_extension("json"), &text).map_err(DownloadFailure::file)?;
         self.identity = Some(identity);
         Ok(())
     }
 
     /// Adds what has arrived.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
-        self.file.write_all(bytes).map_err(|e| Trouble::system(&self.path, "write", e))?;
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), DownloadFailure> {
+        self.file.write_all(bytes).map_err(|e| DownloadFailure::system(&self.path, "write", e))?;
         self.hashes.update(bytes);
         self.length += bytes.len() as u64;
         Ok(())
@@ -121,11 +121,11 @@ impl Part {
     }
 
     /// Gives the file its name.
-    pub(super) fn finish(self, target: &Path) -> Result<(), Trouble> {
+    pub(super) fn finish(self, target: &Path) -> Result<(), DownloadFailure> {
         // Without this a power cut could leave the name on empty contents.
-        self.file.sync_all().map_err(|e| Trouble::system(&self.path, "write", e))?;
+        self.file.sync_all().map_err(|e| DownloadFailure::system(&self.path, "write", e))?;
         drop(self.file);
-        fs::rename(&self.path, target).map_err(|e| Trouble::system(target, "write", e))?;
+        fs::rename(&self.path, target).map_err(|e| DownloadFailure::system(target, "write", e))?;
         fs::remove_file(identity_path(target)).ok();
         Ok(())
     }

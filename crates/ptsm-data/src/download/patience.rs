@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Settings;
-use super::trouble::{AGAIN, Trouble};
+use super::trouble::{AGAIN, DownloadFailure};
 
 /// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
@@ -23,18 +23,18 @@ impl Patience {
     /// so does trouble that was met too often.
     pub(super) fn after(
         &mut self,
-        trouble: Trouble,
+        trouble: DownloadFailure,
         brought: bool,
         settings: &Settings,
-    ) -> Result<Duration, Trouble> {
-        let Trouble::Passing { message, wait } = trouble else { return Err(trouble) };
+    ) -> Result<Duration, DownloadFailure> {
+        let DownloadFailure::Passing { message, wait } = trouble else { return Err(trouble) };
         self.fruitless = if brought { 0 } else { self.fruitless + 1 };
         if self.fruitless >= settings.tries {
             let message = format!("{message} ({} tries)", settings.tries);
-            return Err(Trouble::Exhausted { message, hint: AGAIN });
+            return Err(DownloadFailure::Exhausted { message, hint: AGAIN });
         }
         match wait {
-            Some(wait) if wait > LONGEST_WAIT => Err(Trouble::Exhausted {
+            Some(wait) if wait > LONGEST_WAIT => Err(DownloadFailure::Exhausted {
                 message: format!("{message} and asks to come back in {} s", wait.as_secs()),
                 hint: "give the same command again then: it goes on where it was",
             }),
@@ -93,13 +93,14 @@ mod tests {
         let mut patience = Patience::new();
         let mut longest = 0.0f64;
         for i in 0..15 {
-            let pause = patience.after(Trouble::passing("lost"), false, &settings).unwrap().as_secs_f64();
+            let pause =
+                patience.after(DownloadFailure::passing("lost"), false, &settings).unwrap().as_secs_f64();
             let whole = 2f64.powi(i).min(60.0);
             assert!(pause >= whole / 2.0 && pause <= whole, "{pause} s after try {i}");
             longest = longest.max(pause);
         }
         assert!(longest > 30.0);
-        let pause = patience.after(Trouble::passing("lost"), true, &settings).unwrap();
+        let pause = patience.after(DownloadFailure::passing("lost"), true, &settings).unwrap();
         assert!(pause <= Duration::from_secs(1));
     }
 
@@ -108,21 +109,25 @@ mod tests {
         let settings = Settings { tries: 3, ..Settings::default() };
         let mut patience = Patience::new();
         for _ in 0..2 {
-            patience.after(Trouble::passing("lost"), false, &settings).unwrap();
+            patience.after(DownloadFailure::passing("lost"), false, &settings).unwrap();
         }
-        let Err(Trouble::Exhausted { message, .. }) =
-            patience.after(Trouble::passing("lost"), false, &settings)
+        let Err(DownloadFailure::Exhausted { message, .. }) =
+            patience.after(DownloadFailure::passing("lost"), false, &settings)
         else {
             panic!("it goes on");
         };
         assert_eq!(message, "lost (3 tries)");
-        let wait = |s| Trouble::Passing { message: "busy".into(), wait: Some(Duration::from_secs(s)) };
+        let wait =
+            |s| DownloadFailure::Passing { message: "busy".into(), wait: Some(Duration::from_secs(s)) };
         assert_eq!(Patience::new().after(wait(7), false, &settings).unwrap(), Duration::from_secs(7));
         assert!(matches!(
             Patience::new().after(wait(9000), false, &settings),
-            Err(Trouble::Exhausted { .. })
+            Err(DownloadFailure::Exhausted { .. })
         ));
-        assert!(matches!(Patience::new().after(Trouble::Stopped, false, &settings), Err(Trouble::Stopped)));
+        assert!(matches!(
+            Patience::new().after(DownloadFailure::Stopped, false, &settings),
+            Err(DownloadFailure::Stopped)
+        ));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::client::Client;
 use super::obtain::File;
 use super::plan::{Download, PlannedFile};
-use super::shared::{Shared, Tally};
+use super::shared::{SharedDownload, Tally};
 use super::{DownloadObserver, DownloadReport, DownloadedFile, FileStatus, Settings, part, zenodo};
 use crate::error::Result;
 
@@ -25,7 +25,7 @@ impl Download {
     pub fn run(&self, settings: &Settings, watch: &mut dyn DownloadObserver) -> Result<DownloadReport> {
         let files = self.files();
         let tallies = files.iter().map(|file| Tally::new(file.found.is_none(), file.arrived)).collect();
-        let shared = Shared::new(Client::new(settings)?, settings, self.folder(), tallies);
+        let shared = SharedDownload::new(Client::new(settings)?, settings, self.folder(), tallies);
         let statuses: Vec<OnceLock<FileStatus>> = files.iter().map(|_| OnceLock::new()).collect();
         // Nothing is ever sent: it is closed when the work is over.
         let (at_work, over) = mpsc::channel::<()>();
@@ -60,7 +60,7 @@ impl Download {
     }
 }
 
-fn work(shared: &Shared<'_>, files: &[PlannedFile], statuses: &[OnceLock<FileStatus>]) {
+fn work(shared: &SharedDownload<'_>, files: &[PlannedFile], statuses: &[OnceLock<FileStatus>]) {
     let checksums = zenodo::checksums(shared, files);
     let queue = Mutex::new((0..files.len()).collect::<VecDeque<usize>>());
     let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::client::Client;
 use super::lock::Lock;
-use super::trouble::Trouble;
+use super::trouble::DownloadFailure;
 use super::{DownloadProgress, Settings};
 
 /// How long nobody looks whether to stop.
@@ -41,7 +41,7 @@ impl Tally {
 }
 
 /// What all connections share.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedDownload<'a> {
     pub(super) client: Client,
     pub(super) settings: &'a Settings,
     pub(super) folder: &'a Path,
@@ -59,15 +59,15 @@ pub(super) struct Shared<'a> {
     done: AtomicUsize,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedDownload<'a> {
     pub(super) fn new(
         client: Client,
         settings: &'a Settings,
         folder: &'a Path,
         tallies: Vec<Tally>,
-    ) -> Shared<'a> {
+    ) -> SharedDownload<'a> {
         let (lock, note) = Lock::read(folder);
-        Shared {
+        SharedDownload {
             client,
             settings,
             folder,
@@ -123,11 +123,11 @@ impl<'a> Shared<'a> {
     }
 
     /// Waits, unless it is stopped.
-    pub(super) fn sleep(&self, time: Duration) -> Result<(), Trouble> {
+    pub(super) fn sleep(&self, time: Duration) -> Result<(), DownloadFailure> {
         let began = Instant::now();
         loop {
             if self.is_stopping() {
-                return Err(Trouble::Stopped);
+                return Err(DownloadFailure::Stopped);
             }
             let left = time.saturating_sub(began.elapsed());
             if left.is_zero() {
@@ -138,7 +138,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Waits before another try, unless it is stopped.
-    pub(super) fn wait(&self, time: Duration) -> Result<(), Trouble> {
+    pub(super) fn wait(&self, time: Duration) -> Result<(), DownloadFailure> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let slept = self.sleep(time);
         self.waiting.fetch_sub(1, Ordering::Relaxed);

@@ -12,7 +12,7 @@ pub(super) const AGAIN: &str =
 
 /// Why a try did not bring a file.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum DownloadFailure {
     /// May be over at the next try.
     Passing {
         message: String,
@@ -31,30 +31,32 @@ pub(super) enum Trouble {
     Stopped,
 }
 
-impl Trouble {
-    pub(super) fn passing(message: impl Into<String>) -> Trouble {
-        Trouble::Passing { message: message.into(), wait: None }
+impl DownloadFailure {
+    pub(super) fn passing(message: impl Into<String>) -> DownloadFailure {
+        DownloadFailure::Passing { message: message.into(), wait: None }
     }
 
-    pub(super) fn lasting(message: impl Into<String>, hint: impl Into<String>) -> Trouble {
-        Trouble::Lasting { message: message.into(), hint: hint.into() }
+    pub(super) fn lasting(message: impl Into<String>, hint: impl Into<String>) -> DownloadFailure {
+        DownloadFailure::Lasting { message: message.into(), hint: hint.into() }
     }
 
     /// What the system says about a file of ours.
-    pub(super) fn system(path: &Path, action: &'static str, error: io::Error) -> Trouble {
+    pub(super) fn system(path: &Path, action: &'static str, error: io::Error) -> DownloadFailure {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                Trouble::DiskFull(format!("the disk is full: {error}"))
+                DownloadFailure::DiskFull(format!("the disk is full: {error}"))
             }
-            _ => Trouble::Here(system(path, action, error)),
+            _ => DownloadFailure::Here(system(path, action, error)),
         }
     }
 
     /// What a library of ours says about a file of ours.
-    pub(super) fn file(error: ptsm_io::Error) -> Trouble {
+    pub(super) fn file(error: ptsm_io::Error) -> DownloadFailure {
         match error {
-            ptsm_io::Error::System { place, action, error } => Trouble::system(&place.path, action, error),
-            other => Trouble::Here(other.into()),
+            ptsm_io::Error::System { place, action, error } => {
+                DownloadFailure::system(&place.path, action, error)
+            }
+            other => DownloadFailure::Here(other.into()),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::io::Read;
 use super::patience::Patience;
 use super::plan::Checksum;
 use super::plan::PlannedFile;
-use super::shared::Shared;
-use super::trouble::Trouble;
+use super::shared::SharedDownload;
+use super::trouble::DownloadFailure;
 
 /// No listing is longer.
 const LONGEST: u64 = 16 << 20;
@@ -19,7 +19,7 @@ struct Listed {
 }
 
 /// The checksum of each file. Records are asked for once, and only those of which a file is missing.
-pub(super) fn checksums(shared: &Shared<'_>, files: &[PlannedFile]) -> Vec<Checksum> {
+pub(super) fn checksums(shared: &SharedDownload<'_>, files: &[PlannedFile]) -> Vec<Checksum> {
     let mut listings: BTreeMap<String, BTreeMap<String, Listed>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.found.is_none()) {
         if let Some((listing, _)) = unknown(file)
@@ -53,7 +53,7 @@ fn listing(url: &str) -> Option<(String, &str)> {
 }
 
 /// A listing; nothing where it cannot be had, with a note.
-fn ask(shared: &Shared<'_>, url: &str) -> BTreeMap<String, Listed> {
+fn ask(shared: &SharedDownload<'_>, url: &str) -> BTreeMap<String, Listed> {
     let mut patience = Patience::new();
     let trouble = loop {
         match read(shared, url) {
@@ -65,25 +65,25 @@ fn ask(shared: &Shared<'_>, url: &str) -> BTreeMap<String, Listed> {
             },
         }
     };
-    if matches!(trouble, Trouble::Exhausted { .. }) {
+    if matches!(trouble, DownloadFailure::Exhausted { .. }) {
         shared.unreached();
     }
-    if let Trouble::Lasting { message, .. } | Trouble::Exhausted { message, .. } = trouble {
+    if let DownloadFailure::Lasting { message, .. } | DownloadFailure::Exhausted { message, .. } = trouble {
         shared.note(format!("no published checksums: {message}; those of the first download are kept"));
     }
     BTreeMap::new()
 }
 
-fn read(shared: &Shared<'_>, url: &str) -> Result<BTreeMap<String, Listed>, Trouble> {
+fn read(shared: &SharedDownload<'_>, url: &str) -> Result<BTreeMap<String, Listed>, DownloadFailure> {
     let response = shared.client.get(url, &[("accept", "application/json".into())])?;
     let mut bytes = vec![];
     let body = response.into_body().into_reader().take(LONGEST).read_to_end(&mut bytes);
     body.map_err(|e| super::client::lost(&e))?;
     let value = serde_json::from_slice(&bytes);
     let value: serde_json::Value =
-        value.map_err(|e| Trouble::lasting(format!("{url} is no listing: {e}"), ""))?;
+        value.map_err(|e| DownloadFailure::lasting(format!("{url} is no listing: {e}"), ""))?;
     let files = value.get("files").and_then(|files| files.as_array());
-    let files = files.ok_or_else(|| Trouble::lasting(format!("{url} lists no files"), ""))?;
+    let files = files.ok_or_else(|| DownloadFailure::lasting(format!("{url} lists no files"), ""))?;
     Ok(files.iter().filter_map(listed).collect())
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::duplicates::Duplicate;
-use super::measure::{Measured, short};
+use super::measure::{RecordingMeasures, short};
 use super::problem::{Case, Problem, ProblemKind};
 use super::steps::triggers;
 use crate::catalogue::RecordingItem;
@@ -16,7 +16,7 @@ use crate::error::Error;
 const ODD: f64 = 10.0;
 
 /// Recordings that were measured, with the items they are of.
-pub(crate) type Parts<'a> = [(&'a RecordingItem, &'a Measured)];
+pub(crate) type Parts<'a> = [(&'a RecordingItem, &'a RecordingMeasures)];
 
 /// All that is wrong, the worst first. `unreadable` items are told with the reason.
 pub(crate) fn problems(
@@ -24,7 +24,7 @@ pub(crate) fn problems(
     missing: &[&(SubjectId, PathBuf)],
     unreadable: &[(&RecordingItem, &Error)],
     parts: &Parts<'_>,
-    tell_of: &Told,
+    tell_of: &ReportScope,
 ) -> Vec<Problem> {
     let mut all: BTreeMap<ProblemKind, Vec<Case>> = BTreeMap::new();
     let mut tell = |kind, subject, place: String, detail: String| {
@@ -42,7 +42,7 @@ pub(crate) fn problems(
         }
         tell(ProblemKind::Unreadable, Some(item.subject), whose(item, None, false), detail);
     }
-    let place = |(item, part): (&RecordingItem, &Measured)| whose(item, Some(part), tell_of.files);
+    let place = |(item, part): (&RecordingItem, &RecordingMeasures)| whose(item, Some(part), tell_of.files);
     for &(item, part) in parts {
         for (kind, detail) in &part.problems {
             tell(*kind, Some(item.subject), place((item, part)), detail.clone());
@@ -91,7 +91,7 @@ pub(crate) fn add_cases(problems: &mut Vec<Problem>, kind: ProblemKind, cases: V
 }
 
 /// What is said of recordings besides what is wrong with them.
-pub(crate) struct Told {
+pub(crate) struct ReportScope {
     /// Whether the file of every recording is told.
     pub(crate) files: bool,
     /// Whether names of files are told where they are all there is to tell.
@@ -120,14 +120,14 @@ fn file_of(error: &Error) -> Option<&Path> {
 }
 
 /// Which recording: by its numbers, and where it is asked for its file.
-fn whose(item: &RecordingItem, part: Option<&Measured>, file: bool) -> String {
+fn whose(item: &RecordingItem, part: Option<&RecordingMeasures>, file: bool) -> String {
     let (session, run) = part.map_or((item.session, item.run), |part| (part.session, part.run));
     let file = if file { format!(" ({})", item.place()) } else { String::new() };
     format!("{} session {session} run {run}{file}", item.subject)
 }
 
 /// The first recording with a channel of steps.
-fn has<'a>(parts: &'a Parts<'a>, channel: &str) -> Option<&'a (&'a RecordingItem, &'a Measured)> {
+fn has<'a>(parts: &'a Parts<'a>, channel: &str) -> Option<&'a (&'a RecordingItem, &'a RecordingMeasures)> {
     parts.iter().find(|(_, part)| part.steps.iter().any(|step| step.name == channel))
 }
 
@@ -137,7 +137,7 @@ fn odd_rates(parts: &Parts<'_>) -> Vec<(usize, String)> {
     parts.iter().for_each(|(_, part)| *counts.entry(part.rate_hz.to_bits()).or_default() += 1);
     let Some((most, count)) = counts.iter().max_by_key(|(_, count)| **count) else { return vec![] };
     let (most, count) = (f64::from_bits(*most), *count);
-    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &Measured))| {
+    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &RecordingMeasures))| {
         let other = (part.rate_hz - most).abs() > 1e-6 * most;
         other.then(|| (at, format!("{} Hz, {count} of {} have {most} Hz", part.rate_hz, parts.len())))
     };
@@ -149,7 +149,7 @@ fn odd_scales(parts: &Parts<'_>) -> Vec<(usize, String)> {
     let mut spreads: Vec<f64> = parts.iter().filter_map(|(_, part)| part.spread).collect();
     spreads.sort_by(f64::total_cmp);
     let Some(&middle) = spreads.get(spreads.len() / 2).filter(|_| spreads.len() > 2) else { return vec![] };
-    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &Measured))| {
+    let odd = |(at, (_, part)): (usize, &(&RecordingItem, &RecordingMeasures))| {
         let spread = part.spread?;
         let alone = part.problems.iter().any(|(kind, _)| *kind == ProblemKind::Scale);
         let far = spread > ODD * middle || spread < middle / ODD;

@@ -84,7 +84,7 @@ pub(crate) fn sketches(trials: &Trials) -> Vec<Sketch> {
     let layout = trials.layout();
     let table = Table::new(layout.channels.len() * layout.samples);
     let lag = lag(trials);
-    (0..trials.len()).map(|row| table.sketch(&lagged(trials.signal(row), layout.samples, lag))).collect()
+    (0..trials.len()).map(|row| table.read_sizes(&lagged(trials.signal(row), layout.samples, lag))).collect()
 }
 
 /// Subjects of one set who share a recording.
@@ -249,7 +249,7 @@ impl Table {
     }
 
     /// Signs of 128 random sums of the values.
-    fn sketch(&self, values: &[f32]) -> Sketch {
+    fn read_sizes(&self, values: &[f32]) -> Sketch {
         let mut sums = [0.0f32; BITS];
         for (&(bit, sign), value) in self.0.iter().zip(values) {
             sums[usize::from(bit)] += sign * value;

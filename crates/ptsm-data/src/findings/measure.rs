@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::{clipped, flat, not_numbers, zeros};
 use super::problem::ProblemKind;
-use super::scale::{Scale, scale, spread};
+use super::scale::{AmplitudeScale, scale, spread};
 use super::steps::{EpochsAt, StepChannel, step_channels};
 use super::windows::Windows;
 use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Measured {
+pub(crate) struct RecordingMeasures {
     pub(crate) session: u32,
     pub(crate) run: u32,
     pub(crate) rate_hz: f64,
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     item: &RecordingItem,
     classes: &[String],
     pipeline: &Pipeline,
-) -> Result<Measured> {
+) -> Result<RecordingMeasures> {
     // The header tells the range of each signal, where the file is a recording itself.
     let opened = item.files.first().and_then(|file| ptsm_io::open(file).ok());
     measure_with(part, classes, pipeline, opened.as_ref())
@@ -61,7 +61,7 @@ pub(crate) fn measure_with(
     classes: &[String],
     pipeline: &Pipeline,
     opened: Option<&RecordingFile>,
-) -> ptsm_signal::Result<Measured> {
+) -> ptsm_signal::Result<RecordingMeasures> {
     let (recording, trials) = match &part.signal {
         SignalData::Recording(recording) => (Cow::Borrowed(recording), None),
         SignalData::Epochs { channels, rate_hz, samples, x, codes, .. } => {
@@ -98,7 +98,7 @@ pub(crate) fn measure_with(
     let spread = typical(recording, Unit::Microvolts);
     tell(ProblemKind::Scale, spread.and_then(odd_scale));
     tell(ProblemKind::Scale, typical(recording, Unit::Arbitrary).and_then(unstated_volts));
-    Ok(Measured {
+    Ok(RecordingMeasures {
         session: part.who.session,
         run: part.who.run,
         rate_hz: recording.rate_hz,
@@ -145,17 +145,17 @@ fn typical(recording: &Recording, unit: Unit) -> Option<f64> {
 
 fn odd_scale(spread: f64) -> Option<String> {
     let what = match scale(spread) {
-        Scale::Plausible => return None,
-        Scale::Volts => "too small for microvolts, right for volts",
-        Scale::Small => "too small for microvolts",
-        Scale::Large => "too large for microvolts, perhaps counts of the amplifier",
+        AmplitudeScale::Plausible => return None,
+        AmplitudeScale::Volts => "too small for microvolts, right for volts",
+        AmplitudeScale::Small => "too small for microvolts",
+        AmplitudeScale::Large => "too large for microvolts, perhaps counts of the amplifier",
     };
     Some(format!("{} uV: {what}", short(spread)))
 }
 
 /// Without a unit any size is possible, but one of volts is most likely volts.
 fn unstated_volts(spread: f64) -> Option<String> {
-    let volts = scale(spread) == Scale::Volts;
+    let volts = scale(spread) == AmplitudeScale::Volts;
     volts.then(|| format!("{}, and nobody states the unit: right for volts", short(spread)))
 }
 

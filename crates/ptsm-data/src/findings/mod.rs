@@ -11,8 +11,8 @@ pub(crate) mod scale;
 mod steps;
 mod windows;
 
-pub(crate) use compare::{Parts, Told, add_cases, problems, same_samples};
+pub(crate) use compare::{Parts, ReportScope, add_cases, problems, same_samples};
 pub use duplicates::Duplicate;
 pub(crate) use duplicates::{Sketch, between, sketches, within};
-pub(crate) use measure::{Measured, measure, measure_with};
+pub(crate) use measure::{RecordingMeasures, measure, measure_with};
 pub use problem::{Case, Problem, ProblemKind};

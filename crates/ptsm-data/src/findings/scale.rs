@@ -24,7 +24,7 @@ fn deviation(window: &[f32]) -> f64 {
 /// Whether an EEG is so large. The scalp gives some ten microvolts; without a high-pass, with drifts and in bad skin contact some
 /// hundreds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub(crate) enum AmplitudeScale {
     /// Below 0.01 uV: volts taken for microvolts.
     Volts,
     /// Below 0.5 uV: too small, perhaps millivolts taken for microvolts.
@@ -36,13 +36,13 @@ pub(crate) enum Scale {
 }
 
 /// Judges a spread in microvolts. Nothing at all is flat, not small.
-pub(crate) fn scale(spread: f64) -> Scale {
+pub(crate) fn scale(spread: f64) -> AmplitudeScale {
     match spread {
-        x if x <= 0.0 => Scale::Plausible,
-        x if x < 0.01 => Scale::Volts,
-        x if x < 0.5 => Scale::Small,
-        x if x <= 1000.0 => Scale::Plausible,
-        _ => Scale::Large,
+        x if x <= 0.0 => AmplitudeScale::Plausible,
+        x if x < 0.01 => AmplitudeScale::Volts,
+        x if x < 0.5 => AmplitudeScale::Small,
+        x if x <= 1000.0 => AmplitudeScale::Plausible,
+        _ => AmplitudeScale::Large,
     }
 }
 
@@ -71,8 +71,8 @@ mod tests {
         let of = |factor: f32| scale(spread(&signal(20.0 * factor), 200.0).unwrap());
         assert_eq!(
             [1.0, 1e-6, 1e-3, 1e3].map(of),
-            [Scale::Plausible, Scale::Volts, Scale::Small, Scale::Large]
+            [AmplitudeScale::Plausible, AmplitudeScale::Volts, AmplitudeScale::Small, AmplitudeScale::Large]
         );
-        assert_eq!(scale(0.0), Scale::Plausible);
+        assert_eq!(scale(0.0), AmplitudeScale::Plausible);
     }
 }

@@ -11,7 +11,7 @@ use super::classes::{Classes, technical};
 use super::common::Common;
 use super::numbers::natural;
 use super::raw_header::RawHeader;
-use crate::catalogue::{Options, RecordingItem, RecordingPart, Remark};
+use crate::catalogue::{Options, RecordingItem, RecordingPart, RecordingRemark};
 use crate::error::{Error, Result};
 
 /// How many event codes a message lists.
@@ -47,7 +47,7 @@ pub(super) struct DataSetScan {
     /// What the user should know.
     pub(super) notes: Vec<String>,
     /// What the user should know of single recordings.
-    pub(super) remarks: Vec<Remark>,
+    pub(super) remarks: Vec<RecordingRemark>,
     /// Which channels are left out, and who has the fewest.
     dropped: Option<String>,
     /// The slowest of the rates.
@@ -129,8 +129,11 @@ impl DataSetScan {
                 tally.events += count;
                 tally.recordings += 1;
             }
-            let remark =
-                |text: &String| Remark { subject: item.subject, place: whose(item), text: text.clone() };
+            let remark = |text: &String| RecordingRemark {
+                subject: item.subject,
+                place: whose(item),
+                text: text.clone(),
+            };
             remarks.extend(facts.notes.iter().map(remark));
             facts.bad.iter().for_each(|name| *bad.entry(name).or_default() += 1);
         }
@@ -268,9 +271,9 @@ impl DataSetScan {
 
 /// The last scan, kept for as long as nothing else is chosen.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Option<(Options, Arc<DataSetScan>)>>);
+pub(super) struct ScanCache(Mutex<Option<(Options, Arc<DataSetScan>)>>);
 
-impl Kept {
+impl ScanCache {
     pub(super) fn get(&self, options: &Options) -> Option<Arc<DataSetScan>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().filter(|(chosen, _)| chosen == options).map(|(_, scan)| scan.clone())

@@ -9,7 +9,7 @@ use super::numbers::natural;
 
 /// What is under a folder.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
+pub(super) struct FolderListing {
     /// Files, and links that lead nowhere, folder by folder in the order of their names.
     pub(super) files: Vec<PathBuf>,
     /// Folders that cannot be looked into.
@@ -17,14 +17,14 @@ pub(super) struct Walked {
 }
 
 /// All files down to so many folders deep. Hidden ones are left out, and no folder is seen twice, whatever links lead to it.
-pub(super) fn walk(folder: &Path, deep: usize) -> Walked {
-    let mut walked = Walked::default();
+pub(super) fn walk(folder: &Path, deep: usize) -> FolderListing {
+    let mut walked = FolderListing::default();
     let mut seen = BTreeSet::new();
     into(folder, deep, &mut seen, &mut walked);
     walked
 }
 
-fn into(folder: &Path, deep: usize, seen: &mut BTreeSet<PathBuf>, walked: &mut Walked) {
+fn into(folder: &Path, deep: usize, seen: &mut BTreeSet<PathBuf>, walked: &mut FolderListing) {
     let listed = folder.canonicalize().and_then(|real| {
         if !seen.insert(real) {
             return Ok(vec![]);
@@ -70,7 +70,7 @@ mod tests {
         for (from, to) in [(".", "b/loop"), ("nowhere", "t.edf")] {
             std::os::unix::fs::symlink(root.join(from), root.join(to)).unwrap();
         }
-        let names = |walked: Walked| walked.files.iter().map(|path| name(path)).collect::<Vec<_>>();
+        let names = |walked: FolderListing| walked.files.iter().map(|path| name(path)).collect::<Vec<_>>();
         let all = names(walk(root, 8));
         let expected = ["s2.edf", "s10.edf", "t.edf", "x.edf", "y.edf", "z.edf"];
         assert_eq!(all, expected.into_iter().filter(|n| cfg!(unix) || *n != "t.edf").collect::<Vec<_>>());

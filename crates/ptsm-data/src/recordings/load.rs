@@ -14,10 +14,11 @@ use crate::arrays::LabelHandling;
 use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::{Error, Result, reasons};
 use crate::findings::{
-    Duplicate, Measured, Parts, Problem, ProblemKind, Sketch, Told, problems, same_samples, within,
+    Duplicate, Parts, Problem, ProblemKind, RecordingMeasures, ReportScope, Sketch, problems, same_samples,
+    within,
 };
 use crate::fingerprint::Fingerprint;
-use crate::identity::people;
+use crate::identity::subject_identities;
 use crate::loaded::LoadedData;
 use crate::subjects::{SubjectList, choose};
 
@@ -83,15 +84,15 @@ impl Recordings {
             subjects,
             &items,
             &prepared,
-            self.set.names_people(),
+            self.set.names_subjects(),
         );
         notes.extend(lost);
-        let parts: Vec<(&RecordingItem, &Measured)> = items
+        let parts: Vec<(&RecordingItem, &RecordingMeasures)> = items
             .iter()
             .zip(&prepared)
             .flat_map(|(item, prepared)| prepared.measured.iter().map(|measured| (*item, measured)))
             .collect();
-        let findings = findings(&found.classes, &parts, &about.id, self.set.names_people(), wanted)?;
+        let findings = findings(&found.classes, &parts, &about.id, self.set.names_subjects(), wanted)?;
         let exact = same_samples(&parts);
         let places: Vec<u64> = prepared.iter().flat_map(|p| &p.places).copied().collect();
         let sketches: Vec<Sketch> = prepared.iter().flat_map(|p| &p.sketches).copied().collect();
@@ -99,7 +100,7 @@ impl Recordings {
         let task = self.task(&trials.layout().classes);
         let trials =
             trials.with_task(task).map_err(|error| Error::Signal { place: about.id.clone(), error })?;
-        let mut people = people(trials.info(), &places);
+        let mut people = subject_identities(trials.info(), &places);
         for (item, contents) in items.iter().zip(samples) {
             people
                 .entry(item.subject)
@@ -153,10 +154,10 @@ pub(crate) fn duplicates(
     id: &str,
     classes: &[String],
     named: bool,
-    items: &[(&RecordingItem, &[Measured])],
+    items: &[(&RecordingItem, &[RecordingMeasures])],
     epoched: Vec<EpochedItem>,
 ) -> Result<Vec<Duplicate>> {
-    let parts: Vec<(&RecordingItem, &Measured)> =
+    let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
         items.iter().flat_map(|(item, measured)| measured.iter().map(|measured| (*item, measured))).collect();
     findings(classes, &parts, id, named, LabelHandling::Own)?;
     let sketches: Vec<Sketch> = epoched.iter().flat_map(|item| &item.sketches).copied().collect();
@@ -173,7 +174,7 @@ pub(crate) fn findings(
     named: bool,
     wanted: LabelHandling<'_>,
 ) -> Result<Vec<Problem>> {
-    let told = Told { files: false, paths: !named, remote: false };
+    let told = ReportScope { files: false, paths: !named, remote: false };
     let mut problems = problems(classes, &[], &[], parts, &told);
     problems.retain(|problem| match problem.kind {
         // Told in a note, or of no consequence: an epoch in which channels are zero has channels that stand still.

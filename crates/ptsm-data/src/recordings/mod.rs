@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use cache::{Cache, keep_trials, kept_trials};
+pub use cache::{Cache, map_stored_trials, store_trials};
 pub use options::LoadOptions;
 
 use crate::catalogue::{DataSet, Options};

@@ -6,7 +6,7 @@ use super::Recordings;
 use crate::arrays::LabelHandling;
 use crate::catalogue::{RecordingItem, RecordingPart, SignalData, UNKNOWN};
 use crate::error::{Error, Result};
-use crate::findings::{Measured, Sketch, measure, sketches};
+use crate::findings::{RecordingMeasures, Sketch, measure, sketches};
 use crate::identity::places;
 
 /// What became of an item.
@@ -19,7 +19,7 @@ pub(crate) struct EpochedItem {
     /// What tells epochs that are there twice.
     pub(super) sketches: Vec<Sketch>,
     /// What was measured in its recordings before anything was done to them.
-    pub(super) measured: Vec<Measured>,
+    pub(super) measured: Vec<RecordingMeasures>,
     /// Windows that reach past the ends of a recording or over a gap.
     pub(super) short: usize,
     /// Trials whose class nobody tells.
@@ -83,7 +83,7 @@ impl Recordings {
         item: &RecordingItem,
         present: &[String],
         pipeline: &Pipeline,
-    ) -> Result<Vec<(RecordingPart, Measured)>> {
+    ) -> Result<Vec<(RecordingPart, RecordingMeasures)>> {
         let parts = self.set.read(item, &self.options, pipeline)?;
         let measured = |part: RecordingPart| {
             let measured = measure(&part, item, present, pipeline)?;

@@ -24,7 +24,7 @@ pub(super) struct Work<'a> {
 }
 
 /// What came of an item.
-pub(super) struct Done {
+pub(super) struct FinishedItem {
     pub(super) contents: Vec<Contents>,
     pub(super) prepared: EpochedItem,
     /// Why its trials could not be kept.
@@ -45,7 +45,7 @@ impl<'a> Work<'a> {
     }
 
     /// Trials of all items, in their order, and what the user should know where they could not be kept.
-    pub(super) fn all(&self, items: &[&RecordingItem]) -> Result<(Vec<Done>, Option<String>)> {
+    pub(super) fn all(&self, items: &[&RecordingItem]) -> Result<(Vec<FinishedItem>, Option<String>)> {
         let added = AtomicBool::new(false);
         let outcome = self.parts(items, &added);
         // Also after an error, or when the user stopped: what was done need not be done again.
@@ -56,7 +56,7 @@ impl<'a> Work<'a> {
         Ok((all, lost.map(|why| format!("trials could not be kept for the next time: {why}"))))
     }
 
-    fn parts(&self, items: &[&RecordingItem], added: &AtomicBool) -> Result<Vec<Done>> {
+    fn parts(&self, items: &[&RecordingItem], added: &AtomicBool) -> Result<Vec<FinishedItem>> {
         let count = Count::new(items.len(), self.options);
         let forgotten = Hashes::default();
         let hashes = self.options.cache.map_or(&forgotten, |cache| &cache.hashes);
@@ -69,27 +69,27 @@ impl<'a> Work<'a> {
         let needs: Vec<u64> = items.iter().map(|item| item.memory).collect();
         let mut all = Vec::with_capacity(items.len());
         for part in memory::parts(&needs, self.options.bound()) {
-            all.append(&mut items[part].par_iter().map(one).collect::<Result<Vec<Done>>>()?);
+            all.append(&mut items[part].par_iter().map(one).collect::<Result<Vec<FinishedItem>>>()?);
         }
         Ok(all)
     }
 
     /// Looks for an item in the cache, else reads it: right after its files were hashed, while the system still has them in memory.
-    fn one(&self, item: &RecordingItem, hashes: &Hashes, added: &AtomicBool) -> Result<Done> {
+    fn one(&self, item: &RecordingItem, hashes: &Hashes, added: &AtomicBool) -> Result<FinishedItem> {
         let contents: Vec<Contents> = item.files.iter().map(|file| hashes.of(file)).collect::<Result<_>>()?;
         let key = self.key.of(item, &contents);
         let kept = self.options.cache.and_then(|cache| cache.get(&key, self.options.verify));
         if let Some(prepared) = kept {
-            return Ok(Done { contents, prepared, lost: None });
+            return Ok(FinishedItem { contents, prepared, lost: None });
         }
         let prepared = self.recordings.prepare(item, self.present, self.labels, &self.pipeline)?;
         // What changed since it was hashed would be kept under the wrong name.
         let unchanged = || item.files.iter().zip(&contents).all(|(file, contents)| contents.still(file));
         let Some(cache) = self.options.cache.filter(|_| unchanged()) else {
-            return Ok(Done { contents, prepared, lost: None });
+            return Ok(FinishedItem { contents, prepared, lost: None });
         };
         let (prepared, kept) = cache.put(&key, prepared);
         added.fetch_or(kept.is_ok(), Ordering::Relaxed);
-        Ok(Done { contents, prepared, lost: kept.err().map(|error| error.to_string()) })
+        Ok(FinishedItem { contents, prepared, lost: kept.err().map(|error| error.to_string()) })
     }
 }

@@ -8,11 +8,11 @@ use ptsm_signal::{Pipeline, RecordingId, SubjectId, Trials};
 use super::Source;
 use crate::arrays::{self, Arrays, LabelHandling};
 use crate::catalogue::{RecordingItem, RecordingPart, SignalData};
-use crate::cohort::{cut_subjects, everybody, unfinished};
+use crate::cohort::{epoch_subjects, everybody, unfinished};
 use crate::error::{Error, Result};
-use crate::findings::{Duplicate, Measured, Problem, measure_with, same_samples, sketches, within};
+use crate::findings::{Duplicate, Problem, RecordingMeasures, measure_with, same_samples, sketches, within};
 use crate::fingerprint::Fingerprint;
-use crate::identity::{people, places};
+use crate::identity::{places, subject_identities};
 use crate::loaded::LoadedData;
 use crate::recordings::LoadOptions;
 use crate::recordings::load::findings;
@@ -95,7 +95,7 @@ impl Source {
         cohort.check()?;
         let pipeline = pipeline.cloned().unwrap_or_else(|| cohort.pipeline());
         let chosen = choose(everybody(cohort), subjects)?;
-        let (trials, short) = cut_subjects(cohort, &pipeline, &chosen)?;
+        let (trials, short) = epoch_subjects(cohort, &pipeline, &chosen)?;
         let mut notes: Vec<String> = note.cloned().into_iter().collect();
         if short > 0 {
             notes.push(format!("{short} trials reach past the end of their recording and were left out"));
@@ -106,7 +106,7 @@ impl Source {
             .value(cohort)?
             .value(&pipeline)?
             .hex();
-        let mut people = people(trials.info(), &places(&trials));
+        let mut people = subject_identities(trials.info(), &places(&trials));
         // Whoever has the same number in a cohort of the same seed has the same head, whatever the other settings are.
         for (subject, person) in &mut people {
             person.is_called(&subject.0.to_string(), &format!("simulated {}", cohort.seed));
@@ -178,7 +178,7 @@ impl Source {
             fingerprint = fingerprint.file(file)?;
         }
         let fingerprint = fingerprint.value(&pipeline)?.hex();
-        let (mut people, name) = (people(trials.info(), &places(&trials)), self.name());
+        let (mut people, name) = (subject_identities(trials.info(), &places(&trials)), self.name());
         for (subject, label) in &labels {
             people.entry(*subject).and_modify(|person| person.is_called(label, &name));
         }
@@ -216,7 +216,7 @@ impl Source {
         for (row, trial) in trials.info().iter().enumerate() {
             runs.entry((trial.subject, trial.session, trial.run)).or_default().push(row);
         }
-        let mut measured: Vec<(RecordingItem, Measured)> = vec![];
+        let mut measured: Vec<(RecordingItem, RecordingMeasures)> = vec![];
         for ((subject, session, run), rows) in runs {
             let signal = SignalData::Epochs {
                 channels: layout.channels.clone(),
@@ -242,7 +242,8 @@ impl Source {
                 .map_err(|error| Error::Signal { place: item.place(), error })?;
             measured.push((item, of));
         }
-        let parts: Vec<(&RecordingItem, &Measured)> = measured.iter().map(|(item, of)| (item, of)).collect();
+        let parts: Vec<(&RecordingItem, &RecordingMeasures)> =
+            measured.iter().map(|(item, of)| (item, of)).collect();
         let findings = findings(&layout.classes, &parts, &self.name(), true, wanted)?;
         Ok((findings, same_samples(&parts)))
     }

@@ -10,7 +10,7 @@ use crate::cohort::{COHORT_FILE, read_cohort};
 use crate::error::{Error, Result};
 use crate::own::{Bids, Files};
 use crate::recordings::Recordings;
-use ptsm_signal::nearest::meant;
+use ptsm_signal::nearest::suggestion;
 use ptsm_simulate::Cohort;
 
 /// A name a user can give.
@@ -102,7 +102,7 @@ impl Source {
             ));
         }
         let known: Vec<String> = sources().into_iter().map(|entry| entry.id).collect();
-        let meant = meant(id, known.iter().map(|known| (stem(known), known.as_str())));
+        let meant = suggestion(id, known.iter().map(|known| (stem(known), known.as_str())));
         Err(refuse(
             "there is no data set, file or folder of this name",
             format!(

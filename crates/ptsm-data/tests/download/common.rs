@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptsm_data::catalogue::{
-    About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart,
+    DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart,
 };
 use ptsm_data::download::{Checksum, RemoteFile};
 use ptsm_data::download::{
@@ -23,8 +23,8 @@ use crate::server::{Manner, Server};
 pub(crate) struct Made(pub(crate) Vec<RemoteFile>);
 
 impl DataSet for Made {
-    fn about(&self) -> About {
-        About { id: "made".into(), home: "https://example.org".into(), ..About::default() }
+    fn about(&self) -> DataSetInfo {
+        DataSetInfo { id: "made".into(), home: "https://example.org".into(), ..DataSetInfo::default() }
     }
 
     fn choices(&self) -> &'static [DataSetChoice] {

@@ -173,11 +173,11 @@ fn people_sessions_and_runs_are_numbered() {
     assert!(place.refused("bids:d", &[("tasks", "mi")]).1.contains("is `task` meant?"));
     // Numbers that are people's own stay.
     let place = two();
-    let people: Vec<_> = place.load("bids:data", &[]).unwrap().trials.subjects().into_iter().collect();
-    assert_eq!(people, [SubjectId(1), SubjectId(2)]);
+    let subjects: Vec<_> = place.load("bids:data", &[]).unwrap().trials.subjects().into_iter().collect();
+    assert_eq!(subjects, [SubjectId(1), SubjectId(2)]);
     std::fs::rename(place.at("data/sub-01"), place.at("data/sub-17")).unwrap();
-    let people: Vec<_> = place.load("bids:data", &[]).unwrap().trials.subjects().into_iter().collect();
-    assert_eq!(people, [SubjectId(2), SubjectId(17)]);
+    let subjects: Vec<_> = place.load("bids:data", &[]).unwrap().trials.subjects().into_iter().collect();
+    assert_eq!(subjects, [SubjectId(2), SubjectId(17)]);
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn people(change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
 fn people_of(signal: impl Fn(u64) -> Vec<f32>, change: impl Fn(&mut Vec<f32>), more: &str) -> Place {
     let place = Place::new();
     let mut manifest = EVENTS.to_string();
-    for person in 1..=4 {
-        let mut samples = signal(person);
-        if person == 2 {
+    for subject in 1..=4 {
+        let mut samples = signal(subject);
+        if subject == 2 {
             change(&mut samples);
         }
         let events: Vec<(usize, &str)> = (0..8).map(|i| (100 + 450 * i, ["S  1", "S  2"][i % 2])).collect();
-        place.signal(&format!("p{person}"), &NAMES, &events, 100.0, &samples);
-        manifest += &format!("[[recording]]\nfile = \"p{person}.vhdr\"\nsubject = {person}\n");
+        place.signal(&format!("p{subject}"), &NAMES, &events, 100.0, &samples);
+        manifest += &format!("[[recording]]\nfile = \"p{subject}.vhdr\"\nsubject = {subject}\n");
     }
     place.write("m.toml", format!("{manifest}{more}"));
     place
@@ -155,16 +155,16 @@ fn issue_19_nearly_the_same_recording_is_damage_and_loading_tells_it() {
 fn issue_19_a_trigger_channel_with_the_name_of_an_electrode_is_refused() {
     let place = Place::new();
     let mut manifest = EVENTS.to_string();
-    for person in 1..=3 {
-        let mut samples = good(person);
+    for subject in 1..=3 {
+        let mut samples = good(subject);
         let events: Vec<(usize, &str)> = (0..8).map(|i| (100 + 450 * i, ["S  1", "S  2"][i % 2])).collect();
         // Two bits of a pulse, in microvolts as amplifiers save them.
         samples[2 * LENGTH..].fill(0.0);
         for (i, (at, _)) in events.iter().enumerate() {
             samples[2 * LENGTH + at..][..4].fill(if i % 2 == 0 { 0.5 } else { 1.5 });
         }
-        place.signal(&format!("p{person}"), &NAMES, &events, 100.0, &samples);
-        manifest += &format!("[[recording]]\nfile = \"p{person}.vhdr\"\nsubject = {person}\n");
+        place.signal(&format!("p{subject}"), &NAMES, &events, 100.0, &samples);
+        manifest += &format!("[[recording]]\nfile = \"p{subject}.vhdr\"\nsubject = {subject}\n");
     }
     place.write("m.toml", &manifest);
     let (error, hint) = place.refused("files:m.toml", &[]);
@@ -290,8 +290,8 @@ fn events_and_classes_are_counted() {
 #[test]
 fn labels_and_files_are_told_only_on_request() {
     let place = Place::new();
-    for (person, seed) in [("mueller", 1), ("schmidt", 2), ("weber", 1)] {
-        let name = format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg");
+    for (subject, seed) in [("mueller", 1), ("schmidt", 2), ("weber", 1)] {
+        let name = format!("d/sub-{subject}/eeg/sub-{subject}_task-x_eeg");
         place.signal(&name, &NAMES, &[(100, "S  1"), (900, "S  2")], 100.0, &good(seed));
     }
     let quiet = checked_as(&place, "bids:d", None, false);
@@ -327,8 +327,8 @@ fn names_of_files_that_are_missing_or_damaged_are_told_only_on_request() {
     std::fs::remove_file(place.at("p3.eeg")).unwrap();
     for id in ["files:m.toml", "bids:d"] {
         if id == "bids:d" {
-            for person in ["p3", "p4"] {
-                let name = format!("d/sub-{person}/eeg/sub-{person}_task-x_eeg");
+            for subject in ["p3", "p4"] {
+                let name = format!("d/sub-{subject}/eeg/sub-{subject}_task-x_eeg");
                 place.signal(&name, &NAMES, &[(100, "S  1"), (900, "S  2")], 100.0, &good(1));
             }
             std::fs::remove_file(place.at("d/sub-p3/eeg/sub-p3_task-x_eeg.eeg")).unwrap();

@@ -10,9 +10,9 @@ const EVENTS: &str = "[events]\nright = [\"Stimulus/S  2\"]\nleft = [\"Stimulus/
 /// Two people of one recording each, with events of three kinds.
 fn two(more: &str) -> Place {
     let place = Place::new();
-    for person in ["a", "b"] {
+    for subject in ["a", "b"] {
         place.recording(
-            &format!("d/{person}"),
+            &format!("d/{subject}"),
             &["C3", "Cz", "C4"],
             &[(100, "S  1"), (300, "S  2"), (500, "S  3"), (700, "S  4")],
         );

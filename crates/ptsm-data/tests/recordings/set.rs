@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ptsm_data::catalogue::{
-    About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart, SignalData,
+    DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart, SignalData,
 };
 use ptsm_data::download::RemoteFile;
 use ptsm_data::{Recordings, Result, Source};
@@ -36,8 +36,8 @@ const CHOICES: &[DataSetChoice] =
     &[DataSetChoice { name: "gain", default: "1", values: "1|2", about: "how loud" }];
 
 impl DataSet for Small {
-    fn about(&self) -> About {
-        About { id: "small".into(), ..About::default() }
+    fn about(&self) -> DataSetInfo {
+        DataSetInfo { id: "small".into(), ..DataSetInfo::default() }
     }
 
     fn choices(&self) -> &'static [DataSetChoice] {

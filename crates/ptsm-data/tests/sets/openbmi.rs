@@ -278,10 +278,10 @@ fn people_are_the_same_in_both_sessions() {
         let phase = Phase::imagery(u64::from(10 * session + subject)).value();
         save_file(folder.path(), "MI", session, subject, [&phase, &phase]);
     }
-    let people = |session: &str| {
+    let subjects = |session: &str| {
         load(ID, folder.path(), &[("session", session)], Some(&bare([0.0, 0.2]))).unwrap().people
     };
-    let (first, second) = (people("1"), people("2"));
+    let (first, second) = (subjects("1"), subjects("2"));
     let [seven, eight] = [7, 8].map(ptsm_signal::SubjectId);
     assert_ne!(first[&seven].trials, second[&seven].trials);
     assert!(

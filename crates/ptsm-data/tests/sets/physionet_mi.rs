@@ -12,8 +12,8 @@ use super::physionet_made::Run;
 const ID: &str = "physionet-mi";
 
 /// The imagery runs of left and right of some people in the publisher's tree.
-fn cohort(root: &Path, people: &[u32]) {
-    for &subject in people {
+fn cohort(root: &Path, subjects: &[u32]) {
+    for &subject in subjects {
         for run in [4, 8, 12] {
             Run::usual().save(&root.join(format!("S{subject:03}")), subject, run);
         }
@@ -166,10 +166,11 @@ fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
         let list: SubjectList = list.parse().unwrap();
         Source::Recordings(all.clone()).load(Some(&bare([0.0, 1.0])), Some(&list))
     };
-    let people = |loaded: &LoadedData| counts(loaded).iter().map(|(subject, _)| *subject).collect::<Vec<_>>();
+    let subjects =
+        |loaded: &LoadedData| counts(loaded).iter().map(|(subject, _)| *subject).collect::<Vec<_>>();
 
     let loaded = load("86-89").unwrap();
-    assert_eq!(people(&loaded), [86, 87, 89]);
+    assert_eq!(subjects(&loaded), [86, 87, 89]);
     let said = notes(&loaded);
     assert!(said.contains("left out: S88 (recorded at 128 Hz"), "{said}");
     assert!(
@@ -179,10 +180,10 @@ fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
     assert!(said.contains("more than once") && said.contains("S086R04.edf"), "{said}");
     // Nobody was asked for of whom there is anything to say.
     let loaded = load("89").unwrap();
-    assert_eq!((people(&loaded), notes(&loaded).as_str()), (vec![89], ""));
+    assert_eq!((subjects(&loaded), notes(&loaded).as_str()), (vec![89], ""));
     // Their files need not be there.
     std::fs::remove_dir_all(folder.path().join("S088")).unwrap();
-    assert_eq!(people(&load("87-89").unwrap()), [87, 89]);
+    assert_eq!(subjects(&load("87-89").unwrap()), [87, 89]);
     assert!(notes(&load("87-89").unwrap()).contains("left out: S88"));
     for (list, says) in [
         ("88", "the data leave out S88 (recorded at 128 Hz"),

@@ -12,11 +12,11 @@ pub(super) struct Frequency {
     /// Real and imaginary parts of the mixing, `[C, C, m]` from channel to channel.
     mix: [Id; 2],
     /// A full layer, or two narrow ones.
-    first: First,
+    first: FirstLayer,
     second: [Id; 2],
 }
 
-enum First {
+enum FirstLayer {
     Full([Id; 2]),
     /// Down to the rank, and up with a bias.
     Narrow(Id, [Id; 2]),
@@ -28,12 +28,12 @@ impl Frequency {
         let init = Init::Fourier { samples: period };
         let transform = g.statistic("transform", &[period, 2 * bins], init)?;
         let n = channels * bins;
-        let first = g.scoped("0", |g| -> Result<First> {
+        let first = g.scoped("0", |g| -> Result<FirstLayer> {
             let Some(rank) = acon.rank.filter(|rank| *rank < n) else {
-                return Ok(First::Full(layer(g, n, n)?));
+                return Ok(FirstLayer::Full(layer(g, n, n)?));
             };
             let down = g.parameter("down", &[rank, n], Init::fan_in(n))?;
-            Ok(First::Narrow(down, layer(g, rank, n)?))
+            Ok(FirstLayer::Narrow(down, layer(g, rank, n)?))
         })?;
         let second = g.scoped("1", |g| layer(g, n, classes))?;
         let init = Init::Positive(1.0 / (channels * channels) as f64);
@@ -70,8 +70,8 @@ impl Frequency {
         let amplitude = g.reshape(amplitude, &[batch, channels * bins])?;
         let features = g.scoped("0", |g| -> Result<Id> {
             let (x, [weight, bias]) = match self.first {
-                First::Full(full) => (amplitude, full),
-                First::Narrow(down, up) => (g.linear(amplitude, down, None)?, up),
+                FirstLayer::Full(full) => (amplitude, full),
+                FirstLayer::Narrow(down, up) => (g.linear(amplitude, down, None)?, up),
             };
             Ok(g.linear(x, weight, Some(bias))?)
         })?;

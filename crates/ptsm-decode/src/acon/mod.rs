@@ -41,7 +41,7 @@ use crate::network::{Architecture, Batches, Measure, MeasuredStatistic, Network,
 use crate::settings::{eeg_rate_hz, positive, probability};
 use crate::training::{Recipe, Training};
 use frequency::Frequency;
-use time::Time;
+use time::TimeBranch;
 
 /// ACON with the test subjects as its target.
 pub const ACON: Method = Method {
@@ -50,7 +50,7 @@ pub const ACON: Method = Method {
     paper: "Liu et al., NeurIPS 2024",
     differs: DIFFERS,
     target_access: TargetAccess::WHOLE,
-    ..Method::network::<Acon>(|layout| recipe(layout, Target::Given))
+    ..Method::network::<Acon>(|layout| recipe(layout, TargetSource::Given))
 };
 
 /// ACON with some of the training subjects as its target.
@@ -59,13 +59,13 @@ pub const ACON_PSEUDO: Method = Method {
     about: "the same where a third of the training subjects plays the target; not a form of its authors",
     paper: "Liu et al., NeurIPS 2024",
     differs: DIFFERS,
-    ..Method::network::<Acon>(|layout| recipe(layout, Target::Pretended))
+    ..Method::network::<Acon>(|layout| recipe(layout, TargetSource::Pretended))
 };
 
 const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from: validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is). An epoch is one pass over the labelled trials.";
 
 /// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
-fn recipe(layout: &Layout, target: Target) -> Recipe {
+fn recipe(layout: &Layout, target: TargetSource) -> Recipe {
     let config = eeg_rate_hz(layout).map_or_else(Acon::default, Acon::at_rate);
     let period = config.period.min(layout.samples).max(2);
     let training = Training { epochs: 50, batch_subjects: 8, batch_trials: 4, ..Training::adversarial() };
@@ -75,7 +75,7 @@ fn recipe(layout: &Layout, target: Target) -> Recipe {
 /// Whose unlabelled trials are learnt from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Target {
+pub enum TargetSource {
     /// Those of the people to be decoded.
     Given,
     /// Those of a third of the training subjects: nothing is seen of the people to be decoded.
@@ -85,7 +85,7 @@ pub enum Target {
 /// Weights of the losses besides those of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Weights {
+pub struct AconLossWeights {
     /// The classes by the frequency branch.
     pub frequency: f64,
     /// Going against the discriminator.
@@ -98,9 +98,9 @@ pub struct Weights {
     pub teach_target: f64,
 }
 
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights { frequency: 1.0, domain: 1.0, entropy: 0.01, teach_source: 1.0, teach_target: 1.0 }
+impl Default for AconLossWeights {
+    fn default() -> AconLossWeights {
+        AconLossWeights { frequency: 1.0, domain: 1.0, entropy: 0.01, teach_source: 1.0, teach_target: 1.0 }
     }
 }
 
@@ -109,7 +109,7 @@ impl Default for Weights {
 #[serde(deny_unknown_fields, default)]
 pub struct Acon {
     /// Whose unlabelled trials are learnt from.
-    pub target: Target,
+    pub target: TargetSource,
     /// Channels of the first convolution; the second has twice as many.
     pub width: usize,
     /// Channels of the third, the temporal features.
@@ -135,13 +135,13 @@ pub struct Acon {
     /// Keep the teacher where it is.
     pub detach_teacher: bool,
     /// Weights of the losses.
-    pub weights: Weights,
+    pub weights: AconLossWeights,
 }
 
 impl Default for Acon {
     fn default() -> Acon {
         Acon {
-            target: Target::Given,
+            target: TargetSource::Given,
             width: 64,
             features: 128,
             kernel: 15,
@@ -154,7 +154,7 @@ impl Default for Acon {
             critic: 128,
             temperature: 1.0,
             detach_teacher: false,
-            weights: Weights::default(),
+            weights: AconLossWeights::default(),
         }
     }
 }
@@ -195,7 +195,7 @@ impl Acon {
         if self.pooled > frequencies {
             return wrong(format!("{frequencies} frequency features cannot be pooled to {}", self.pooled));
         }
-        let Weights { frequency, domain, entropy, teach_source, teach_target } = self.weights;
+        let AconLossWeights { frequency, domain, entropy, teach_source, teach_target } = self.weights;
         let weights = [frequency, domain, entropy, teach_source, teach_target];
         if let Some(w) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
             return wrong(format!("`weights` must be numbers not below 0, got {w}"));
@@ -214,8 +214,8 @@ impl Architecture for Acon {
 
     fn batches(&self) -> Batches {
         match self.target {
-            Target::Given => Batches::WithTarget,
-            Target::Pretended => Batches::WithPseudoTarget,
+            TargetSource::Given => Batches::WithTarget,
+            TargetSource::Pretended => Batches::WithPseudoTarget,
         }
     }
 
@@ -232,7 +232,7 @@ impl Architecture for Acon {
         let learns = shape.subjects > 0;
         let labelled = if learns { batch.div_ceil(2) } else { batch };
         let task = g.labels("task", &[labelled], classes)?;
-        let time = g.scoped("time", |g| Time::new(g, self, c, classes))?;
+        let time = g.scoped("time", |g| TimeBranch::new(g, self, c, classes))?;
         let target = g.statistic(TARGET, &[2, c], Init::Moments)?;
         if !learns {
             let x = scaled(&mut g, x, target)?;

@@ -11,14 +11,14 @@ const NORM_MOMENTUM: f64 = 0.1;
 const KERNEL: usize = 8;
 
 /// Its tensors: both domains go through them.
-pub(super) struct Time {
+pub(super) struct TimeBranch {
     /// Weight, and scale, shift and statistics of the norm.
     blocks: Vec<(Id, [Id; 3])>,
     head: [Id; 2],
 }
 
-impl Time {
-    pub(super) fn new(g: &mut Graph, acon: &Acon, channels: usize, classes: usize) -> Result<Time> {
+impl TimeBranch {
+    pub(super) fn new(g: &mut Graph, acon: &Acon, channels: usize, classes: usize) -> Result<TimeBranch> {
         let wide = acon.width.saturating_mul(2);
         let shapes =
             [[acon.width, channels, acon.kernel], [wide, acon.width, KERNEL], [acon.features, wide, KERNEL]];
@@ -30,7 +30,7 @@ impl Time {
             })
         };
         let blocks = shapes.into_iter().enumerate().map(block).collect::<Result<_>>()?;
-        Ok(Time { blocks, head: g.scoped("head", |g| layer(g, acon.features, classes))? })
+        Ok(TimeBranch { blocks, head: g.scoped("head", |g| layer(g, acon.features, classes))? })
     }
 
     /// Features `[B, F]` and logits `[B, K]`.

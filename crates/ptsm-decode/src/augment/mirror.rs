@@ -47,7 +47,7 @@ impl Mirror {
                 "declare it, `--symmetry left_hand=right_hand` (`invariant` where no class changes), or leave mirroring off: `--set augment.mirror=0`",
             ));
         };
-        Ok(Mirror { classes, channels: ptsm_signal::mirror(&layout.channels)? })
+        Ok(Mirror { classes, channels: ptsm_signal::mirror_permutation(&layout.channels)? })
     }
 
     /// Whether a mirrored trial of one class is declared to be one of another, and every channel has its partner.

@@ -6,15 +6,15 @@ use crate::error::{Error, Result};
 
 /// Windows of a trial, in samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bins {
+pub struct TimeBins {
     /// Where each begins, and the last ends.
     edges: Vec<usize>,
 }
 
-impl Bins {
+impl TimeBins {
     /// Windows of `bin_s` seconds one after the other, between two moments after the cue; what does not fill a window is left out. Where
     /// a window is not a whole number of samples, some have one more than others.
-    pub fn new(layout: &Layout, from_s: Option<f64>, to_s: Option<f64>, bin_s: f64) -> Result<Bins> {
+    pub fn new(layout: &Layout, from_s: Option<f64>, to_s: Option<f64>, bin_s: f64) -> Result<TimeBins> {
         let end_s = layout.start_s + layout.samples as f64 / layout.rate_hz;
         let (from_s, to_s) = (from_s.unwrap_or(layout.start_s), to_s.unwrap_or(end_s));
         let sample = |s: f64| ((s - layout.start_s) * layout.rate_hz).round();
@@ -34,7 +34,7 @@ impl Bins {
         }
         // Rounding must not lose the last one.
         let count = ((last - first) / each + 1e-9).floor() as usize;
-        Ok(Bins { edges: (0..=count).map(|k| (first + k as f64 * each).round() as usize).collect() })
+        Ok(TimeBins { edges: (0..=count).map(|k| (first + k as f64 * each).round() as usize).collect() })
     }
 
     /// Number of features: bins of all channels.
@@ -73,18 +73,18 @@ mod tests {
     #[test]
     fn bins_are_means_of_whole_windows() {
         let signal: Vec<f32> = (0..20).map(|i| i as f32).collect();
-        let all = Bins::new(&layout(), None, None, 0.3).unwrap();
+        let all = TimeBins::new(&layout(), None, None, 0.3).unwrap();
         assert_eq!(all.features(&signal, 2), [1.0, 4.0, 7.0, 11.0, 14.0, 17.0]);
         assert_eq!(all.length(2), 6);
-        let odd = Bins::new(&layout(), None, None, 0.25).unwrap();
+        let odd = TimeBins::new(&layout(), None, None, 0.25).unwrap();
         assert_eq!(odd.features(&signal, 2), [1.0, 3.5, 6.0, 8.5, 11.0, 13.5, 16.0, 18.5]);
-        let after = Bins::new(&layout(), Some(0.0), Some(0.4), 0.2).unwrap();
+        let after = TimeBins::new(&layout(), Some(0.0), Some(0.4), 0.2).unwrap();
         assert_eq!(after.features(&signal, 2), [2.5, 4.5, 12.5, 14.5]);
     }
 
     #[test]
     fn windows_outside_the_trial_are_refused() {
-        let refused = |from, to, bin| Bins::new(&layout(), from, to, bin).unwrap_err().to_string();
+        let refused = |from, to, bin| TimeBins::new(&layout(), from, to, bin).unwrap_err().to_string();
         assert!(refused(Some(-0.5), None, 0.1).contains("-0.5 s"));
         assert!(refused(None, Some(0.9), 0.1).contains("0.9 s"));
         assert!(refused(Some(0.5), Some(0.5), 0.1).contains("0.5 s"));

@@ -2,7 +2,7 @@
 //!
 //! The parts are plain values with public numbers, so that they can be saved, drawn and put together:
 //! covariances of trials ([`ptsm_signal::covariance`]) to log powers ([`Csp`]) or tangent vectors ([`ptsm_signal::spd`]) to probabilities
-//! ([`Lda`], [`Logistic`]). For responses to events there are [`Xdawn`] and [`Bins`], and [`Sparse`] learns filters and classifier together.
+//! ([`Lda`], [`Logistic`]). For responses to events there are [`Xdawn`] and [`TimeBins`], and [`Sparse`] learns filters and classifier together.
 
 pub(crate) mod band;
 mod bins;
@@ -21,11 +21,11 @@ mod sparse;
 mod tangent;
 mod xdawn;
 
-pub use bins::Bins;
+pub use bins::TimeBins;
 pub use csp::Csp;
 pub use information::mutual_information;
 pub use lda::{Lda, Shrinkage};
 pub use logistic::{Logistic, Regularisation};
-pub use sparse::{Evidence, Sparse, SparseFeatures, Step, Target, normalised};
+pub use sparse::{RegressionStep, RegressionTarget, Sparse, SparseEvidence, SparseFeatures, normalised};
 pub use tangent::Tangent;
-pub use xdawn::{Moments, Xdawn};
+pub use xdawn::{TrialMoments, Xdawn};

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// Sums over trials that filters are learnt from. Trials are added one by one, so that they need not be in memory together.
 #[derive(Clone, Debug)]
-pub struct Moments {
+pub struct TrialMoments {
     channels: usize,
     counts: Vec<usize>,
     /// For each class the sum of its trials, `[C, T]`.
@@ -22,10 +22,10 @@ pub struct Moments {
     squares: DMatrix<f64>,
 }
 
-impl Moments {
+impl TrialMoments {
     /// Of no trial yet.
-    pub fn new(classes: usize, channels: usize, samples: usize) -> Moments {
-        Moments {
+    pub fn new(classes: usize, channels: usize, samples: usize) -> TrialMoments {
+        TrialMoments {
             channels,
             counts: vec![0; classes],
             sums: vec![vec![0.0; channels * samples]; classes],
@@ -64,7 +64,7 @@ impl Moments {
     }
 
     /// Adds the trials of others.
-    pub fn join(&mut self, other: &Moments) {
+    pub fn join(&mut self, other: &TrialMoments) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
         for (own, other) in self.sums.iter_mut().zip(&other.sums) {
             own.iter_mut().zip(other).for_each(|(a, b)| *a += b);
@@ -84,7 +84,7 @@ pub struct Xdawn {
 
 impl Xdawn {
     /// Learns `filters` filters of each class.
-    pub fn fit(moments: &Moments, filters: usize) -> Result<Xdawn> {
+    pub fn fit(moments: &TrialMoments, filters: usize) -> Result<Xdawn> {
         let channels = moments.channels;
         if let Some(class) = moments.counts.iter().position(|&n| n == 0) {
             return Err(Error::trials(
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
 
     /// Even trials are of class 1.
-    fn moments(trials: &[Vec<f64>]) -> Moments {
-        let mut moments = Moments::new(2, 3, 60);
+    fn moments(trials: &[Vec<f64>]) -> TrialMoments {
+        let mut moments = TrialMoments::new(2, 3, 60);
         for (i, trial) in trials.iter().enumerate() {
             moments.add(trial, 1 - i as u32 % 2).unwrap();
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_learnt_from_is_refused() {
-        let mut one = Moments::new(2, 3, 60);
+        let mut one = TrialMoments::new(2, 3, 60);
         one.add(&train_trials()[0], 1).unwrap();
         assert!(Xdawn::fit(&one, 1).unwrap_err().to_string().contains("class 0 of 2"));
         assert!(one.add(&[1.0; 10], 0).is_err() && one.add(&train_trials()[0], 2).is_err());

@@ -243,7 +243,7 @@ impl CslpAe {
         let y = self.decode(&mut g, decoded, shape.channels)?;
         let y = if length > shape.time { g.slice(y, 2, 0, shape.time)? } else { y };
         if shape.subjects > 0 {
-            self.teach(&mut g, &mut network, shape, training.then_some(Step { x, y, own, task }))?;
+            self.teach(&mut g, &mut network, shape, training.then_some(StepTensors { x, y, own, task }))?;
         }
         if !training {
             let rendered = g.mul(y, deviation)?;
@@ -286,7 +286,7 @@ impl CslpAe {
         g: &mut Graph,
         network: &mut Network,
         shape: TrialShape,
-        step: Option<Step>,
+        step: Option<StepTensors>,
     ) -> Result<()> {
         let scale = |g: &mut Graph, name: &str| g.parameter(name, &[], Init::Constant(FIRST_SCALE.ln()));
         let scales = [scale(g, "contrast.subject")?, scale(g, "contrast.task")?];
@@ -301,7 +301,7 @@ impl CslpAe {
             }
             false => None,
         };
-        let Some(Step { x, y, own, task }) = step else { return Ok(()) };
+        let Some(StepTensors { x, y, own, task }) = step else { return Ok(()) };
         let subject = g.labels("subject", &[g.shape(x)[0]], shape.subjects)?;
         let [by_person, by_task] = self.pairs(shape.subjects, shape.classes);
         let mut from = 0;
@@ -347,7 +347,7 @@ impl CslpAe {
 }
 
 /// What the losses of a training step compare.
-struct Step {
+struct StepTensors {
     /// The standardised trials and what was decoded in their place.
     x: Id,
     y: Id,

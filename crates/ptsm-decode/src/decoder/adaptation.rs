@@ -28,7 +28,7 @@ impl Default for Adaptation {
 
 /// What leave-one-out on the calibration trials found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Guard {
+pub struct AdaptationGuard {
     /// Accuracy as it was.
     pub before_accuracy: f64,
     /// Accuracy of trials decoded by a network tuned on the others.
@@ -41,13 +41,13 @@ pub struct Guard {
     pub kept: bool,
 }
 
-impl Guard {
+impl AdaptationGuard {
     /// Weighs accuracy and cross-entropy as it was against those of tuned networks. Only more trials decoded right are a gain: networks
     /// grow more certain with nearly every tuning, so that cross-entropy falls also where nothing is decoded better.
-    pub(crate) fn weigh(before: (f64, f64), tuned: (f64, f64)) -> Guard {
+    pub(crate) fn weigh(before: (f64, f64), tuned: (f64, f64)) -> AdaptationGuard {
         let ((before_accuracy, before_loss), (tuned_accuracy, tuned_loss)) = (before, tuned);
         let kept = tuned_accuracy > before_accuracy;
-        Guard { before_accuracy, tuned_accuracy, before_loss, tuned_loss, kept }
+        AdaptationGuard { before_accuracy, tuned_accuracy, before_loss, tuned_loss, kept }
     }
 }
 
@@ -58,7 +58,7 @@ pub struct AdaptedDecoder {
     /// Calibration trials.
     pub trials: usize,
     /// What the guard found; none where it was switched off.
-    pub guard: Option<Guard>,
+    pub guard: Option<AdaptationGuard>,
 }
 
 /// The first `per_class` trials of each class in time order, and all trials later than the last of them that share nothing with them: no
@@ -66,7 +66,7 @@ pub struct AdaptedDecoder {
 ///
 /// The later trials depend on `per_class` alone. To compare several numbers of shots on the same trials, take the later trials of the
 /// largest.
-pub fn calibration<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<'a>, Subset<'a>)> {
+pub fn calibration_split<'a>(trials: &Subset<'a>, per_class: usize) -> Result<(Subset<'a>, Subset<'a>)> {
     let ordered = trials.in_time();
     let labels = ordered.labels();
     let mut counts = vec![0; trials.layout().classes.len()];
@@ -133,15 +133,15 @@ mod tests {
     }
 
     fn later(of: &[(u32, u32, f64)]) -> Vec<usize> {
-        calibration(&trials(of).all(), 1).unwrap().1.rows().to_vec()
+        calibration_split(&trials(of).all(), 1).unwrap().1.rows().to_vec()
     }
 
     #[test]
     fn a_tie_is_no_gain() {
-        assert!(!Guard::weigh((0.6, 0.7), (0.6, 0.4)).kept, "only more certain");
-        assert!(!Guard::weigh((0.6, 0.7), (0.6, 0.7)).kept);
-        assert!(!Guard::weigh((0.6, 0.7), (0.5, 0.4)).kept);
-        assert!(Guard::weigh((0.6, 0.7), (0.7, 0.9)).kept);
+        assert!(!AdaptationGuard::weigh((0.6, 0.7), (0.6, 0.4)).kept, "only more certain");
+        assert!(!AdaptationGuard::weigh((0.6, 0.7), (0.6, 0.7)).kept);
+        assert!(!AdaptationGuard::weigh((0.6, 0.7), (0.5, 0.4)).kept);
+        assert!(AdaptationGuard::weigh((0.6, 0.7), (0.7, 0.9)).kept);
     }
 
     #[test]

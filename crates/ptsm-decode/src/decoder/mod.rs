@@ -10,7 +10,7 @@ use ptsm_engine::Device;
 use ptsm_signal::{Layout, Subset, TargetAccess, Unlabelled};
 
 use crate::error::{Error, Result};
-pub use adaptation::{Adaptation, AdaptedDecoder, Guard, calibration};
+pub use adaptation::{Adaptation, AdaptationGuard, AdaptedDecoder, calibration_split};
 pub use sensitivity::{DecoderOutput, OutputClass, Sensitivity};
 
 /// A decoder with its settings, ready to learn.

@@ -23,10 +23,10 @@ pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subs
     let latents = |of: &Subset<'_>, name: &str| -> Result<Vec<f32>> {
         Ok(fitted.intermediate_values(of, &[name])?.ok_or_else(cannot_convert)?.concat())
     };
-    let (people, tasks) = (latents(person, "subject_latents")?, latents(trials, "task_latents")?);
-    let one = people.len() / person.len();
+    let (subjects, tasks) = (latents(person, "subject_latents")?, latents(trials, "task_latents")?);
+    let one = subjects.len() / person.len();
     let mut mean = vec![0.0f64; one];
-    for own in people.chunks_exact(one) {
+    for own in subjects.chunks_exact(one) {
         mean.iter_mut().zip(own).for_each(|(m, v)| *m += f64::from(*v) / person.len() as f64);
     }
     let mean: Vec<f32> = mean.iter().map(|m| *m as f32).collect();

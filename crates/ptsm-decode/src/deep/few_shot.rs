@@ -8,7 +8,7 @@ use ptsm_engine::{Adam, Feed, Step};
 use ptsm_signal::Subset;
 
 use super::FittedNetwork;
-use crate::decoder::{Adaptation, AdaptedDecoder, FittedDecoder, Guard};
+use crate::decoder::{Adaptation, AdaptationGuard, AdaptedDecoder, FittedDecoder};
 use crate::error::{Error, Result};
 use crate::probabilities::largest;
 use crate::training::signals;
@@ -44,7 +44,7 @@ pub(super) fn adapt(
 const AT_ONCE: usize = 8;
 
 /// Leave-one-out over the calibration trials.
-fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<Guard> {
+fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Result<AdaptationGuard> {
     let labels = trials.labels();
     let (n, classes) = (trials.len(), trials.layout().classes.len());
     let before = network.probabilities(trials)?;
@@ -61,7 +61,7 @@ fn judge(network: &FittedNetwork, trials: &Subset<'_>, how: &Adaptation) -> Resu
         let loss = each.map(|(p, label)| -f64::from(p[*label as usize].max(f32::MIN_POSITIVE)).ln());
         (right as f64 / n as f64, loss.sum::<f64>() / n as f64)
     };
-    Ok(Guard::weigh(score(&before), score(&tuned)))
+    Ok(AdaptationGuard::weigh(score(&before), score(&tuned)))
 }
 
 /// One tuned copy of the network per group of calibration trials; groups are of one size.

@@ -243,8 +243,8 @@ impl FittedDecoder for FittedNetwork {
         few_shot::adapt(self, calibration, how)
     }
 
-    fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
-        convert::convert(self, trials, person)
+    fn convert(&self, trials: &Subset<'_>, subject: &Subset<'_>) -> Result<Vec<f32>> {
+        convert::convert(self, trials, subject)
     }
 
     fn intermediate_values(&self, trials: &Subset<'_>, names: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {

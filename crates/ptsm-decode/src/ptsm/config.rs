@@ -8,7 +8,7 @@ use crate::settings::{positive, probability};
 /// Where the encoder pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Pool {
+pub enum PoolPlacement {
     /// Once, after the last layer: a receptive field of 13 samples.
     Last,
     /// After every layer, to about a quarter each time.
@@ -18,7 +18,7 @@ pub enum Pool {
 /// Which masks weigh the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Masks {
+pub enum MaskSelection {
     /// Personal and common ones, fused.
     Both,
     /// Personal ones alone ("w/o CP").
@@ -47,7 +47,7 @@ pub enum Fusion {
 /// Weights of the losses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Weights {
+pub struct PtsmLossWeights {
     /// l_subj
     pub subject: f64,
     /// l_decouple, over the four that follow.
@@ -76,9 +76,9 @@ pub struct Weights {
     pub contrast_subject: f64,
 }
 
-impl Default for Weights {
-    fn default() -> Weights {
-        Weights {
+impl Default for PtsmLossWeights {
+    fn default() -> PtsmLossWeights {
+        PtsmLossWeights {
             subject: 0.1,
             decouple: 0.1,
             orthogonality: 1.0,
@@ -96,10 +96,16 @@ impl Default for Weights {
     }
 }
 
-impl Weights {
+impl PtsmLossWeights {
     /// The task's cross-entropy and nothing else.
-    pub fn cross_entropy_only() -> Weights {
-        Weights { subject: 0.0, decouple: 0.0, mask: 0.0, contrast: 0.0, ..Weights::default() }
+    pub fn cross_entropy_only() -> PtsmLossWeights {
+        PtsmLossWeights {
+            subject: 0.0,
+            decouple: 0.0,
+            mask: 0.0,
+            contrast: 0.0,
+            ..PtsmLossWeights::default()
+        }
     }
 
     fn all(&self) -> [f64; 13] {
@@ -127,7 +133,7 @@ impl Weights {
 #[serde(deny_unknown_fields, default)]
 pub struct Ptsm {
     /// Which masks there are.
-    pub masks: Masks,
+    pub masks: MaskSelection,
     /// How they are mixed.
     pub fusion: Fusion,
     /// Hidden width of the spatial mask generators.
@@ -141,7 +147,7 @@ pub struct Ptsm {
     /// Kernel of the encoder's layers.
     pub kernel: usize,
     /// Where the encoder pools.
-    pub pool: Pool,
+    pub pool: PoolPlacement,
     /// Places left in time, T'.
     pub pooled: usize,
     /// With `pool = "each"`: lengths after the layers, instead of `max(T', ceil(T / 4^i))` with T' at the end.
@@ -155,7 +161,7 @@ pub struct Ptsm {
     /// Dropout of encoder, shared layers and heads.
     pub dropout: f64,
     /// Weights of the losses.
-    pub weights: Weights,
+    pub weights: PtsmLossWeights,
     /// The paper's forms of L_sparse, L_cov, L_info and L_sparse'; their weights then want rescaling.
     pub literal: bool,
     /// Target mean of the masks.
@@ -173,21 +179,21 @@ pub struct Ptsm {
 impl Default for Ptsm {
     fn default() -> Ptsm {
         Ptsm {
-            masks: Masks::Both,
+            masks: MaskSelection::Both,
             fusion: Fusion::Learnable,
             spatial_width: 32,
             temporal_width: 16,
             temporal_kernel: 7,
             encoder: vec![32, 64, 128],
             kernel: 5,
-            pool: Pool::Last,
+            pool: PoolPlacement::Last,
             pooled: 16,
             pool_lengths: None,
             shared: [256, 128],
             features: 64,
             head: 64,
             dropout: 0.5,
-            weights: Weights::default(),
+            weights: PtsmLossWeights::default(),
             literal: false,
             rho: 0.5,
             temperature: 0.1,
@@ -201,7 +207,7 @@ impl Default for Ptsm {
 impl Ptsm {
     /// The reference with pooling after every layer.
     pub(crate) fn pooled_after_each_layer() -> Ptsm {
-        Ptsm { pool: Pool::Each, ..Ptsm::default() }
+        Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }
     }
 
     /// Refuses what no trials can make good.
@@ -229,16 +235,16 @@ impl Ptsm {
         {
             return wrong(format!("`fusion` shares must be in 0..=1, got time {time}, space {space}"));
         }
-        if self.subject_table && matches!(self.masks, Masks::None | Masks::Common) {
+        if self.subject_table && matches!(self.masks, MaskSelection::None | MaskSelection::Common) {
             return wrong(format!("`subject_table` needs personal masks, got masks = {:?}", self.masks));
         }
-        if self.routed && self.masks != Masks::Both {
+        if self.routed && self.masks != MaskSelection::Both {
             return wrong(format!("`routed` needs both kinds of masks, got masks = {:?}", self.masks));
         }
         if !self.rho.is_finite() {
             return wrong(format!("`rho` must be a finite number, got {}", self.rho));
         }
-        if self.pool == Pool::Last && self.pool_lengths.is_some() {
+        if self.pool == PoolPlacement::Last && self.pool_lengths.is_some() {
             return wrong("`pool_lengths` is for `pool = \"each\"`".into());
         }
         if self.pool_lengths.as_ref().is_some_and(|l| l.len() != self.encoder.len()) {

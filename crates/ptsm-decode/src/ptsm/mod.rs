@@ -17,7 +17,7 @@
 //! | w/o PP, w/o CP | `masks = "common"`, `masks = "personal"` |
 //! | w/o VO, CO, MIM, SR | `weights.orthogonality`, `.decorrelation`, `.retention`, `.feature_sparsity` `= 0` |
 //! | w/o contrast, w/o L_subj | `weights.contrast = 0`, `weights.subject = 0` |
-//! | cross-entropy only | [`Weights::cross_entropy_only`] |
+//! | cross-entropy only | [`PtsmLossWeights::cross_entropy_only`] |
 //! | pool each, fixed fusion, literal losses | `pool = "each"`, `fusion = { fixed = { time = 0.5, space = 0.5 } }`, `literal = true` |
 //! | routed, subject table (A11) | `routed = true`, `subject_table = true` |
 //!
@@ -37,7 +37,7 @@ use crate::losses::{self, Mask};
 use crate::method::Method;
 use crate::network::{Architecture, Encoder, Network, TrialShape, Trunk};
 use crate::training::{Recipe, Training};
-pub use config::{Fusion, Masks, Pool, Ptsm, Weights};
+pub use config::{Fusion, MaskSelection, PoolPlacement, Ptsm, PtsmLossWeights};
 
 /// PTSM as this project reads it.
 pub const PTSM: Method = Method {
@@ -116,10 +116,10 @@ impl Ptsm {
         let last = self.encoder.len() - 1;
         (0..self.encoder.len())
             .map(|i| match (self.pool, &self.pool_lengths) {
-                (Pool::Last, _) => (i == last).then_some(self.pooled),
-                (Pool::Each, Some(lengths)) => Some(lengths[i]),
-                (Pool::Each, None) if i == last => Some(self.pooled),
-                (Pool::Each, None) => {
+                (PoolPlacement::Last, _) => (i == last).then_some(self.pooled),
+                (PoolPlacement::Each, Some(lengths)) => Some(lengths[i]),
+                (PoolPlacement::Each, None) if i == last => Some(self.pooled),
+                (PoolPlacement::Each, None) => {
                     let quarters = 4usize.checked_pow(i as u32 + 1).map_or(1, |by| time.div_ceil(by));
                     Some(self.pooled.max(quarters))
                 }
@@ -162,10 +162,10 @@ impl Ptsm {
     /// Masks, encoder, shared layers, task features and head.
     fn decodes(&self, g: &mut Graph, x: Id, shape: TrialShape, subject: Option<Id>) -> Result<DecodingPart> {
         let kinds: &[&str] = match self.masks {
-            Masks::Both => &["personal", "common"],
-            Masks::Personal => &["personal"],
-            Masks::Common => &["common"],
-            Masks::None => &[],
+            MaskSelection::Both => &["personal", "common"],
+            MaskSelection::Personal => &["personal"],
+            MaskSelection::Common => &["common"],
+            MaskSelection::None => &[],
         };
         let over_time = self.temporal_logits(g, x, kinds)?;
         let mut masks = vec![];

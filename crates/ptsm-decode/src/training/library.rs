@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use ptsm_engine::Table;
+use ptsm_engine::RowTable;
 use ptsm_signal::Trials;
 
-use super::Task;
+use super::TrainingTask;
 use crate::augment::mirror::Mirror;
 use crate::error::{Error, Result};
 
 /// All trials of all sets that some jobs use, each set once.
 pub(super) struct Library<'a> {
-    pub(super) table: Table<'a, f32>,
+    pub(super) table: RowTable<'a, f32>,
     /// Sets, and the number of the first trial of each.
     sets: Vec<(&'a Trials, usize)>,
     /// Of every trial, and after them of every image; 0 for trials that are there without labels.
@@ -22,7 +22,7 @@ pub(super) struct Library<'a> {
 
 impl<'a> Library<'a> {
     /// With a mirror, the image of trial `i` is number `len + i`.
-    pub(super) fn new(tasks: &[&Task<'a>], mirror: Option<&Mirror>) -> Result<Library<'a>> {
+    pub(super) fn new(tasks: &[&TrainingTask<'a>], mirror: Option<&Mirror>) -> Result<Library<'a>> {
         let mut sets: Vec<(&'a Trials, usize)> = vec![];
         let mut trials = 0;
         for task in tasks {
@@ -54,7 +54,7 @@ impl<'a> Library<'a> {
         }
         let trials = rows.len();
         labels.resize(trials, 0);
-        let mut table = Table::new(rows)?;
+        let mut table = RowTable::new(rows)?;
         if let Some(mirror) = mirror {
             table = table.with_images(&mirror.channels)?;
             labels.extend_from_within(..);
@@ -111,7 +111,7 @@ mod tests {
         let set = |first: f32| Trials::new(layout.clone(), vec![first, 1.0], vec![trial]).unwrap();
         let (own, other) = (set(0.0), set(5.0));
         let library = Library {
-            table: Table::new(vec![own.signal(0)]).unwrap(),
+            table: RowTable::new(vec![own.signal(0)]).unwrap(),
             sets: vec![(&own, 0)],
             labels: vec![0],
             unlabelled: HashMap::from([(own.signal(0).as_ptr(), 0)]),

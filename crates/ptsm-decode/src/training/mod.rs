@@ -19,7 +19,7 @@ mod target;
 
 use std::time::Instant;
 
-use ptsm_engine::{Adam, Decay, OneCycle, Parameters, Schedule, Shape};
+use ptsm_engine::{Adam, Decay, OneCycle, Parameters, RateShape, Schedule};
 use ptsm_signal::{Layout, Subset, Trials};
 use serde::{Deserialize, Serialize};
 
@@ -170,9 +170,9 @@ impl Training {
     fn at(&self, step: u64, epoch: u64) -> (f64, f64) {
         let (rate, steps) = (self.rate, self.epochs as u64 * epoch);
         let shape = match self.course {
-            LrSchedule::Cosine => Shape::Cosine { steps, least: 0.0 },
-            LrSchedule::Constant => Shape::Constant,
-            LrSchedule::Inverse => Shape::Inverse { steps },
+            LrSchedule::Cosine => RateShape::Cosine { steps, least: 0.0 },
+            LrSchedule::Constant => RateShape::Constant,
+            LrSchedule::Inverse => RateShape::Inverse { steps },
             LrSchedule::OneCycle => {
                 return OneCycle { rate, least: rate / 10.0, betas: (0.95, 0.85), steps }.at(step);
             }
@@ -223,8 +223,8 @@ pub(crate) fn train(
     if jobs.is_empty() {
         return Err(Error::Configuration("training needs at least 1 seed".into()));
     }
-    let tasks = jobs.iter().map(|job| Task::new(recipe, job, run)).collect::<Result<Vec<_>>>()?;
-    let mut meter = Meter::new(tasks.iter().map(Task::steps));
+    let tasks = jobs.iter().map(|job| TrainingTask::new(recipe, job, run)).collect::<Result<Vec<_>>>()?;
+    let mut meter = Meter::new(tasks.iter().map(TrainingTask::steps));
     // Those of one shape train at once.
     let mut groups: Vec<Vec<usize>> = vec![];
     for (i, task) in tasks.iter().enumerate() {
@@ -239,7 +239,7 @@ pub(crate) fn train(
 }
 
 /// A job with all that follows from it.
-struct Task<'a> {
+struct TrainingTask<'a> {
     job: &'a Job<'a>,
     /// Those of its data's trials that it learns from with their labels.
     train: Subset<'a>,
@@ -254,8 +254,8 @@ struct Task<'a> {
     identity: String,
 }
 
-impl<'a> Task<'a> {
-    fn new(recipe: &Recipe, job: &'a Job<'a>, run: &Run<'_>) -> Result<Task<'a>> {
+impl<'a> TrainingTask<'a> {
+    fn new(recipe: &Recipe, job: &'a Job<'a>, run: &Run<'_>) -> Result<TrainingTask<'a>> {
         let validation = job.data.validation();
         let training = &recipe.training;
         training.select.check(validation)?;
@@ -293,7 +293,7 @@ impl<'a> Task<'a> {
         if !target.is_empty() {
             identity["target"] = serde_json::json!((target.len(), target::fingerprint(&target)));
         }
-        Ok(Task {
+        Ok(TrainingTask {
             job,
             train,
             target,
@@ -342,7 +342,7 @@ impl Meter {
         Meter { start: Instant::now(), steps: jobs.sum(), jobs: n, ended: (0, 0), trials: 0 }
     }
 
-    /// What a watcher is told; `under_way` is the steps done by jobs that have not ended.
+    /// What a watcher is told; `in_flight` is the steps done by jobs that have not ended.
     pub(crate) fn progress<'p>(
         &self,
         under_way: usize,

@@ -12,7 +12,7 @@ use super::checkpoint::{self, BETWEEN_CHECKPOINTS, CheckpointHeader, JobProgress
 use super::library::Library;
 use super::scorer::Scorer;
 use super::steps::Steps;
-use super::{Meter, Recipe, Task, TrainedNetwork, check_parameters};
+use super::{Meter, Recipe, TrainedNetwork, TrainingTask, check_parameters};
 use crate::augment::Augmenter;
 use crate::decoder::{EpochRecord, Run, Watch};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ const MOST_SLOTS: usize = 128;
 
 pub(super) struct ReplicaTrainer<'t, 'a> {
     recipe: &'t Recipe,
-    tasks: &'t [Task<'a>],
+    tasks: &'t [TrainingTask<'a>],
     /// Trials in a batch, and how many of them have labels.
     batch: usize,
     labelled: usize,
@@ -68,7 +68,7 @@ struct Slot {
 impl<'t, 'a> ReplicaTrainer<'t, 'a> {
     pub(super) fn new(
         recipe: &'t Recipe,
-        tasks: &'t [Task<'a>],
+        tasks: &'t [TrainingTask<'a>],
         group: Vec<usize>,
         run: &Run<'_>,
     ) -> Result<ReplicaTrainer<'t, 'a>> {
@@ -81,7 +81,7 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
         let augmenter =
             recipe.augment.is_on().then(|| Augmenter::new(&recipe.augment, layout)).transpose()?;
         let adam = recipe.training.adam();
-        let mine: Vec<&Task<'a>> = group.iter().map(|&i| &tasks[i]).collect();
+        let mine: Vec<&TrainingTask<'a>> = group.iter().map(|&i| &tasks[i]).collect();
         let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
         let slots = match run.device {
             // One for each thread: they do not wait for each other.
@@ -146,7 +146,7 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
                 (0..self.slots.len()).filter(|&r| self.slots[r].as_ref().is_some_and(over)).collect();
             let mut ended = vec![];
             if !ending.is_empty() {
-                while self.steps.under_way() > 0 {
+                while self.steps.in_flight() > 0 {
                     self.collect()?;
                 }
                 ended = self.validate(&ending)?;
@@ -286,7 +286,7 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
                 feeds.push((name, Feed::Labels(numbers)));
             }
         }
-        while self.steps.under_way() >= self.steps.most_under_way() {
+        while self.steps.in_flight() >= self.steps.max_in_flight() {
             collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)?;
         }
         let started = self.steps.start(&mut self.parameters, &feeds, &rates, &active);
@@ -395,7 +395,7 @@ fn collect(
     steps: &mut Steps,
     parameters: &Parameters<f32>,
     slots: &mut [Option<Slot>],
-    tasks: &[Task<'_>],
+    tasks: &[TrainingTask<'_>],
 ) -> Result<()> {
     steps.finish().map_err(|error| named(error, slots, tasks))?;
     for (r, slot) in slots.iter_mut().enumerate() {
@@ -408,7 +408,7 @@ fn collect(
 }
 
 /// Says which job it is whose gradient is not finite.
-fn named(error: ptsm_engine::Error, slots: &[Option<Slot>], tasks: &[Task<'_>]) -> Error {
+fn named(error: ptsm_engine::Error, slots: &[Option<Slot>], tasks: &[TrainingTask<'_>]) -> Error {
     let ptsm_engine::Error::Gradient { replica, step } = error else { return error.into() };
     let Some(slot) = slots.get(replica).and_then(Option::as_ref) else { return error.into() };
     let job = tasks[slot.task].job;

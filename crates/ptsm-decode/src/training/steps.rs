@@ -32,12 +32,12 @@ impl Steps {
         self.all().map(Step::bytes).sum()
     }
 
-    pub(super) fn under_way(&self) -> usize {
-        self.main.under_way()
+    pub(super) fn in_flight(&self) -> usize {
+        self.main.in_flight()
     }
 
-    pub(super) fn most_under_way(&self) -> usize {
-        self.main.most_under_way()
+    pub(super) fn max_in_flight(&self) -> usize {
+        self.main.max_in_flight()
     }
 
     /// Begins all of them; a device makes them in this order, each on what the one before has moved.

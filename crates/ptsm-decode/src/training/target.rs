@@ -34,15 +34,15 @@ fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
 
 /// A third of the people, whose labels are put aside.
 fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [f32]>)> {
-    let mut people: Vec<SubjectId> = train.subjects().into_iter().collect();
-    if people.len() < 2 {
+    let mut subjects: Vec<SubjectId> = train.subjects().into_iter().collect();
+    if subjects.len() < 2 {
         return Err(Error::trials(
             "one training subject cannot play both sides",
             "give at least 2, or a decoder that learns from the people it decodes",
         ));
     }
-    people.shuffle(&mut stream(seed, Purpose::Pretence, 0, 0));
-    let away: BTreeSet<SubjectId> = people.iter().take((people.len() / 3).max(1)).copied().collect();
+    subjects.shuffle(&mut stream(seed, Purpose::Pretence, 0, 0));
+    let away: BTreeSet<SubjectId> = subjects.iter().take((subjects.len() / 3).max(1)).copied().collect();
     let labelled = train.only(|t| !away.contains(&t.subject));
     if let Some(absent) = labelled.class_counts().iter().position(|&n| n == 0) {
         let class = &train.layout().classes[absent];

@@ -1,7 +1,7 @@
 //! ACON against the golden numbers of its specification, and what each of its steps moves.
 
 use crate::common::{all_close, close, fill, input, set_all};
-use ptsm_decode::acon::{Acon, Weights};
+use ptsm_decode::acon::{Acon, AconLossWeights};
 use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Feed, Mode, Parameters, Program, Step};
 
@@ -246,7 +246,8 @@ fn statistics_follow_both_domains() {
 /// Without what binds it to the other branch and to the discriminator, the temporal branch is a plain network.
 #[test]
 fn the_temporal_branch_alone_is_plain_training() {
-    let weights = Weights { frequency: 0.0, domain: 0.0, entropy: 0.0, teach_source: 0.0, teach_target: 0.0 };
+    let weights =
+        AconLossWeights { frequency: 0.0, domain: 0.0, entropy: 0.0, teach_source: 0.0, teach_target: 0.0 };
     let model = Acon { weights, ..golden() };
     let (whole, plain) =
         (model.build(SHAPE, 8).unwrap(), model.build(TrialShape { subjects: 0, ..SHAPE }, 4).unwrap());

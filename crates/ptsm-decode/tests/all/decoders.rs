@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_decode::{
     Adaptation, DecoderOutput, EpochRecord, Error, Fit, FittedDecoder, Job, NoWatch, OutputClass, Progress,
-    Run, TrainingData, Watch, calibration,
+    Run, TrainingData, Watch, calibration_split,
 };
 use ptsm_engine::Cpu;
 use ptsm_signal::{
@@ -161,8 +161,8 @@ fn accuracy(method: &Method, fit: &Fit, trials: &Subset<'_>) -> f64 {
     right as f64 / trials.len() as f64
 }
 
-fn card(method: &Method, trials: &Trials, epochs: usize) -> Card {
-    Card {
+fn card(method: &Method, trials: &Trials, epochs: usize) -> ModelCard {
+    ModelCard {
         decoder: method.name.into(),
         settings: method.settings(trials.layout(), &changes(method, epochs)).unwrap(),
         layout: trials.layout().clone(),
@@ -210,7 +210,7 @@ fn every_decoder_keeps_the_contract() {
         }
         // It can do what it declares, and refuses the rest.
         let how = Adaptation { steps: 1, guard: false, ..Adaptation::default() };
-        let adapted = fits[0].fitted.adapt(&calibration(&unseen, 2).unwrap().0, &how);
+        let adapted = fits[0].fitted.adapt(&calibration_split(&unseen, 2).unwrap().0, &how);
         assert_eq!(adapted.is_ok(), method.adapts, "{}", method.name);
         let converted = fits[0].fitted.convert(&unseen.at(&[0]), &unseen);
         assert_eq!(converted.is_ok(), method.converts, "{}", method.name);
@@ -555,7 +555,7 @@ fn a_delay_is_chosen_by_leaving_people_out() {
     let fits = fit_with(&changes, method, &trials, set(1..=7), &[1], None, &mut NoWatch).unwrap();
     assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.95);
     let settings = method.settings(trials.layout(), &changes).unwrap();
-    file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 0) }).unwrap();
+    file::save(&path, &*fits[0].fitted, &ModelCard { settings, ..card(method, &trials, 0) }).unwrap();
     let (loaded, _) = file::load(&path, &(&Cpu::new().unwrap()).into()).unwrap();
     let of = |fitted: &dyn FittedDecoder| fitted.probabilities(&trials.all()).unwrap();
     assert_eq!(of(&*loaded), of(&*fits[0].fitted));
@@ -910,7 +910,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let method = find("ptsm-paper").unwrap();
     let fits = fit(method, &trials, set(1..=6), &[1], 3);
-    let (shots, later) = calibration(&trials.of(&set([10])), 3).unwrap();
+    let (shots, later) = calibration_split(&trials.of(&set([10])), 3).unwrap();
     // Cues are a second apart and trials longer, so that the first of the 18 others shares samples with the last shot.
     assert_eq!((shots.class_counts(), later.len()), (vec![3, 3], 17));
     let how = Adaptation { guard: false, ..Adaptation::default() };
@@ -960,7 +960,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
         let fits = fit_with(&changes, method, &trials, set(1..=6), &[1], None, &mut NoWatch).unwrap();
         assert!(accuracy(method, &fits[0], &trials.of(&set([10]))) >= 0.9, "{readout}");
         let settings = method.settings(trials.layout(), &changes).unwrap();
-        file::save(&path, &*fits[0].fitted, &Card { settings, ..card(method, &trials, 30) }).unwrap();
+        file::save(&path, &*fits[0].fitted, &ModelCard { settings, ..card(method, &trials, 30) }).unwrap();
         let tensors = tensors(&path);
         for (name, (shape, _)) in &tensors {
             assert!(!shape.contains(&6), "{name} {shape:?}");

@@ -7,7 +7,7 @@ use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
 use ptsm_decode::losses::{self, Mask};
-use ptsm_decode::ptsm::{Fusion, Pool, Ptsm};
+use ptsm_decode::ptsm::{Fusion, PoolPlacement, Ptsm};
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{
@@ -27,7 +27,7 @@ fn parameter_counts() {
     let fixed = Ptsm { fusion: Fusion::Fixed { time: 0.5, space: 0.5 }, ..Ptsm::default() };
     assert_eq!(count(fixed, shape(62, 1000, 2, 53)), 670_165);
     assert_eq!(count(Ptsm::default(), shape(64, 640, 2, 84)), 673_210);
-    assert_eq!(count(golden_ptsm(Pool::Last), shape(3, 32, 2, 2)), 1430);
+    assert_eq!(count(golden_ptsm(PoolPlacement::Last), shape(3, 32, 2, 2)), 1430);
     let eegnet = |f: fn(&mut EegNet)| {
         let mut c = EegNet::default();
         f(&mut c);
@@ -173,7 +173,7 @@ fn values<T: Real>(network: &Network, parameters: &Parameters<T>, names: &[&str]
 
 fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
     let s = shape(3, 32, 2, 2);
-    let network = golden_ptsm(Pool::Last).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Last).build(s, 4).unwrap();
     let parameters = ptsm_parameters::<T>(&network);
     let names = ["mask.personal.space", "mask.personal.time", "subject_logits", "task_features"];
     let v = values(&network, &parameters, &names, isa);
@@ -215,18 +215,25 @@ fn ptsm_in<T: Real>(tolerance: f64, isa: Isa) {
         ("subject.linear.weight", 0.2244330012),
         ("task_head.1.weight", 0.0305876825),
     ];
-    ptsm_train::<T>(Pool::Last, isa, tolerance, Some(&logits), [0.6932118315, 0.7453193398], &gradients);
+    ptsm_train::<T>(
+        PoolPlacement::Last,
+        isa,
+        tolerance,
+        Some(&logits),
+        [0.6932118315, 0.7453193398],
+        &gradients,
+    );
 
-    let network = golden_ptsm(Pool::Each).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Each).build(s, 4).unwrap();
     let v = values(&network, &ptsm_parameters::<T>(&network), &[], isa);
     all_close("pool each", &v[0][..2], &[0.07660901531, 0.1237350724], tolerance);
     let gradient = [("encoder.0.conv.weight", 0.08775637105)];
-    ptsm_train::<T>(Pool::Each, isa, tolerance, None, [0.6928453204, 0.7492313138], &gradient);
+    ptsm_train::<T>(PoolPlacement::Each, isa, tolerance, None, [0.6928453204, 0.7492313138], &gradient);
 }
 
 /// Train mode without dropout: logits, the two cross-entropies and gradient norms of their sum.
 fn ptsm_train<T: Real>(
-    pool: Pool,
+    pool: PoolPlacement,
     isa: Isa,
     tolerance: f64,
     logits: Option<&[f64]>,
@@ -432,7 +439,7 @@ fn deepconvnet_refuses_short_trials() {
 #[test]
 fn ptsm_invariants() {
     let s = shape(3, 32, 2, 2);
-    let network = golden_ptsm(Pool::Last).build(s, 4).unwrap();
+    let network = golden_ptsm(PoolPlacement::Last).build(s, 4).unwrap();
     let parameters = ptsm_parameters::<f64>(&network);
     let names = [
         "mask.personal.space",
@@ -450,7 +457,7 @@ fn ptsm_invariants() {
         }
     }
     // a = b = 1: the common generators do not matter.
-    let alone = Ptsm { fusion: Fusion::Fixed { time: 1.0, space: 1.0 }, ..golden_ptsm(Pool::Last) };
+    let alone = Ptsm { fusion: Fusion::Fixed { time: 1.0, space: 1.0 }, ..golden_ptsm(PoolPlacement::Last) };
     let network = alone.build(s, 4).unwrap();
     let mut parameters = ptsm_parameters::<f64>(&network);
     let before = values(&network, &parameters, &[], Isa::best());

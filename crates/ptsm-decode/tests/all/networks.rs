@@ -4,7 +4,7 @@ use crate::common::{EEGNET_NAMES, close, fill, golden_ptsm, input, norm, ptsm_pa
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
-use ptsm_decode::ptsm::{Fusion, Masks, Pool, Ptsm, Weights};
+use ptsm_decode::ptsm::{Fusion, MaskSelection, PoolPlacement, Ptsm, PtsmLossWeights};
 use ptsm_decode::registry::METHODS;
 use ptsm_decode::shallowconvnet::ShallowConvNet;
 use ptsm_decode::{Architecture, Network, TrialShape};
@@ -35,25 +35,25 @@ fn total(network: &Network, parameters: &Parameters<f64>) -> f64 {
 
 #[test]
 fn every_ablation_is_a_configuration() {
-    let base = || golden_ptsm(Pool::Last);
-    let weights = |f: fn(&mut Weights)| {
-        let mut weights = Weights::default();
+    let base = || golden_ptsm(PoolPlacement::Last);
+    let weights = |f: fn(&mut PtsmLossWeights)| {
+        let mut weights = PtsmLossWeights::default();
         f(&mut weights);
         Ptsm { weights, ..base() }
     };
     let cases: Vec<(&str, Ptsm)> = vec![
         ("full", base()),
-        ("w/o STAP", Ptsm { masks: Masks::None, ..base() }),
-        ("w/o PP", Ptsm { masks: Masks::Common, ..base() }),
-        ("w/o CP", Ptsm { masks: Masks::Personal, ..base() }),
+        ("w/o STAP", Ptsm { masks: MaskSelection::None, ..base() }),
+        ("w/o PP", Ptsm { masks: MaskSelection::Common, ..base() }),
+        ("w/o CP", Ptsm { masks: MaskSelection::Personal, ..base() }),
         ("w/o VO", weights(|w| w.orthogonality = 0.0)),
         ("w/o CO", weights(|w| w.decorrelation = 0.0)),
         ("w/o MIM", weights(|w| w.retention = 0.0)),
         ("w/o SR", weights(|w| w.feature_sparsity = 0.0)),
-        ("CE only", Ptsm { weights: Weights::cross_entropy_only(), ..base() }),
+        ("CE only", Ptsm { weights: PtsmLossWeights::cross_entropy_only(), ..base() }),
         ("w/o contrast", weights(|w| w.contrast = 0.0)),
         ("w/o L_subj", weights(|w| w.subject = 0.0)),
-        ("pool each", golden_ptsm(Pool::Each)),
+        ("pool each", golden_ptsm(PoolPlacement::Each)),
         ("fixed fusion", Ptsm { fusion: Fusion::Fixed { time: 0.5, space: 0.5 }, ..base() }),
         ("literal", Ptsm { literal: true, ..base() }),
         ("routed", Ptsm { routed: true, ..base() }),
@@ -77,15 +77,19 @@ fn every_ablation_is_a_configuration() {
 #[test]
 fn losses_that_an_ablation_drops_are_gone() {
     let names = |masks| {
-        build(Ptsm { masks, ..golden_ptsm(Pool::Last) }).losses.iter().map(|(n, _)| *n).collect::<Vec<_>>()
+        build(Ptsm { masks, ..golden_ptsm(PoolPlacement::Last) })
+            .losses
+            .iter()
+            .map(|(n, _)| *n)
+            .collect::<Vec<_>>()
     };
-    assert!(!names(Masks::None).iter().any(|n| ["sim", "sparse", "size"].contains(n)));
-    for masks in [Masks::Personal, Masks::Common] {
+    assert!(!names(MaskSelection::None).iter().any(|n| ["sim", "sparse", "size"].contains(n)));
+    for masks in [MaskSelection::Personal, MaskSelection::Common] {
         let names = names(masks);
         assert!(!names.contains(&"sim") && names.contains(&"sparse") && names.contains(&"size"));
     }
     // Generators that are not used are not there either.
-    let network = build(Ptsm { masks: Masks::Common, ..golden_ptsm(Pool::Last) });
+    let network = build(Ptsm { masks: MaskSelection::Common, ..golden_ptsm(PoolPlacement::Last) });
     assert!(
         !network
             .graph
@@ -98,7 +102,8 @@ fn losses_that_an_ablation_drops_are_gone() {
 /// Cross-entropy alone leaves the subject branch without a gradient.
 #[test]
 fn cross_entropy_only_does_not_reach_the_subject_branch() {
-    let network = build(Ptsm { weights: Weights::cross_entropy_only(), ..golden_ptsm(Pool::Last) });
+    let network =
+        build(Ptsm { weights: PtsmLossWeights::cross_entropy_only(), ..golden_ptsm(PoolPlacement::Last) });
     let parameters = ptsm_parameters::<f64>(&network);
     let step = backward(&network, &parameters, &WHO);
     assert!(step.gradient(&parameters, 0, "subject_head.0.weight").unwrap().is_none());
@@ -109,12 +114,12 @@ fn cross_entropy_only_does_not_reach_the_subject_branch() {
 /// that of L_task alone, and everything else the sum.
 #[test]
 fn routing_keeps_each_loss_out_of_the_other_masks() {
-    let weights = |task_only: bool| Weights {
+    let weights = |task_only: bool| PtsmLossWeights {
         subject: if task_only { 0.0 } else { 0.7 },
-        ..Weights::cross_entropy_only()
+        ..PtsmLossWeights::cross_entropy_only()
     };
-    let plain = |task_only| build(Ptsm { weights: weights(task_only), ..golden_ptsm(Pool::Last) });
-    let routed = build(Ptsm { weights: weights(false), routed: true, ..golden_ptsm(Pool::Last) });
+    let plain = |task_only| build(Ptsm { weights: weights(task_only), ..golden_ptsm(PoolPlacement::Last) });
+    let routed = build(Ptsm { weights: weights(false), routed: true, ..golden_ptsm(PoolPlacement::Last) });
     let (task, both) = (plain(true), plain(false));
     let parameters = ptsm_parameters::<f64>(&both);
     let [task, both, routed] = [&task, &both, &routed].map(|n| backward(n, &parameters, &WHO));
@@ -148,7 +153,7 @@ fn routing_keeps_each_loss_out_of_the_other_masks() {
 /// masks agree.
 #[test]
 fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
-    let network = build(Ptsm { subject_table: true, ..golden_ptsm(Pool::Last) });
+    let network = build(Ptsm { subject_table: true, ..golden_ptsm(PoolPlacement::Last) });
     let mut parameters = ptsm_parameters::<f64>(&network);
     parameters.set(0, "personal.table.space", &[0.5, 1.0, -0.5, 0.1, -1.0, 0.3]).unwrap();
     parameters.set(0, "personal.table.time", &[0.4, -0.8]).unwrap();
@@ -183,7 +188,7 @@ fn the_subject_table_is_personal_in_training_and_the_mean_afterwards() {
 
 #[test]
 fn subject_labels_matter_in_training_but_not_for_the_shapes() {
-    let network = build(golden_ptsm(Pool::Last));
+    let network = build(golden_ptsm(PoolPlacement::Last));
     let parameters = ptsm_parameters::<f64>(&network);
     let loss = |who: &[u32]| backward(&network, &parameters, who).output(&parameters, 0, 0)[0];
     assert_ne!(loss(&[0, 0, 1, 1]), loss(&[1, 0, 1, 0]));
@@ -191,7 +196,7 @@ fn subject_labels_matter_in_training_but_not_for_the_shapes() {
 
 #[test]
 fn few_shot_leaves_everything_else_bit_identical() {
-    let network = build(Ptsm { dropout: 0.5, ..golden_ptsm(Pool::Last) });
+    let network = build(Ptsm { dropout: 0.5, ..golden_ptsm(PoolPlacement::Last) });
     let mut parameters = Parameters::<f32>::new(&network.graph, &[5]).unwrap();
     let before = parameters.clone();
     let cpu = Cpu::new().unwrap();
@@ -209,7 +214,7 @@ fn few_shot_leaves_everything_else_bit_identical() {
         let (b, a) = (before.get(0, &tensor.name).unwrap(), parameters.get(0, &tensor.name).unwrap());
         assert_eq!(b != a, tensor.name.starts_with("personal."), "{}", tensor.name);
     }
-    let none = build(Ptsm { masks: Masks::None, ..golden_ptsm(Pool::Last) });
+    let none = build(Ptsm { masks: MaskSelection::None, ..golden_ptsm(PoolPlacement::Last) });
     let message = none.adaptation_step(Adam::default()).unwrap_err().to_string();
     assert!(message.contains("personal masks"), "{message}");
 }
@@ -219,7 +224,7 @@ fn few_shot_leaves_everything_else_bit_identical() {
 fn batch_size_does_not_change_decoding() {
     let models: [Box<dyn Architecture>; 7] = [
         Box::new(Ptsm::default()),
-        Box::new(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
+        Box::new(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }),
         Box::new(EegNet::default()),
         Box::new(DeepConvNet::default()),
         Box::new(DeepConvNet { kernel: 5, pool: 2, crop: Some(200), ..DeepConvNet::default() }),
@@ -286,10 +291,20 @@ fn configurations_that_cannot_work_are_refused() {
         (ptsm(|c| c.temperature = 0.0), shape, 4, &["temperature"]),
         (ptsm(|c| c.weights.mask = f64::INFINITY), shape, 4, &["weights", "inf"]),
         (ptsm(|c| c.fusion = Fusion::Fixed { time: 1.5, space: 0.0 }), shape, 4, &["fusion", "1.5"]),
-        (ptsm(|c| (c.routed, c.masks) = (true, Masks::Common)), shape, 4, &["routed", "Common"]),
-        (ptsm(|c| (c.subject_table, c.masks) = (true, Masks::None)), shape, 4, &["subject_table", "None"]),
+        (ptsm(|c| (c.routed, c.masks) = (true, MaskSelection::Common)), shape, 4, &["routed", "Common"]),
+        (
+            ptsm(|c| (c.subject_table, c.masks) = (true, MaskSelection::None)),
+            shape,
+            4,
+            &["subject_table", "None"],
+        ),
         (ptsm(|c| c.pool_lengths = Some(vec![4; 3])), shape, 4, &["pool_lengths", "each"]),
-        (ptsm(|c| (c.pool, c.pool_lengths) = (Pool::Each, Some(vec![4]))), shape, 4, &["pool_lengths", "3"]),
+        (
+            ptsm(|c| (c.pool, c.pool_lengths) = (PoolPlacement::Each, Some(vec![4]))),
+            shape,
+            4,
+            &["pool_lengths", "3"],
+        ),
         (ptsm(|c| c.rho = f64::NAN), shape, 4, &["rho", "NaN"]),
         (eegnet(|_| ()), TrialShape { time: 20, ..shape }, 4, &["20", "32"]),
         (eegnet(|c| c.filters = 0), shape, 4, &["filters"]),

@@ -8,7 +8,7 @@ use ptsm_decode::dann::{Dann, Domains};
 use ptsm_decode::deepconvnet::DeepConvNet;
 use ptsm_decode::eegconformer::EegConformer;
 use ptsm_decode::eegnet::EegNet;
-use ptsm_decode::ptsm::{Pool, Ptsm, Weights};
+use ptsm_decode::ptsm::{PoolPlacement, Ptsm, PtsmLossWeights};
 use ptsm_decode::{Architecture, Network, TrialShape};
 use ptsm_engine::{Adam, Cpu, Decay, Feed, Isa, Mode, Parameters, Program, Real, Step};
 use serde_json::Value;
@@ -138,22 +138,22 @@ const PTSM: TrialShape = TrialShape { channels: 3, time: 32, classes: 2, subject
 
 #[test]
 fn ptsm_last_with_adam() {
-    check("ptsm_last", &golden_ptsm(Pool::Last), PTSM, 4, ptsm_parameters);
+    check("ptsm_last", &golden_ptsm(PoolPlacement::Last), PTSM, 4, ptsm_parameters);
 }
 
 #[test]
 fn ptsm_each_with_adamw_and_a_clip_that_bites() {
-    check("ptsm_each", &golden_ptsm(Pool::Each), PTSM, 4, ptsm_parameters);
+    check("ptsm_each", &golden_ptsm(PoolPlacement::Each), PTSM, 4, ptsm_parameters);
 }
 
 #[test]
 fn ptsm_with_literal_losses() {
-    let weights = Weights {
+    let weights = PtsmLossWeights {
         mask_sparsity: 0.01 / (3.0 * 32.0),
         feature_sparsity: 0.01 / (6.0 * 4.0),
-        ..Weights::default()
+        ..PtsmLossWeights::default()
     };
-    let model = Ptsm { literal: true, weights, ..golden_ptsm(Pool::Last) };
+    let model = Ptsm { literal: true, weights, ..golden_ptsm(PoolPlacement::Last) };
     check("ptsm_literal", &model, PTSM, 4, ptsm_parameters);
 }
 

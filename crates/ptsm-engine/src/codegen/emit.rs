@@ -44,7 +44,7 @@ pub(crate) struct Work {
     /// The operation it is of.
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,
-    pub(crate) uses: Uses,
+    pub(crate) uses: SlotUses,
     /// Whether the function has barriers of its own.
     pub(crate) shared: bool,
     /// How to fuse it with its neighbours, where every thread makes numbers from numbers.
@@ -56,7 +56,7 @@ pub(crate) struct Work {
 pub(crate) struct Pointwise {
     /// Numbers of the result.
     n: usize,
-    operands: Vec<Source>,
+    operands: Vec<OperandSource>,
     /// What makes number `i`; `$0`, `$1` stand for the operands.
     expression: String,
     out: String,
@@ -64,7 +64,7 @@ pub(crate) struct Pointwise {
 
 /// A value that a result is made from.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct OperandSource {
     /// Where it stands.
     pub(crate) place: String,
     /// Which of its numbers makes number `i`; none for number `i`.
@@ -119,10 +119,11 @@ fn fuse(works: &[Work]) -> Vec<Work> {
         rest = others;
         let mut work = first.clone();
         if !group.is_empty() {
-            let part =
-                |of: fn(&Uses) -> &Vec<usize>| own.iter().flat_map(|work| of(&work.uses)).copied().collect();
+            let part = |of: fn(&SlotUses) -> &Vec<usize>| {
+                own.iter().flat_map(|work| of(&work.uses)).copied().collect()
+            };
             work.call = fused(&group);
-            work.uses = Uses { reads: part(|uses| &uses.reads), writes: part(|uses| &uses.writes) };
+            work.uses = SlotUses { reads: part(|uses| &uses.reads), writes: part(|uses| &uses.writes) };
             work.cost = own.iter().map(|work| work.cost).sum();
         }
         all.push(work);
@@ -132,7 +133,7 @@ fn fuse(works: &[Work]) -> Vec<Work> {
 
 /// Which slots of a replica's memory are read and written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Uses {
+pub(crate) struct SlotUses {
     pub(crate) reads: Vec<usize>,
     pub(crate) writes: Vec<usize>,
 }
@@ -151,7 +152,7 @@ pub(crate) struct Emit<'a> {
     /// What the operation is called, and what it costs at least.
     pub(crate) kind: &'static str,
     pub(crate) cost: Cost,
-    pub(crate) uses: Uses,
+    pub(crate) uses: SlotUses,
     pub(crate) found: &'a mut Vec<Work>,
 }
 
@@ -164,7 +165,7 @@ impl Emit<'_> {
 
     /// Every number of the result made by itself: by an expression of CUDA with `$0`, `$1` for the operands and `i` for which number it is.
     /// Neighbours of the same length are fused.
-    pub(crate) fn pointwise(&mut self, operands: Vec<Source>, expression: String) {
+    pub(crate) fn pointwise(&mut self, operands: Vec<OperandSource>, expression: String) {
         let n = self.length();
         let made = Pointwise { n, operands, expression, out: self.out.into() };
         self.each(n, n, fused(&[&made]));
@@ -174,8 +175,8 @@ impl Emit<'_> {
     }
 
     /// Operands whose number `i` makes number `i` of the result.
-    pub(crate) fn same(&self) -> Vec<Source> {
-        self.inputs.iter().map(|place| Source { place: place.clone(), index: None }).collect()
+    pub(crate) fn same(&self) -> Vec<OperandSource> {
+        self.inputs.iter().map(|place| OperandSource { place: place.clone(), index: None }).collect()
     }
 
     /// As [`each`](Self::each), before or after the operation proper: so many numbers are read, one is written by each thread.
@@ -258,7 +259,7 @@ pub(crate) struct Kernel {
     pub(crate) kind: &'static str,
     /// For one replica.
     pub(crate) cost: Cost,
-    pub(crate) uses: Uses,
+    pub(crate) uses: SlotUses,
 }
 
 /// The kernels of a list of works, in their order, numbered from `first` on; `strides` are the sizes of a replica's memory, tensors and
@@ -277,10 +278,10 @@ pub(crate) fn kernels(
             let body = strung(&works);
             let kind = if let [one] = works[..] { one.kind } else { "several" };
             let cost = works.iter().map(|work| work.cost).sum();
-            let all = |of: fn(&Uses) -> &Vec<usize>| {
+            let all = |of: fn(&SlotUses) -> &Vec<usize>| {
                 works.iter().flat_map(|work| of(&work.uses)).copied().collect()
             };
-            let uses = Uses { reads: all(|uses| &uses.reads), writes: all(|uses| &uses.writes) };
+            let uses = SlotUses { reads: all(|uses| &uses.reads), writes: all(|uses| &uses.writes) };
             let kernel = Kernel { blocks: 1, threads: BLOCK, kind, cost, uses };
             let text = kernel_text(first + found.len(), BLOCK, &body, strides, replicas);
             found.push((kernel, text));
@@ -305,17 +306,17 @@ pub(crate) fn kernels(
 /// that the block shares, and stand between barriers.
 fn strung(works: &[&Work]) -> String {
     let mut body = String::new();
-    let mut since = Uses::default();
+    let mut since = SlotUses::default();
     let mut shared = false;
     for (i, work) in works.iter().enumerate() {
-        let Uses { reads, writes } = &work.uses;
+        let SlotUses { reads, writes } = &work.uses;
         let wrote = |slot: &usize| since.writes.contains(slot);
         let touched = reads.iter().chain(writes).any(wrote) || writes.iter().any(|s| since.reads.contains(s));
         if i > 0 {
             body += ";\n    ";
             if touched || shared || work.shared {
                 body += "__syncthreads();\n    ";
-                since = Uses::default();
+                since = SlotUses::default();
             }
         }
         body += &work.call;
@@ -350,11 +351,11 @@ fn kernel_text(
 
 /// Which kernels each one has to wait for: who wrote what it reads, and who wrote or still reads where it writes. The others may run at the
 /// same time.
-pub(crate) fn waits<'a>(uses: impl Iterator<Item = &'a Uses>) -> Vec<Vec<usize>> {
+pub(crate) fn waits<'a>(uses: impl Iterator<Item = &'a SlotUses>) -> Vec<Vec<usize>> {
     let mut wrote: HashMap<usize, usize> = HashMap::new();
     let mut read: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut all = vec![];
-    for (i, Uses { reads, writes }) in uses.enumerate() {
+    for (i, SlotUses { reads, writes }) in uses.enumerate() {
         let mut after: BTreeSet<usize> =
             reads.iter().chain(writes).filter_map(|s| wrote.get(s)).copied().collect();
         after.extend(writes.iter().filter_map(|slot| read.get(slot)).flatten());
@@ -403,10 +404,10 @@ mod tests {
             precision: Precision::F32,
             kind: "made",
             cost: Cost::default(),
-            uses: Uses { reads: operands.iter().map(|(slot, _)| *slot).collect(), writes: vec![out] },
+            uses: SlotUses { reads: operands.iter().map(|(slot, _)| *slot).collect(), writes: vec![out] },
             found: &mut found,
         };
-        let source = |(slot, index): &(usize, Option<&str>)| Source {
+        let source = |(slot, index): &(usize, Option<&str>)| OperandSource {
             place: place(*slot),
             index: index.map(str::to_string),
         };
@@ -457,7 +458,7 @@ mod tests {
     #[test]
     fn kernels_wait_for_what_they_touch() {
         let uses =
-            |reads: &[usize], writes: &[usize]| Uses { reads: reads.to_vec(), writes: writes.to_vec() };
+            |reads: &[usize], writes: &[usize]| SlotUses { reads: reads.to_vec(), writes: writes.to_vec() };
         let all = [
             uses(&[], &[0]),
             uses(&[0], &[1]),       // reads what 0 wrote
@@ -485,7 +486,7 @@ mod tests {
                 precision: Precision::F32,
                 kind,
                 cost,
-                uses: Uses::default(),
+                uses: SlotUses::default(),
                 found: &mut found,
             };
             if kind == "conv1d" {

@@ -3,8 +3,8 @@
 pub(crate) mod emit;
 mod precision;
 
-pub(crate) use emit::{Emit, Source, index, number};
+pub(crate) use emit::{Emit, OperandSource, index, number};
 #[cfg(test)]
-pub(crate) use emit::{Uses, Work};
+pub(crate) use emit::{SlotUses, Work};
 pub(crate) use precision::Operand;
 pub use precision::Precision;

@@ -120,7 +120,7 @@ impl Gpu {
     }
 
     /// Seconds that what was recorded takes, on average over some times.
-    pub(super) fn time(&self, graph: &Graph, times: u32) -> Result<f64> {
+    pub(super) fn time(&self, graph: &LaunchGraph, times: u32) -> Result<f64> {
         self.start(graph)?;
         let _turn = self.turn();
         self.wait()?;
@@ -137,11 +137,11 @@ impl Gpu {
         &self,
         launches: impl Iterator<Item = Launch<'a>>,
         replicas: usize,
-        arguments: [Place; 4],
-    ) -> Result<Graph> {
+        arguments: [DeviceAddress; 4],
+    ) -> Result<LaunchGraph> {
         let wrong = |e| failed("the step cannot be recorded", e);
         self.bind()?;
-        let mut graph = Graph { list: std::ptr::null_mut(), ready: std::ptr::null_mut() };
+        let mut graph = LaunchGraph { list: std::ptr::null_mut(), ready: std::ptr::null_mut() };
         // SAFETY: a graph is written, which `drop` destroys.
         unsafe { sys::cuGraphCreate(&mut graph.list, 0) }.result().map_err(wrong)?;
         let mut places = arguments.map(|place| place.0);
@@ -181,12 +181,12 @@ impl Gpu {
     }
 
     /// Starts what was recorded.
-    pub(super) fn start(&self, graph: &Graph) -> Result<()> {
+    pub(super) fn start(&self, graph: &LaunchGraph) -> Result<()> {
         let _turn = self.turn();
         self.launch(graph)
     }
 
-    fn launch(&self, graph: &Graph) -> Result<()> {
+    fn launch(&self, graph: &LaunchGraph) -> Result<()> {
         self.bind()?;
         // SAFETY: instantiated by `record`; one stream does everything in order.
         unsafe { sys::cuGraphLaunch(graph.ready, self.stream.cu_stream()) }
@@ -204,12 +204,12 @@ pub(super) struct Launch<'a> {
 }
 
 /// Launches recorded by [`Gpu::record`].
-pub(super) struct Graph {
+pub(super) struct LaunchGraph {
     list: sys::CUgraph,
     ready: sys::CUgraphExec,
 }
 
-impl Drop for Graph {
+impl Drop for LaunchGraph {
     fn drop(&mut self) {
         // SAFETY: made by `record` and destroyed nowhere else; the engine waits for what runs before. An error has nobody to tell.
         unsafe {
@@ -224,18 +224,18 @@ impl Drop for Graph {
 }
 
 // SAFETY: a graph is launched through a context that every thread may bind, and only by the one that holds `&mut CudaExecutable`.
-unsafe impl Send for Graph {}
+unsafe impl Send for LaunchGraph {}
 // SAFETY: the same; a shared reference to the engine launches nothing.
-unsafe impl Sync for Graph {}
+unsafe impl Sync for LaunchGraph {}
 
 /// A place in a GPU's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place(u64);
+pub(super) struct DeviceAddress(u64);
 
-impl Place {
+impl DeviceAddress {
     /// So many bytes further on.
-    pub(super) fn after(self, bytes: usize) -> Place {
-        Place(self.0 + bytes as u64)
+    pub(super) fn after(self, bytes: usize) -> DeviceAddress {
+        DeviceAddress(self.0 + bytes as u64)
     }
 
     /// As a kernel reads it.
@@ -277,8 +277,8 @@ impl Memory {
         self.bytes
     }
 
-    pub(super) fn place(&self) -> Place {
-        Place(self.start)
+    pub(super) fn place(&self) -> DeviceAddress {
+        DeviceAddress(self.start)
     }
 
     fn check(&self, at: usize, bytes: usize) {

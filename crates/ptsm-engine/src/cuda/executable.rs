@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::driver::{Event, Graph, Kernel, Launch, Memory, PinnedBuffer, Place as Address};
+use super::driver::{DeviceAddress, Event, Kernel, Launch, LaunchGraph, Memory, PinnedBuffer};
 use super::remote::{CudaTable, CudaTensors};
 use super::works::Layout;
 use super::{Cuda, compile};
@@ -17,7 +17,7 @@ use crate::graph::ops::count;
 use crate::kernels::{Isa, Real};
 use crate::optimizer::{Optimizer, STATES, Scalars, Update};
 use crate::parameters::Parameters;
-use crate::plan::{MemoryRules, Place, Plan};
+use crate::plan::{ExecutionPlan, MemoryRules, ValueLocation};
 
 /// Operations after which a buffer that nobody needs any more is given to another value. What shares memory cannot run at the same
 /// time: PTSM takes nearly twice the memory and an eighth less time for one network, a twentieth less for twenty. Less where a network would
@@ -44,7 +44,7 @@ impl<T: Real> Backend<T> for Cuda {
 
     fn compile(
         &self,
-        plan: Plan,
+        plan: ExecutionPlan,
         optimizer: Option<Optimizer>,
         replicas: usize,
     ) -> Result<Box<dyn Executable<T>>> {
@@ -87,7 +87,7 @@ struct CudaExecutable {
     device: Cuda,
     /// The processor for what is copied and looked at here: the thread of the caller.
     host: Cpu,
-    plan: Arc<Plan>,
+    plan: Arc<ExecutionPlan>,
     layout: Layout,
     states: usize,
     replicas: usize,
@@ -110,7 +110,7 @@ struct CudaExecutable {
     begun: usize,
     ended: usize,
     /// First and last kernel, replicas, where the parameters are.
-    graphs: HashMap<(usize, usize, usize, Address), Graph>,
+    graphs: HashMap<(usize, usize, usize, DeviceAddress), LaunchGraph>,
     /// The reports of the last run that was waited for.
     reports: Vec<f32>,
     /// Gradients that were asked for since the last run: `[replica][gradient]`.
@@ -120,7 +120,7 @@ struct CudaExecutable {
 impl CudaExecutable {
     fn new(
         device: &Cuda,
-        plan: Plan,
+        plan: ExecutionPlan,
         optimizer: Option<Optimizer>,
         replicas: usize,
     ) -> Result<CudaExecutable> {
@@ -350,7 +350,7 @@ impl CudaExecutable {
     }
 
     /// Starts a part of the kernels, recorded at the first time.
-    fn start(&mut self, from: usize, to: usize, active: usize, parameters: Address) -> Result<()> {
+    fn start(&mut self, from: usize, to: usize, active: usize, parameters: DeviceAddress) -> Result<()> {
         if from == to || active == 0 {
             return Ok(());
         }
@@ -375,7 +375,7 @@ impl CudaExecutable {
 }
 
 impl<T: Real> Executable<T> for CudaExecutable {
-    fn plan(&self) -> &Plan {
+    fn plan(&self) -> &ExecutionPlan {
         &self.plan
     }
 
@@ -455,7 +455,7 @@ impl<T: Real> Executable<T> for CudaExecutable {
     ) -> Result<Option<&'a [T]>> {
         let (tensor, place) = self.plan.gradients[gradient];
         // A gradient that is itself a parameter was refused when the plan was laid out.
-        let Some(Place::Slot(slot)) = place else { return Ok(None) };
+        let Some(ValueLocation::Slot(slot)) = place else { return Ok(None) };
         let here = &self.gradients[replica][gradient];
         let values = match here.get() {
             Some(values) => values,

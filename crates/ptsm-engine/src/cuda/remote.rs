@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use super::Cuda;
-use super::driver::{Memory, Place};
+use super::driver::{DeviceAddress, Memory};
 use crate::error::{Error, Result};
 use crate::graph::Tensor;
 use crate::parameters::DeviceTensors;
@@ -40,7 +40,7 @@ impl CudaTensors {
         Ok(CudaTensors { memory, places, lengths, stride })
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> DeviceAddress {
         self.memory.place()
     }
 }
@@ -116,7 +116,7 @@ impl CudaTable {
     }
 
     /// As a kernel reads it, with the place of the numbers of rows.
-    pub(super) fn to_bytes(&self, rows: Place) -> [u8; 32] {
+    pub(super) fn to_bytes(&self, rows: DeviceAddress) -> [u8; 32] {
         let mut bytes = [0; 32];
         let place = self.memory.place();
         for (i, word) in [place, rows, place.after(self.order)].into_iter().enumerate() {

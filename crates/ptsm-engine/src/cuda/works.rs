@@ -1,14 +1,14 @@
 //! From a plan to the calls that a GPU makes: inputs, operations, outputs, and the update of parameters.
 
 use super::remote::{ALIGN, offsets};
-use crate::codegen::emit::{Uses, Work};
+use crate::codegen::emit::{SlotUses, Work};
 use crate::codegen::{Emit, Precision, number};
 use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::graph::Tensor;
 use crate::graph::ops::count;
 use crate::optimizer::Optimizer;
-use crate::plan::{Place, Plan};
+use crate::plan::{ExecutionPlan, ValueLocation};
 
 /// Numbers of a moved tensor that one block moves.
 const CHUNK: usize = 2048;
@@ -32,7 +32,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(plan: &Plan, optimizer: Option<Optimizer>) -> Result<Layout> {
+    pub(super) fn new(plan: &ExecutionPlan, optimizer: Option<Optimizer>) -> Result<Layout> {
         let (slots, mut stride) = offsets(plan.sizes.iter().copied());
         let (tensors, tensor_stride) = offsets(plan.tensors.iter().map(Tensor::len));
         let mut report_stride = 0;
@@ -47,7 +47,7 @@ impl Layout {
             for (tensor, place) in &plan.gradients {
                 let length = plan.tensors[*tensor].len();
                 if let Some(place) = place {
-                    let Place::Slot(slot) = *place else {
+                    let ValueLocation::Slot(slot) = *place else {
                         return Err(Error::Device(
                             "a gradient that is itself a parameter cannot be moved".into(),
                         ));
@@ -82,15 +82,15 @@ impl Layout {
     }
 
     /// A value, as the kernels write it.
-    fn at(&self, place: Place) -> String {
+    fn at(&self, place: ValueLocation) -> String {
         match place {
-            Place::Tensor(t) => format!("(p + {})", self.tensors[t]),
-            Place::Slot(s) => format!("(m + {})", self.slots[s]),
+            ValueLocation::Tensor(t) => format!("(p + {})", self.tensors[t]),
+            ValueLocation::Slot(s) => format!("(m + {})", self.slots[s]),
         }
     }
 
     /// What a run computes.
-    pub(super) fn forward(&self, plan: &Plan, precision: Precision) -> Vec<Work> {
+    pub(super) fn forward(&self, plan: &ExecutionPlan, precision: Precision) -> Vec<Work> {
         let mut works: Vec<Work> = vec![];
         for (i, (input, slot)) in plan.inputs.iter().enumerate() {
             let rows = input.shape.first().copied().unwrap_or(1);
@@ -99,10 +99,10 @@ impl Layout {
                 shapes: &[],
                 shape: &input.shape,
                 inputs: &[],
-                out: &self.at(Place::Slot(*slot)),
+                out: &self.at(ValueLocation::Slot(*slot)),
                 work: "",
                 precision,
-                uses: Uses { reads: vec![], writes: vec![*slot] },
+                uses: SlotUses { reads: vec![], writes: vec![*slot] },
                 kind: "input",
                 cost: Cost::new::<f32>(0, 2 * rows * n),
                 found: &mut works,
@@ -112,13 +112,13 @@ impl Layout {
         for instruction in &plan.instructions {
             let inputs: Vec<String> = instruction.inputs.iter().map(|(place, _)| self.at(*place)).collect();
             let shapes: Vec<&[usize]> = instruction.inputs.iter().map(|(_, shape)| &shape[..]).collect();
-            let out = self.at(Place::Slot(instruction.slot));
-            let work = instruction.work.map_or(String::new(), |(slot, _)| self.at(Place::Slot(slot)));
-            let slot = |place: &Place| match place {
-                Place::Slot(slot) => Some(*slot),
-                Place::Tensor(_) => None,
+            let out = self.at(ValueLocation::Slot(instruction.slot));
+            let work = instruction.work.map_or(String::new(), |(slot, _)| self.at(ValueLocation::Slot(slot)));
+            let slot = |place: &ValueLocation| match place {
+                ValueLocation::Slot(slot) => Some(*slot),
+                ValueLocation::Tensor(_) => None,
             };
-            let uses = Uses {
+            let uses = SlotUses {
                 reads: instruction.inputs.iter().filter_map(|(place, _)| slot(place)).collect(),
                 writes: std::iter::once(instruction.slot).chain(instruction.work.map(|(s, _)| s)).collect(),
             };
@@ -140,29 +140,29 @@ impl Layout {
     }
 
     /// Copies an output to the replica's report.
-    fn report(&self, plan: &Plan, output: usize) -> Work {
+    fn report(&self, plan: &ExecutionPlan, output: usize) -> Work {
         let (place, shape) = &plan.outputs[output];
         let n = count(shape);
-        let reads = if let Place::Slot(slot) = place { vec![*slot] } else { vec![] };
+        let reads = if let ValueLocation::Slot(slot) = place { vec![*slot] } else { vec![] };
         Work {
             call: format!("copy(at, {}, own.report + {}, {n})", self.at(*place), self.outputs[output]),
             grid: (n > 1 << 14).then(|| (n.div_ceil(256).min(4096), 256)),
             kind: "output",
             cost: Cost::new::<f32>(0, 2 * n),
-            uses: Uses { reads, writes: vec![] },
+            uses: SlotUses { reads, writes: vec![] },
             shared: true,
             pointwise: None,
         }
     }
 
     /// What moves the parameters.
-    pub(super) fn update(&self, plan: &Plan, optimizer: &Optimizer) -> Vec<Work> {
+    pub(super) fn update(&self, plan: &ExecutionPlan, optimizer: &Optimizer) -> Vec<Work> {
         let Layout { chunks, partial, .. } = self;
         let norm = format!("(own.report + {})", self.report_stride - 1);
         let mut works = vec![];
         let mut push = |call: String, grid, multiply_adds, numbers| {
             let cost = Cost::new::<f32>(multiply_adds, numbers);
-            let uses = Uses::default();
+            let uses = SlotUses::default();
             works.push(Work { call, grid, kind: "optimizer", cost, uses, shared: true, pointwise: None });
         };
         let moved: usize = chunks.iter().map(|chunk| chunk[3] as usize).sum();
@@ -192,7 +192,7 @@ impl Layout {
         }
         // A tensor that is an output is reported as it is now.
         let outputs = plan.outputs.iter().enumerate();
-        let tensors = outputs.filter(|(_, (place, _))| matches!(place, Place::Tensor(_)));
+        let tensors = outputs.filter(|(_, (place, _))| matches!(place, ValueLocation::Tensor(_)));
         works.extend(tensors.map(|(output, _)| self.report(plan, output)));
         works
     }
@@ -242,7 +242,7 @@ mod tests {
             let forward = layout.forward(&plan, Precision::F32);
             let reports = forward.iter().filter(|work| work.kind == "output").map(|work| &work.call[..]);
             assert!(reports.eq(["copy(at, (p + 0), own.report + 0, 3)", &{
-                let Place::Slot(slot) = plan.outputs[1].0 else { panic!("a loss is computed") };
+                let ValueLocation::Slot(slot) = plan.outputs[1].0 else { panic!("a loss is computed") };
                 format!("copy(at, (m + {}), own.report + 3, 1)", layout.slots[slot])
             }]));
         }

@@ -90,20 +90,20 @@ pub(crate) trait Lanes<T: Real>: Copy {
 
 /// Plain arrays: the portable path, and f64 on every machine.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain<T>([T; 8]);
+pub(crate) struct PortableLanes<T>([T; 8]);
 
-impl<T: Real> Lanes<T> for Plain<T> {
+impl<T: Real> Lanes<T> for PortableLanes<T> {
     const WIDTH: usize = 8;
     const ROWS: usize = 4;
     const DOT_ROWS: usize = 2;
     #[inline(always)]
     unsafe fn splat(x: T) -> Self {
-        Plain([x; 8])
+        PortableLanes([x; 8])
     }
     #[inline(always)]
     unsafe fn load(p: *const T) -> Self {
         // SAFETY: the caller grants WIDTH = 8 readable elements; an array of T has T's alignment.
-        Plain(unsafe { p.cast::<[T; 8]>().read() })
+        PortableLanes(unsafe { p.cast::<[T; 8]>().read() })
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut T) {
@@ -117,7 +117,7 @@ impl<T: Real> Lanes<T> for Plain<T> {
             // SAFETY: i < n, and the caller grants n readable elements.
             *a = unsafe { *p.add(i) };
         }
-        Plain(a)
+        PortableLanes(a)
     }
     #[inline(always)]
     unsafe fn store_part(self, p: *mut T, n: usize) {
@@ -128,15 +128,15 @@ impl<T: Real> Lanes<T> for Plain<T> {
     }
     #[inline(always)]
     unsafe fn fma(self, x: Self, acc: Self) -> Self {
-        Plain(std::array::from_fn(|i| acc.0[i] + self.0[i] * x.0[i]))
+        PortableLanes(std::array::from_fn(|i| acc.0[i] + self.0[i] * x.0[i]))
     }
     #[inline(always)]
     unsafe fn plus(self, x: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.0[i] + x.0[i]))
+        PortableLanes(std::array::from_fn(|i| self.0[i] + x.0[i]))
     }
     #[inline(always)]
     unsafe fn times(self, x: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.0[i] * x.0[i]))
+        PortableLanes(std::array::from_fn(|i| self.0[i] * x.0[i]))
     }
     #[inline(always)]
     unsafe fn sum(self) -> T {
@@ -145,17 +145,19 @@ impl<T: Real> Lanes<T> for Plain<T> {
     }
     #[inline(always)]
     unsafe fn exp(self) -> Self {
-        Plain(self.0.map(T::exp))
+        PortableLanes(self.0.map(T::exp))
     }
     #[inline(always)]
     unsafe fn where_positive(self, above: Self, other: Self) -> Self {
-        Plain(std::array::from_fn(|i| if self.0[i] > T::ZERO { above.0[i] } else { other.0[i] }))
+        PortableLanes(std::array::from_fn(|i| if self.0[i] > T::ZERO { above.0[i] } else { other.0[i] }))
     }
     #[inline(always)]
     unsafe fn unless(self, words: *const u32, shift: u32, mask: u32, below: u32) -> Self {
         // SAFETY: the caller grants WIDTH words.
         let words = unsafe { words.cast::<[u32; 8]>().read() };
-        Plain(std::array::from_fn(|i| if (words[i] >> shift) & mask < below { T::ZERO } else { self.0[i] }))
+        PortableLanes(std::array::from_fn(|i| {
+            if (words[i] >> shift) & mask < below { T::ZERO } else { self.0[i] }
+        }))
     }
 }
 
@@ -210,7 +212,7 @@ mod tests {
                     crate::kernels::Isa::Avx512 => round_trip::<x86::Avx512>(),
                     #[cfg(target_arch = "aarch64")]
                     crate::kernels::Isa::Neon => round_trip::<arm::Neon>(),
-                    _ => round_trip::<Plain<f32>>(),
+                    _ => round_trip::<PortableLanes<f32>>(),
                 }
             }
         }

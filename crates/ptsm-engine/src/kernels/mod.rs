@@ -5,7 +5,7 @@
 //!
 //! - [`product::Panel`]: `out[m, t] = sum over (row, tap) of a[m, row, tap] * b[row, t + tap]`, vectors along
 //!   `t`. Convolution forward, its input gradient (flipped weights), matrix products.
-//! - [`product::Dots`]: `out[m, row, tap] += sum over t of a[m, t] * b[row, t + tap]`, vectors along the
+//! - [`product::DotProducts`]: `out[m, row, tap] += sum over t of a[m, t] * b[row, t + tap]`, vectors along the
 //!   reduction. Convolution weight gradients, products with a transposed second operand.
 
 mod isa;

@@ -1,6 +1,6 @@
 //! The two product kernels, see [the module](super).
 
-use super::lanes::{Lanes, Plain};
+use super::lanes::{Lanes, PortableLanes};
 use super::versions::f32_paths;
 use crate::kernels::{Isa, Real};
 
@@ -37,7 +37,7 @@ pub struct Panel<'a, T> {
 }
 
 /// `out[m * ld_out + row * taps + tap] += sum over item, t of a[item, m, t] * b[item, row, t + tap * step]`.
-pub struct Dots<'a, T> {
+pub struct DotProducts<'a, T> {
     /// The first operand.
     pub a: &'a [T],
     /// Distance between its rows.
@@ -129,7 +129,7 @@ impl<T: Real> Panel<'_, T> {
     }
 }
 
-impl<T: Real> Dots<'_, T> {
+impl<T: Real> DotProducts<'_, T> {
     /// Checks that every access of the kernel is inside its slices, and runs it.
     pub fn run(mut self, isa: Isa) {
         if [self.outputs, self.rows, self.taps, self.items, self.length].contains(&0) {
@@ -241,12 +241,12 @@ unsafe fn panel<T: Real, L: Lanes<T>>(call: &mut Panel<'_, T>) {
 /// As [`tile`]: output rows `first..first + M` and taps `tap..tap + N` exist.
 #[inline(always)]
 unsafe fn dot_tile<T: Real, L: Lanes<T>, const M: usize, const N: usize>(
-    call: &mut Dots<'_, T>,
+    call: &mut DotProducts<'_, T>,
     first: usize,
     row: usize,
     tap: usize,
 ) {
-    // SAFETY: [`Dots::run`] has checked that `length` elements from each of these starts are inside.
+    // SAFETY: [`DotProducts::run`] has checked that `length` elements from each of these starts are inside.
     unsafe {
         let mut sums = [[L::splat(T::ZERO); N]; M];
         for item in 0..call.items {
@@ -292,9 +292,9 @@ unsafe fn dot_tile<T: Real, L: Lanes<T>, const M: usize, const N: usize>(
 }
 
 /// # Safety
-/// The lanes' instruction set is available and [`Dots::run`] has checked the slices.
+/// The lanes' instruction set is available and [`DotProducts::run`] has checked the slices.
 #[inline(always)]
-unsafe fn dots<T: Real, L: Lanes<T>>(call: &mut Dots<'_, T>) {
+unsafe fn dots<T: Real, L: Lanes<T>>(call: &mut DotProducts<'_, T>) {
     let mut first = 0;
     for height in heights(call.outputs, L::DOT_ROWS) {
         for row in 0..call.rows {
@@ -329,21 +329,21 @@ unsafe fn dots<T: Real, L: Lanes<T>>(call: &mut Dots<'_, T>) {
 }
 
 pub(crate) fn portable_rows() -> usize {
-    <Plain<f64> as Lanes<f64>>::ROWS
+    <PortableLanes<f64> as Lanes<f64>>::ROWS
 }
 
 pub(crate) fn portable_columns() -> usize {
-    <Plain<f64> as Lanes<f64>>::WIDTH * VECTORS
+    <PortableLanes<f64> as Lanes<f64>>::WIDTH * VECTORS
 }
 
 pub(crate) fn panel_portable<T: Real>(call: &mut Panel<'_, T>) {
     // SAFETY: plain arrays need no instruction set; the slices were checked by `Panel::run`.
-    unsafe { panel::<T, Plain<T>>(call) }
+    unsafe { panel::<T, PortableLanes<T>>(call) }
 }
 
-pub(crate) fn dots_portable<T: Real>(call: &mut Dots<'_, T>) {
-    // SAFETY: as above, by `Dots::run`.
-    unsafe { dots::<T, Plain<T>>(call) }
+pub(crate) fn dots_portable<T: Real>(call: &mut DotProducts<'_, T>) {
+    // SAFETY: as above, by `DotProducts::run`.
+    unsafe { dots::<T, PortableLanes<T>>(call) }
 }
 
 pub(crate) fn f32_rows(isa: Isa) -> usize {
@@ -372,7 +372,7 @@ pub(crate) fn f32_columns(isa: Isa) -> usize {
 
 f32_paths! {
     fn panel_f32(call: &mut Panel<'_, f32>) = panel;
-    fn dots_f32(call: &mut Dots<'_, f32>) = dots;
+    fn dots_f32(call: &mut DotProducts<'_, f32>) = dots;
 }
 
 #[cfg(test)]
@@ -465,7 +465,7 @@ mod tests {
                 for isa in Isa::available() {
                     let (a, b) = (narrow(&a), narrow(&b));
                     let mut out = vec![1.0f32; expected.len()];
-                    Dots {
+                    DotProducts {
                         a: &a,
                         lda: length,
                         a_item: outputs * length,

@@ -4,9 +4,9 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::kernels::Isa;
-use crate::kernels::product::{Dots, Panel};
-use crate::kernels::rows::{Change, Sum};
-use crate::kernels::winograd::{Form, Phases, Transform};
+use crate::kernels::product::{DotProducts, Panel};
+use crate::kernels::rows::{RowChange, RowSum};
+use crate::kernels::winograd::{Phases, Transform, WinogradForm};
 
 /// A floating-point type the engine computes in.
 pub trait Real:
@@ -64,7 +64,7 @@ pub trait Real:
 
 /// The kernels of a type. Sealed: an [`Isa`] reaches them only through a device, which checks it.
 mod sealed {
-    use super::{Change, Dots, Form, Isa, Panel, Phases, Sum, Transform};
+    use super::{DotProducts, Isa, Panel, Phases, RowChange, RowSum, Transform, WinogradForm};
 
     pub trait Kernels: Sized {
         /// Rows of output one register tile of [`Panel`] holds.
@@ -72,10 +72,10 @@ mod sealed {
         /// Columns of output one register tile of [`Panel`] holds.
         fn panel_columns(isa: Isa) -> usize;
         fn panel(isa: Isa, call: &mut Panel<'_, Self>);
-        fn dots(isa: Isa, call: &mut Dots<'_, Self>);
-        fn sum(isa: Isa, what: Sum<'_, Self>) -> Self;
-        fn change(isa: Isa, what: Change<'_, Self>, values: &mut [Self]);
-        fn transform(isa: Isa, form: Form, what: Transform<'_, Self>, tiles: usize);
+        fn dots(isa: Isa, call: &mut DotProducts<'_, Self>);
+        fn sum(isa: Isa, what: RowSum<'_, Self>) -> Self;
+        fn change(isa: Isa, what: RowChange<'_, Self>, values: &mut [Self]);
+        fn transform(isa: Isa, form: WinogradForm, what: Transform<'_, Self>, tiles: usize);
         fn phases(isa: Isa, call: Phases<'_, Self>);
     }
 }
@@ -121,16 +121,16 @@ impl Kernels for f64 {
     fn panel(_: Isa, call: &mut Panel<'_, f64>) {
         crate::kernels::product::panel_portable(call);
     }
-    fn dots(_: Isa, call: &mut Dots<'_, f64>) {
+    fn dots(_: Isa, call: &mut DotProducts<'_, f64>) {
         crate::kernels::product::dots_portable(call);
     }
-    fn sum(_: Isa, what: Sum<'_, f64>) -> f64 {
+    fn sum(_: Isa, what: RowSum<'_, f64>) -> f64 {
         crate::kernels::rows::sum_portable(what)
     }
-    fn change(_: Isa, what: Change<'_, f64>, values: &mut [f64]) {
+    fn change(_: Isa, what: RowChange<'_, f64>, values: &mut [f64]) {
         crate::kernels::rows::change_portable(what, values);
     }
-    fn transform(_: Isa, form: Form, what: Transform<'_, f64>, tiles: usize) {
+    fn transform(_: Isa, form: WinogradForm, what: Transform<'_, f64>, tiles: usize) {
         crate::kernels::winograd::transform_portable(form, what, tiles);
     }
     fn phases(_: Isa, call: Phases<'_, f64>) {
@@ -219,16 +219,16 @@ impl Kernels for f32 {
     fn panel(isa: Isa, call: &mut Panel<'_, f32>) {
         crate::kernels::product::panel_f32(isa, call);
     }
-    fn dots(isa: Isa, call: &mut Dots<'_, f32>) {
+    fn dots(isa: Isa, call: &mut DotProducts<'_, f32>) {
         crate::kernels::product::dots_f32(isa, call);
     }
-    fn sum(isa: Isa, what: Sum<'_, f32>) -> f32 {
+    fn sum(isa: Isa, what: RowSum<'_, f32>) -> f32 {
         crate::kernels::rows::sum_f32(isa, what)
     }
-    fn change(isa: Isa, what: Change<'_, f32>, values: &mut [f32]) {
+    fn change(isa: Isa, what: RowChange<'_, f32>, values: &mut [f32]) {
         crate::kernels::rows::change_f32(isa, what, values);
     }
-    fn transform(isa: Isa, form: Form, what: Transform<'_, f32>, tiles: usize) {
+    fn transform(isa: Isa, form: WinogradForm, what: Transform<'_, f32>, tiles: usize) {
         crate::kernels::winograd::transform_f32(isa, form, what, tiles);
     }
     fn phases(isa: Isa, call: Phases<'_, f32>) {

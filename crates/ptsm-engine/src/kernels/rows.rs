@@ -1,13 +1,13 @@
 //! Rows: sums along one, in four vectors of partial sums (the order depends on the instruction set only), and changes
 //! in place.
 
-use super::lanes::{Lanes, Plain};
+use super::lanes::{Lanes, PortableLanes};
 use super::versions::f32_paths;
 use crate::kernels::{Isa, Real};
 
 /// Which sum.
 #[derive(Clone, Copy)]
-pub enum Sum<'a, T> {
+pub enum RowSum<'a, T> {
     /// Of x.
     Values(&'a [T]),
     /// Of x * y.
@@ -20,7 +20,7 @@ pub enum Sum<'a, T> {
     DotFrom(&'a [T], T, &'a [T]),
 }
 
-impl<T: Real> Sum<'_, T> {
+impl<T: Real> RowSum<'_, T> {
     /// The sum. Slices of one call have one length; the shortest counts.
     #[inline]
     pub(crate) fn on(self, isa: Isa) -> T {
@@ -29,9 +29,9 @@ impl<T: Real> Sum<'_, T> {
 
     fn length(self) -> usize {
         match self {
-            Sum::Values(x) | Sum::Squares(x, _) => x.len(),
-            Sum::Dot(x, y) | Sum::DotFrom(x, _, y) => x.len().min(y.len()),
-            Sum::Triple(x, y, z) => x.len().min(y.len()).min(z.len()),
+            RowSum::Values(x) | RowSum::Squares(x, _) => x.len(),
+            RowSum::Dot(x, y) | RowSum::DotFrom(x, _, y) => x.len().min(y.len()),
+            RowSum::Triple(x, y, z) => x.len().min(y.len()).min(z.len()),
         }
     }
 }
@@ -39,19 +39,19 @@ impl<T: Real> Sum<'_, T> {
 /// # Safety
 /// The lanes' instruction set is available.
 #[inline(always)]
-pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: Sum<'_, T>) -> T {
+pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: RowSum<'_, T>) -> T {
     let n = what.length();
     // SAFETY: `load` reads WIDTH elements at i with i + WIDTH <= n, `load_part` the rest; n is the least length.
     unsafe {
         match what {
-            Sum::Values(x) => fold::<T, L>(
+            RowSum::Values(x) => fold::<T, L>(
                 n,
                 #[inline(always)]
                 |i, acc| acc.plus(L::load(x.as_ptr().add(i))),
                 #[inline(always)]
                 |i, left, acc| acc.plus(L::load_part(x.as_ptr().add(i), left)),
             ),
-            Sum::Dot(x, y) => fold::<T, L>(
+            RowSum::Dot(x, y) => fold::<T, L>(
                 n,
                 #[inline(always)]
                 |i, acc| L::load(x.as_ptr().add(i)).fma(L::load(y.as_ptr().add(i)), acc),
@@ -60,7 +60,7 @@ pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: Sum<'_, T>) -> T {
                     L::load_part(x.as_ptr().add(i), left).fma(L::load_part(y.as_ptr().add(i), left), acc)
                 },
             ),
-            Sum::Triple(x, y, z) => fold::<T, L>(
+            RowSum::Triple(x, y, z) => fold::<T, L>(
                 n,
                 #[inline(always)]
                 |i, acc| {
@@ -74,7 +74,7 @@ pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: Sum<'_, T>) -> T {
                     xy.fma(L::load_part(z.as_ptr().add(i), left), acc)
                 },
             ),
-            Sum::Squares(x, a) => {
+            RowSum::Squares(x, a) => {
                 // Lanes past the end of the row must subtract nothing.
                 let many = [-a; crate::kernels::product::SLACK];
                 let minus = L::splat(-a);
@@ -92,7 +92,7 @@ pub(crate) unsafe fn sum<T: Real, L: Lanes<T>>(what: Sum<'_, T>) -> T {
                     },
                 )
             }
-            Sum::DotFrom(x, a, y) => {
+            RowSum::DotFrom(x, a, y) => {
                 let minus = L::splat(-a);
                 fold::<T, L>(
                     n,
@@ -140,7 +140,7 @@ unsafe fn fold<T: Real, L: Lanes<T>>(
 }
 
 /// What a row goes through, in place.
-pub enum Change<'a, T> {
+pub enum RowChange<'a, T> {
     /// `x` above zero, `exp(x) - 1` below.
     Elu,
     /// Times the derivative of that at the points given.
@@ -149,33 +149,33 @@ pub enum Change<'a, T> {
     Drop { words: &'a [[u32; 16]; 4], bits: u32, below: u32, scale: T },
 }
 
-impl<T: Real> Change<'_, T> {
+impl<T: Real> RowChange<'_, T> {
     /// Changes a row. Points must be as many as values, and a row to be dropped from not longer than its words last.
     pub(crate) fn on(self, isa: Isa, values: &mut [T]) {
         match self {
-            Change::EluSlope(x) => assert_eq!(x.len(), values.len()),
-            Change::Drop { bits, .. } => assert!(values.len() * bits as usize <= 16 * 128 && bits <= 16),
-            Change::Elu => {}
+            RowChange::EluSlope(x) => assert_eq!(x.len(), values.len()),
+            RowChange::Drop { bits, .. } => assert!(values.len() * bits as usize <= 16 * 128 && bits <= 16),
+            RowChange::Elu => {}
         }
         T::change(isa, self, values);
     }
 }
 
 /// # Safety
-/// The lanes' instruction set is available; [`Change::on`] has checked the lengths.
+/// The lanes' instruction set is available; [`RowChange::on`] has checked the lengths.
 #[inline(always)]
-pub(crate) unsafe fn change<T: Real, L: Lanes<T>>(what: Change<'_, T>, values: &mut [T]) {
+pub(crate) unsafe fn change<T: Real, L: Lanes<T>>(what: RowChange<'_, T>, values: &mut [T]) {
     // SAFETY: `each` stays inside `values`; the points are as many; WIDTH divides 16, so a vector's words lie in one
     // array of 16, and `j / 64 * bits < 32` by the checked length.
     unsafe {
         let one = L::splat(T::ONE);
         match what {
-            Change::Elu => each::<T, L>(
+            RowChange::Elu => each::<T, L>(
                 values,
                 #[inline(always)]
                 |_, x, _| x.where_positive(x, x.exp().plus(L::splat(-T::ONE))),
             ),
-            Change::EluSlope(points) => each::<T, L>(
+            RowChange::EluSlope(points) => each::<T, L>(
                 values,
                 #[inline(always)]
                 |i, g, n| {
@@ -184,7 +184,7 @@ pub(crate) unsafe fn change<T: Real, L: Lanes<T>>(what: Change<'_, T>, values: &
                     g.times(x.where_positive(one, x.exp()))
                 },
             ),
-            Change::Drop { words, bits, below, scale } => {
+            RowChange::Drop { words, bits, below, scale } => {
                 let (scale, mask) = (L::splat(scale), (1u32 << bits) - 1);
                 each::<T, L>(
                     values,
@@ -219,19 +219,19 @@ unsafe fn each<T: Real, L: Lanes<T>>(values: &mut [T], f: impl Fn(usize, L, usiz
     }
 }
 
-pub(crate) fn sum_portable<T: Real>(what: Sum<'_, T>) -> T {
+pub(crate) fn sum_portable<T: Real>(what: RowSum<'_, T>) -> T {
     // SAFETY: plain arrays need no instruction set.
-    unsafe { sum::<T, Plain<T>>(what) }
+    unsafe { sum::<T, PortableLanes<T>>(what) }
 }
 
-pub(crate) fn change_portable<T: Real>(what: Change<'_, T>, values: &mut [T]) {
+pub(crate) fn change_portable<T: Real>(what: RowChange<'_, T>, values: &mut [T]) {
     // SAFETY: plain arrays need no instruction set.
-    unsafe { change::<T, Plain<T>>(what, values) }
+    unsafe { change::<T, PortableLanes<T>>(what, values) }
 }
 
 f32_paths! {
-    fn sum_f32(what: Sum<'_, f32>) -> f32 = sum;
-    fn change_f32(what: Change<'_, f32>, values: &mut [f32]) = change;
+    fn sum_f32(what: RowSum<'_, f32>) -> f32 = sum;
+    fn change_f32(what: RowChange<'_, f32>, values: &mut [f32]) = change;
 }
 
 #[cfg(test)]
@@ -249,11 +249,11 @@ mod tests {
             let exact = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
             let wide = f64::from(a);
             let cases = [
-                (Sum::Values(&xs[..n]), exact(&|i| x[i])),
-                (Sum::Dot(&xs[..n], &ys[..n]), exact(&|i| x[i] * y[i])),
-                (Sum::Triple(&xs[..n], &ys[..n], &zs[..n]), exact(&|i| x[i] * y[i] * z[i])),
-                (Sum::Squares(&xs[..n], a), exact(&|i| (x[i] - wide) * (x[i] - wide))),
-                (Sum::DotFrom(&xs[..n], a, &ys[..n]), exact(&|i| (x[i] - wide) * y[i])),
+                (RowSum::Values(&xs[..n]), exact(&|i| x[i])),
+                (RowSum::Dot(&xs[..n], &ys[..n]), exact(&|i| x[i] * y[i])),
+                (RowSum::Triple(&xs[..n], &ys[..n], &zs[..n]), exact(&|i| x[i] * y[i] * z[i])),
+                (RowSum::Squares(&xs[..n], a), exact(&|i| (x[i] - wide) * (x[i] - wide))),
+                (RowSum::DotFrom(&xs[..n], a, &ys[..n]), exact(&|i| (x[i] - wide) * y[i])),
             ];
             for isa in Isa::available() {
                 for (case, (what, expected)) in cases.iter().enumerate() {
@@ -269,11 +269,11 @@ mod tests {
         for isa in Isa::available() {
             let mut y = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e20, 1e20, -100.0];
             let x = y;
-            Change::Elu.on(isa, &mut y);
+            RowChange::Elu.on(isa, &mut y);
             assert!(y[0].is_nan() && y[1] == f32::INFINITY, "{isa:?} {y:?}");
             assert!(y[2..].iter().zip([-1.0, -1.0, 1e20, -1.0]).all(|(y, e)| *y == e), "{isa:?} {y:?}");
             let mut g = [1.0f32; 6];
-            Change::EluSlope(&x).on(isa, &mut g);
+            RowChange::EluSlope(&x).on(isa, &mut g);
             assert!(g[0].is_nan() && g[1] == 1.0 && g[4] == 1.0, "{isa:?} {g:?}");
             assert!([g[2], g[3], g[5]].iter().all(|g| *g >= 0.0 && *g < 1e-37), "{isa:?} {g:?}");
         }
@@ -287,9 +287,9 @@ mod tests {
             let slope = |x: f32| if x > 0.0 { 1.0 } else { f64::from(x).exp() };
             for isa in Isa::available() {
                 let mut y = x.clone();
-                Change::Elu.on(isa, &mut y);
+                RowChange::Elu.on(isa, &mut y);
                 let mut g = vec![3.0f32; n];
-                Change::EluSlope(&x).on(isa, &mut g);
+                RowChange::EluSlope(&x).on(isa, &mut g);
                 for i in 0..n {
                     assert!((f64::from(y[i]) - elu(x[i])).abs() < 2e-6, "{isa:?} {}", x[i]);
                     assert!((f64::from(g[i]) - 3.0 * slope(x[i])).abs() < 2e-6, "{isa:?} {}", x[i]);

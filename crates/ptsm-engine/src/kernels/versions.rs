@@ -63,7 +63,7 @@ macro_rules! f32_paths {
                 #[cfg(target_arch = "aarch64")]
                 $crate::kernels::Isa::Neon => unsafe { $kernel::<f32, $crate::kernels::lanes::arm::Neon>($($arg),*) },
                 // SAFETY: plain arrays need no instruction set; the caller has checked the slices.
-                _ => unsafe { $kernel::<f32, $crate::kernels::lanes::Plain<f32>>($($arg),*) },
+                _ => unsafe { $kernel::<f32, $crate::kernels::lanes::PortableLanes<f32>>($($arg),*) },
             }
         }
     )*};

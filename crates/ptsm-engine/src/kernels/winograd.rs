@@ -9,7 +9,7 @@
 //! A signal is kept in phases, `phase[p][i] = x[N i + p]` for N outputs per tile, so that tile `i` reads its inputs
 //! `x[N i .. N i + 8]` as neighbours of a vector over tiles.
 
-use super::lanes::{Lanes, Plain};
+use super::lanes::{Lanes, PortableLanes};
 use super::versions::f32_paths;
 use crate::kernels::{Isa, Real};
 
@@ -20,19 +20,19 @@ pub const MOST_TILE: usize = 4;
 
 /// F(tile, taps) with `tile + taps = 9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum WinogradForm {
     /// F(4, 5)
     Five,
     /// F(2, 7)
     Seven,
 }
 
-impl Form {
+impl WinogradForm {
     /// The form for a kernel, if there is one.
-    pub fn of(taps: usize) -> Option<Form> {
+    pub fn of(taps: usize) -> Option<WinogradForm> {
         match taps {
-            5 => Some(Form::Five),
-            7 => Some(Form::Seven),
+            5 => Some(WinogradForm::Five),
+            7 => Some(WinogradForm::Seven),
             _ => None,
         }
     }
@@ -40,8 +40,8 @@ impl Form {
     /// Outputs per tile.
     pub fn tile(self) -> usize {
         match self {
-            Form::Five => 4,
-            Form::Seven => 2,
+            WinogradForm::Five => 4,
+            WinogradForm::Seven => 2,
         }
     }
 
@@ -75,14 +75,22 @@ pub fn table<T: Real>(taps: usize) -> [[T; 7]; POINTS] {
 }
 
 /// Splits a row into its phases, `to[p * ld + i] = row[N i + p - left]`, zero outside the row, for `i < length`.
-pub fn phases<T: Real>(isa: Isa, form: Form, row: &[T], left: usize, length: usize, ld: usize, to: &mut [T]) {
+pub fn phases<T: Real>(
+    isa: Isa,
+    form: WinogradForm,
+    row: &[T],
+    left: usize,
+    length: usize,
+    ld: usize,
+    to: &mut [T],
+) {
     assert!(length <= ld && to.len() >= (form.tile() - 1) * ld + length, "phases do not fit");
     T::phases(isa, Phases { form, row, left, length, ld, to });
 }
 
 /// What [`phases`] works on.
 pub struct Phases<'a, T> {
-    form: Form,
+    form: WinogradForm,
     row: &'a [T],
     left: usize,
     length: usize,
@@ -105,12 +113,12 @@ pub(crate) unsafe fn split_phases<T: Real, L: Lanes<T>>(call: Phases<'_, T>) {
             unsafe {
                 let from = row.as_ptr().add(start);
                 match form {
-                    Form::Five => {
+                    WinogradForm::Five => {
                         for (p, part) in L::split(from).into_iter().enumerate() {
                             part.store(to.as_mut_ptr().add(p * ld + i));
                         }
                     }
-                    Form::Seven => {
+                    WinogradForm::Seven => {
                         for (p, part) in L::split_two(from).into_iter().enumerate() {
                             part.store(to.as_mut_ptr().add(p * ld + i));
                         }
@@ -130,7 +138,7 @@ pub(crate) unsafe fn split_phases<T: Real, L: Lanes<T>>(call: Phases<'_, T>) {
 
 /// One transform of `tiles` tiles; `from` and `to` are arrays of rows at fixed distances.
 pub enum Transform<'a, T> {
-    /// `B^T`: from phases (`from`, readable [`Form::ahead`] past the tiles and on to a whole vector) to points.
+    /// `B^T`: from phases (`from`, readable [`WinogradForm::ahead`] past the tiles and on to a whole vector) to points.
     Signal { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
     /// `A`: from the phases of an output's gradient to points.
     Gradient { from: &'a [T], from_ld: usize, to: &'a mut [T], to_ld: usize },
@@ -140,7 +148,7 @@ pub enum Transform<'a, T> {
 
 impl<T: Real> Transform<'_, T> {
     /// Checks the slices and runs. Rows are read, and points written, up to the next whole vector.
-    pub fn run(self, isa: Isa, form: Form, tiles: usize) {
+    pub fn run(self, isa: Isa, form: WinogradForm, tiles: usize) {
         let whole = tiles.next_multiple_of(super::product::SLACK);
         let (read, ahead, rows) = match &self {
             Transform::Signal { from, from_ld, .. } => {
@@ -165,7 +173,11 @@ impl<T: Real> Transform<'_, T> {
 /// # Safety
 /// The lanes' instruction set is available; [`Transform::run`] has checked the slices.
 #[inline(always)]
-pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Transform<'_, T>, tiles: usize) {
+pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(
+    form: WinogradForm,
+    mut what: Transform<'_, T>,
+    tiles: usize,
+) {
     // SAFETY: every access is at row * ld + i + v, v < WIDTH <= SLACK, i < tiles a multiple of WIDTH, and up to `ahead` more
     // for the later part of a signal's tile: what `run` has checked.
     unsafe {
@@ -198,7 +210,7 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Trans
                     let minus = of(-1.0);
                     // Even and odd powers at ±1, ±2, ±1/2, and the highest phase.
                     let (first, pairs, last) = match form {
-                        Form::Five => {
+                        WinogradForm::Five => {
                             let y: [L; 4] = [at(0), at(1), at(2), at(3)];
                             let pairs = [
                                 (y[0].plus(y[2]), y[1].plus(y[3])),
@@ -207,7 +219,7 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Trans
                             ];
                             (y[0], pairs, y[3])
                         }
-                        Form::Seven => {
+                        WinogradForm::Seven => {
                             let y: [L; 2] = [at(0), at(1)];
                             let pairs = [(y[0], y[1]), (y[0], y[1].plus(y[1])), (y[0], y[1].times(of(0.5)))];
                             (y[0], pairs, y[1])
@@ -234,12 +246,12 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Trans
                     let whole = left >= tile * L::WIDTH;
                     let out = if whole { to.as_mut_ptr().add(tile * i) } else { last.as_mut_ptr() };
                     match form {
-                        Form::Five => {
+                        WinogradForm::Five => {
                             let y2 = s2.fma(of(4.0), s3.fma(of(0.25), s1)).plus(start);
                             let y3 = d2.fma(of(8.0), d3.fma(of(0.125), d1)).plus(m[7]).plus(start);
                             L::join([y0, y1, y2, y3], out);
                         }
-                        Form::Seven => L::join_two([y0, y1.plus(m[7])], out),
+                        WinogradForm::Seven => L::join_two([y0, y1.plus(m[7])], out),
                     }
                     if !whole {
                         to[tile * i..].copy_from_slice(&last[..left]);
@@ -251,19 +263,19 @@ pub(crate) unsafe fn transform<T: Real, L: Lanes<T>>(form: Form, mut what: Trans
     }
 }
 
-pub(crate) fn transform_portable<T: Real>(form: Form, what: Transform<'_, T>, tiles: usize) {
+pub(crate) fn transform_portable<T: Real>(form: WinogradForm, what: Transform<'_, T>, tiles: usize) {
     // SAFETY: plain arrays need no instruction set; the slices were checked by `run`.
-    unsafe { transform::<T, Plain<T>>(form, what, tiles) }
+    unsafe { transform::<T, PortableLanes<T>>(form, what, tiles) }
 }
 
 pub(crate) fn phases_portable<T: Real>(call: Phases<'_, T>) {
     // SAFETY: plain arrays need no instruction set; the slices were checked by `phases`.
-    unsafe { split_phases::<T, Plain<T>>(call) }
+    unsafe { split_phases::<T, PortableLanes<T>>(call) }
 }
 
 f32_paths! {
     fn phases_f32(call: Phases<'_, f32>) = split_phases;
-    fn transform_f32(form: Form, what: Transform<'_, f32>, tiles: usize) = transform;
+    fn transform_f32(form: WinogradForm, what: Transform<'_, f32>, tiles: usize) = transform;
 }
 
 #[cfg(test)]
@@ -271,7 +283,7 @@ mod tests {
     use super::*;
 
     /// One channel through the three transforms equals the plain filter, and the gradient of the taps too.
-    fn one_channel<T: Real>(isa: Isa, form: Form, n: usize, left: usize, tolerance: f64) {
+    fn one_channel<T: Real>(isa: Isa, form: WinogradForm, n: usize, left: usize, tolerance: f64) {
         let x: Vec<T> = (0..n).map(|i| T::of((i as f64 * 0.9).sin())).collect();
         let w = &[0.3, -0.2, 0.5, 0.7, -0.4, 0.1, 0.6][..9 - form.tile()];
         let places = n; // as with a padding of taps - 1 in all
@@ -314,7 +326,7 @@ mod tests {
     #[test]
     fn one_channel_equals_the_plain_filter() {
         for n in [1usize, 3, 4, 5, 17, 31, 32, 33, 63, 64, 65, 99, 130, 300] {
-            for form in [Form::Five, Form::Seven] {
+            for form in [WinogradForm::Five, WinogradForm::Seven] {
                 for left in 0..9 - form.tile() {
                     one_channel::<f64>(Isa::best(), form, n, left, 1e-13);
                     for isa in Isa::available() {

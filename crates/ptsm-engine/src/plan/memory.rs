@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Instruction, MOST_OPERANDS, Place};
+use super::{Instruction, MOST_OPERANDS, ValueLocation};
 use crate::graph::ops::{Op, count};
 use crate::graph::{Graph, Id, Input};
 use crate::lower::constants;
@@ -123,11 +123,11 @@ impl Slots {
         }
     }
 
-    pub(super) fn place(&self, graph: &Graph, id: Id) -> Place {
+    pub(super) fn place(&self, graph: &Graph, id: Id) -> ValueLocation {
         let id = owner(graph, id);
         match (&graph.node(id).op, self.slot[id.index()]) {
-            (Op::Tensor(t), _) => Place::Tensor(*t),
-            (_, Some(slot)) => Place::Slot(slot),
+            (Op::Tensor(t), _) => ValueLocation::Tensor(*t),
+            (_, Some(slot)) => ValueLocation::Slot(slot),
             (_, None) => unreachable!("only live values are asked for"),
         }
     }

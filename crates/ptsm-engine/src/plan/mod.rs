@@ -12,7 +12,7 @@ pub(crate) use memory::MemoryRules;
 
 /// Where a value is found while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ValueLocation {
     /// A parameter or statistic.
     Tensor(usize),
     /// One of the program's own buffers.
@@ -26,7 +26,7 @@ pub(crate) const MOST_OPERANDS: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
-    pub(crate) inputs: Vec<(Place, Vec<usize>)>,
+    pub(crate) inputs: Vec<(ValueLocation, Vec<usize>)>,
     pub(crate) slot: usize,
     pub(crate) shape: Vec<usize>,
     pub(crate) work: Option<(usize, usize)>,
@@ -55,32 +55,37 @@ pub(crate) struct PlannedValues<'a> {
 
 /// All that a device needs to know to run a program.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ExecutionPlan {
     pub(crate) instructions: Vec<Instruction>,
     /// Numbers in each slot.
     pub(crate) sizes: Vec<usize>,
     /// Inputs that are needed, and the slots they go to.
     pub(crate) inputs: Vec<(Input, usize)>,
     /// Where the outputs are, and their shapes.
-    pub(crate) outputs: Vec<(Place, Vec<usize>)>,
+    pub(crate) outputs: Vec<(ValueLocation, Vec<usize>)>,
     /// Moved tensors and where their gradients are; none where no objective depends on one.
-    pub(crate) gradients: Vec<(usize, Option<Place>)>,
+    pub(crate) gradients: Vec<(usize, Option<ValueLocation>)>,
     /// Statistics and where their new values are.
-    pub(crate) updates: Vec<(usize, Place)>,
+    pub(crate) updates: Vec<(usize, ValueLocation)>,
     /// The tensors of the network.
     pub(crate) tensors: Vec<Tensor>,
 }
 
-impl Plan {
+impl ExecutionPlan {
     /// Plans some values of a graph. With `hold`, values that follow from parameters alone are kept from run to run.
-    pub(crate) fn new(graph: &Graph, values: &PlannedValues<'_>, hold: bool, rules: &MemoryRules) -> Plan {
+    pub(crate) fn new(
+        graph: &Graph,
+        values: &PlannedValues<'_>,
+        hold: bool,
+        rules: &MemoryRules,
+    ) -> ExecutionPlan {
         let PlannedValues { outputs, gradients, updates } = values;
         let gradient_ids = gradients.iter().filter_map(|(_, gradient)| *gradient);
         let kept: Vec<Id> =
             outputs.iter().copied().chain(gradient_ids).chain(updates.iter().map(|(_, id)| *id)).collect();
         let slots = Slots::new(graph, &kept, hold, rules);
         let place = |id: Id| slots.place(graph, id);
-        Plan {
+        ExecutionPlan {
             instructions: slots.instructions(graph),
             inputs: slots.inputs(graph),
             outputs: outputs.iter().map(|&o| (place(o), graph.shape(o).to_vec())).collect(),

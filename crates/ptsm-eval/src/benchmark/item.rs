@@ -8,7 +8,7 @@ use ptsm_signal::{SubjectId, TargetAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reading::Reading;
+use super::reading::FeatureFindings;
 use super::stage::{Fold, Stage};
 use crate::error::{Error, Result};
 use crate::record::Record;
@@ -24,7 +24,7 @@ const ITEMS: &str = "items";
 /// One fit: a decoder, what it learns from, who is tested, a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+pub struct FitItem {
     /// A hash of everything its records depend on: the trials, the people, the decoder and its settings, the seed, this program's version.
     pub key: String,
     /// The entry's number in its stage.
@@ -66,14 +66,14 @@ struct Identity<'a> {
     tuning: Option<u32>,
 }
 
-impl Item {
+impl FitItem {
     pub(super) fn new(
         stage: &Stage,
         entry: usize,
-        (fold, people): (usize, &Fold),
+        (fold, subjects): (usize, &Fold),
         (learnt, tested): (&Units, &[Units]),
         seed: u64,
-    ) -> Result<Item> {
+    ) -> Result<FitItem> {
         let model = &stage.entries[entry];
         let identity = Identity {
             meaning: MEANING,
@@ -82,9 +82,9 @@ impl Item {
             fingerprint: &stage.fingerprint,
             trials_access: stage.trials_access,
             division: stage.people.name(),
-            train: people.sources.train_subjects(),
-            validation: people.sources.validation_subjects(),
-            test: &people.test,
+            train: subjects.sources.train_subjects(),
+            validation: subjects.sources.validation_subjects(),
+            test: &subjects.test,
             learnt,
             tested,
             shots: &stage.shots,
@@ -98,12 +98,12 @@ impl Item {
         let text = serde_json::to_vec(&identity)
             .map_err(|e| Error::plan(format!("settings cannot be hashed: {e}"), "give finite numbers"))?;
         let key = blake3::hash(&text).to_hex()[..32].to_string();
-        Ok(Item { key, entry, fold, seed, learnt: learnt.clone(), test: people.test.clone() })
+        Ok(FitItem { key, entry, fold, seed, learnt: learnt.clone(), test: subjects.test.clone() })
     }
 
     /// Whether there are scores.
     pub fn is_scored(&self, folder: &Path) -> bool {
-        matches!(self.outcome(folder), Some(Outcome { came: Came::Scored { .. }, .. }))
+        matches!(self.outcome(folder), Some(FitOutcome { came: FitScores::Scored { .. }, .. }))
     }
 
     /// Where its outcome is.
@@ -117,14 +117,14 @@ impl Item {
     }
 
     /// What came of it; none where it is still to be done. A file that is not what was written, as after a failing disk, counts as none.
-    pub fn outcome(&self, folder: &Path) -> Option<Outcome> {
-        let outcome: Outcome = serde_json::from_slice(&std::fs::read(self.file(folder)).ok()?).ok()?;
+    pub fn outcome(&self, folder: &Path) -> Option<FitOutcome> {
+        let outcome: FitOutcome = serde_json::from_slice(&std::fs::read(self.file(folder)).ok()?).ok()?;
         let whole = match &outcome.came {
-            Came::Scored { records } => {
+            FitScores::Scored { records } => {
                 let scored: BTreeSet<SubjectId> = records.iter().map(|r| r.subject).collect();
                 scored == self.test
             }
-            Came::Failed { .. } => true,
+            FitScores::Failed { .. } => true,
         };
         (whole && outcome.key == self.key).then_some(outcome)
     }
@@ -138,15 +138,15 @@ pub(super) fn make_room(folder: &Path) -> Result<()> {
 
 /// What came of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct FitOutcome {
     /// The item's key.
     pub key: String,
     /// Scores or an error.
     #[serde(flatten)]
-    pub came: Came,
+    pub came: FitScores,
     /// What its features say of people, where that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<Reading>,
+    pub features: Option<FeatureFindings>,
     /// Seconds from the beginning of the fits that were done together until this one was ready.
     pub elapsed_s: f64,
     /// How many fits were done together.
@@ -160,7 +160,7 @@ pub struct Outcome {
 /// Scores, or why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Came {
+pub enum FitScores {
     /// One record for each person, part of the recording and number of shots.
     Scored {
         /// The records.
@@ -175,9 +175,9 @@ pub enum Came {
     },
 }
 
-impl Outcome {
+impl FitOutcome {
     /// Writes it, whole or not at all.
-    pub fn write(&self, item: &Item, folder: &Path) -> Result<()> {
+    pub fn write(&self, item: &FitItem, folder: &Path) -> Result<()> {
         tracing::info!(file = %item.file(folder).display(), "a fit is done");
         let path = item.file(folder);
         let text = serde_json::to_vec(self).map_err(|e| Error::file(&path, "written")(e.into()))?;

@@ -17,20 +17,20 @@ use ptsm_signal::SubjectId;
 
 use crate::error::{Error, Result};
 use crate::record::Record;
-use crate::score::{Context, learning_curve, score, unadapted};
+use crate::score::{RecordContext, learning_curve, score, unadapted};
 use crate::splits::Units;
 
-pub use item::{Came, Item, Outcome};
-pub use reading::{FeatureReader, FoldReading, Reading};
-pub use stage::{Division, Entry, Sets, Stage, TrainingSubjects};
-pub use work::{Collected, Failure, Standing, WorkList, Working};
+pub use item::{FitItem, FitOutcome, FitScores};
+pub use reading::{FeatureFindings, FeatureReader, FoldFeatureFindings};
+pub use stage::{DecoderEntry, Division, Stage, StageTrials, TrainingSubjects};
+pub use work::{CollectedResults, FitFailure, FitStatus, WorkList, WorkMarker};
 
 /// A stage, its trials, and where it is worked at.
 pub struct Benchmark<'a> {
     /// What is to be done.
     pub stage: &'a Stage,
     /// The trials.
-    pub sets: Sets<'a>,
+    pub sets: StageTrials<'a>,
     /// Where to work.
     pub device: &'a Device,
     /// Where outcomes and checkpoints are.
@@ -45,20 +45,20 @@ pub trait Observer: Watch {
     fn begins(&mut self, called: &str, fits: usize, place: (usize, usize));
 
     /// A fit could not be done; the others go on.
-    fn failed(&mut self, called: &str, item: &Item, error: &str) {
+    fn failed(&mut self, called: &str, item: &FitItem, error: &str) {
         let _ = (called, item, error);
     }
 }
 
-impl Entry {
+impl DecoderEntry {
     /// What it is called among others: `ptsm`, `ptsm, without STAP`.
-    pub fn called(&self) -> String {
-        called(&self.model, self.variant.as_deref())
+    pub fn display_name(&self) -> String {
+        display_name(&self.model, self.variant.as_deref())
     }
 }
 
 /// A model with its variant.
-pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
+pub(crate) fn display_name(model: &str, variant: Option<&str>) -> String {
     match variant {
         Some(variant) => format!("{model}, {variant}"),
         None => model.to_string(),
@@ -67,16 +67,16 @@ pub(crate) fn called(model: &str, variant: Option<&str>) -> String {
 
 /// What leads to the records of some fits of one entry.
 struct Group<'a> {
-    entry: &'a Entry,
+    entry: &'a DecoderEntry,
     decoder: &'a dyn Decoder,
-    lessons: &'a BTreeMap<usize, TrainingData<'a>>,
+    training_data: &'a BTreeMap<usize, TrainingData<'a>>,
     tested: &'a [Units],
 }
 
 impl Benchmark<'_> {
     /// Does those of the wanted fits that have no scores yet. All folds and seeds of a decoder are handed to it at once; how many train
     /// together is its affair and the device's. A fit that fails is written down as such and does not end the others.
-    pub fn run(&self, wanted: &dyn Fn(&Item) -> bool, observer: &mut dyn Observer) -> Result<()> {
+    pub fn run(&self, wanted: &dyn Fn(&FitItem) -> bool, observer: &mut dyn Observer) -> Result<()> {
         let folds = self.stage.folds(self.sets)?;
         let items = self.stage.items(self.sets)?;
         for (i, entry) in self.stage.entries.iter().enumerate() {
@@ -85,17 +85,19 @@ impl Benchmark<'_> {
             let folds = self.stage.given_to(&*decoder, &folds);
             for (learnt, tested) in self.stage.tested_by() {
                 let own = items.iter().filter(|item| item.entry == i && item.learnt == learnt);
-                let left: Vec<&Item> =
+                let left: Vec<&FitItem> =
                     own.filter(|item| wanted(item) && !item.is_scored(self.folder)).collect();
                 if left.is_empty() {
                     continue;
                 }
-                observer.begins(&entry.called(), left.len(), (i, self.stage.entries.len()));
+                observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
                 // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
                 let with_target = decoder.learns_from_target();
-                let lessons = self.stage.lessons(&folds, self.sets, &learnt, &tested, with_target)?;
-                let group = Group { entry, decoder: &*decoder, lessons: &lessons, tested: &tested };
-                let _working = Working::at(self.folder, &left)?;
+                let training_data =
+                    self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;
+                let group =
+                    Group { entry, decoder: &*decoder, training_data: &training_data, tested: &tested };
+                let _working = WorkMarker::at(self.folder, &left)?;
                 self.group(&group, &left, observer)?;
             }
         }
@@ -103,10 +105,10 @@ impl Benchmark<'_> {
     }
 
     /// Fits together; where that fails, one by one, so that only those are lost that cannot be done.
-    fn group(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
+    fn group(&self, group: &Group<'_>, items: &[&FitItem], observer: &mut dyn Observer) -> Result<()> {
         let Err(first) = self.together(group, items, observer) else { return Ok(()) };
         let mut error = own_fault(first)?;
-        let left: Vec<&Item> = items.iter().copied().filter(|item| !item.is_scored(self.folder)).collect();
+        let left: Vec<&FitItem> = items.iter().copied().filter(|item| !item.is_scored(self.folder)).collect();
         for item in &left {
             if left.len() > 1 {
                 match self.together(group, &[item], observer) {
@@ -114,18 +116,18 @@ impl Benchmark<'_> {
                     Err(own) => error = own_fault(own)?,
                 }
             }
-            observer.failed(&group.entry.called(), item, &error.to_string());
-            let came = Came::Failed { error: error.to_string(), hint: error.hint() };
+            observer.failed(&group.entry.display_name(), item, &error.to_string());
+            let came = FitScores::Failed { error: error.to_string(), hint: error.hint() };
             self.outcome(group, item, came, None, (Instant::now(), 1)).write(item, self.folder)?;
         }
         Ok(())
     }
 
     /// Fits, and writes down what comes of each as soon as it is known.
-    fn together(&self, group: &Group<'_>, items: &[&Item], observer: &mut dyn Observer) -> Result<()> {
+    fn together(&self, group: &Group<'_>, items: &[&FitItem], observer: &mut dyn Observer) -> Result<()> {
         item::make_room(self.folder)?;
-        let job = |item: &&Item| Job {
-            data: &group.lessons[&item.fold],
+        let job = |item: &&FitItem| Job {
+            data: &group.training_data[&item.fold],
             seed: item.seed,
             checkpoint: Some(item.checkpoint(self.folder)),
         };
@@ -136,7 +138,7 @@ impl Benchmark<'_> {
         let fitted = group.decoder.fit(&jobs, &run, observer, &mut |job, fit| {
             let item = items[job];
             let written = self.records(group, item, &fit).and_then(|records| {
-                let came = Came::Scored { records };
+                let came = FitScores::Scored { records };
                 let features = self.features(group, item, &fit)?;
                 self.outcome(group, item, came, features, (began, items.len())).write(item, self.folder)
             });
@@ -154,13 +156,13 @@ impl Benchmark<'_> {
     }
 
     /// Every person's scores on every part that is tested, and after tuning with a few trials.
-    fn records(&self, group: &Group<'_>, item: &Item, fit: &Fit) -> Result<Vec<Record>> {
+    fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
         let method = find(&group.entry.model)?;
-        let people = self.sets.tested().of(&item.test);
+        let subjects = self.sets.tested().of(&item.test);
         let mut records = vec![];
         for tested in group.tested {
             let units = |units: &Units| (!units.is_all()).then(|| units.clone());
-            let context = Context {
+            let context = RecordContext {
                 data: self.stage.data.clone(),
                 model: group.entry.model.clone(),
                 variant: group.entry.variant.clone(),
@@ -173,7 +175,7 @@ impl Benchmark<'_> {
                 seed: item.seed,
                 precision: self.stage.precision.clone(),
             };
-            let trials = people.only(|t| tested.contains(t));
+            let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
                 return Err(stage::nothing_of(tested, "test people"));
             }
@@ -198,33 +200,33 @@ impl Benchmark<'_> {
     }
 
     /// What its features say of people, where that is wanted.
-    fn features(&self, group: &Group<'_>, item: &Item, fit: &Fit) -> Result<Option<Reading>> {
+    fn features(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Option<FeatureFindings>> {
         if !self.stage.features {
             return Ok(None);
         }
-        let people = self.sets.tested().of(&item.test);
-        let tested = people.only(|t| group.tested.iter().any(|units| units.contains(t)));
+        let subjects = self.sets.tested().of(&item.test);
+        let tested = subjects.only(|t| group.tested.iter().any(|units| units.contains(t)));
         let ask = self.ask.ok_or_else(|| {
             Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
         })?;
-        ask(&*fit.fitted, group.lessons[&item.fold].train(), &tested).map(Some)
+        ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
     }
 
     fn outcome(
         &self,
         group: &Group<'_>,
-        item: &Item,
-        came: Came,
-        features: Option<Reading>,
+        item: &FitItem,
+        came: FitScores,
+        features: Option<FeatureFindings>,
         (began, together): (Instant, usize),
-    ) -> Outcome {
-        Outcome {
+    ) -> FitOutcome {
+        FitOutcome {
             key: item.key.clone(),
             came,
             features,
             elapsed_s: began.elapsed().as_secs_f64(),
             together,
-            trials: group.lessons[&item.fold].train().len(),
+            trials: group.training_data[&item.fold].train().len(),
             made_by: format!("ptsm {}, {}", env!("CARGO_PKG_VERSION"), self.device),
         }
     }

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 
 /// Asks the features of a decoder, given the trials it has learnt from and those of the people who are tested.
-pub type FeatureReader = dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<Reading> + Sync;
+pub type FeatureReader =
+    dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<FeatureFindings> + Sync;
 
 /// What was found in the features of one fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Reading {
+pub enum FeatureFindings {
     /// It was asked.
     Made {
         /// Proxy A-distance between people learnt from and people tested: 0 where they cannot be told apart, 2 where they always can.
@@ -37,7 +38,7 @@ pub enum Reading {
 /// A reading and the fit it is of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FoldReading {
+pub struct FoldFeatureFindings {
     /// What the decoder is called.
     pub model: String,
     /// The data.
@@ -53,5 +54,5 @@ pub struct FoldReading {
     /// How many people are tested in it.
     pub people: usize,
     /// What was found.
-    pub reading: Reading,
+    pub reading: FeatureFindings,
 }

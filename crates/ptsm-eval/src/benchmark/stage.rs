@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_data::Duplicate;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Decoder, TrainingData, calibration};
+use ptsm_decode::{Decoder, TrainingData, calibration_split};
 use ptsm_signal::{Layout, Pipeline, SubjectId, Subset, TargetAccess, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::item::Item;
+use super::item::FitItem;
 use crate::error::{Error, Result};
 use crate::splits::{Protocol, Sources, Split, Transfer, Units};
 
 /// A decoder that takes part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct DecoderEntry {
     /// The decoder's name in the registry.
     pub model: String,
     /// What tells it from the same decoder with other settings or other trials.
@@ -46,7 +46,7 @@ pub struct Stage {
     /// Labelled trials of each class that decoders are tuned with, besides none.
     pub shots: Vec<usize>,
     /// Who takes part.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DecoderEntry>,
     /// The seeds of every fit. The first one also draws the validation subjects, so that all seeds of a fold train at once.
     pub seeds: Vec<u64>,
     /// What operands of large products are rounded to on a GPU; none for f32.
@@ -110,17 +110,17 @@ pub(super) struct Fold {
 
 /// The trials of a stage: those learnt from, and those of the people tested, where they are of another set.
 #[derive(Clone, Copy)]
-pub struct Sets<'a> {
+pub struct StageTrials<'a> {
     /// Learnt from, and tested in folds of people.
     pub learnt: &'a Trials,
     /// Tested, where that is another set.
     pub tested: Option<&'a Trials>,
 }
 
-impl<'a> Sets<'a> {
+impl<'a> StageTrials<'a> {
     /// One set for both.
-    pub fn one(trials: &'a Trials) -> Sets<'a> {
-        Sets { learnt: trials, tested: None }
+    pub fn one(trials: &'a Trials) -> StageTrials<'a> {
+        StageTrials { learnt: trials, tested: None }
     }
 
     pub(super) fn tested(&self) -> &'a Trials {
@@ -129,7 +129,7 @@ impl<'a> Sets<'a> {
 }
 
 impl Stage {
-    pub(super) fn folds(&self, sets: Sets<'_>) -> Result<Vec<Fold>> {
+    pub(super) fn folds(&self, sets: StageTrials<'_>) -> Result<Vec<Fold>> {
         let seed = *self.seeds.first().ok_or_else(|| Error::plan("there is no seed", "give at least one"))?;
         let fold =
             |split: &Split| Fold { sources: split.sources().clone(), test: split.test_subjects().clone() };
@@ -153,7 +153,7 @@ impl Stage {
     }
 
     /// Refuses folds in which a recording is on two sides under two subjects.
-    pub fn check_duplicates(&self, sets: Sets<'_>, duplicates: &[Duplicate]) -> Result<()> {
+    pub fn check_duplicates(&self, sets: StageTrials<'_>, duplicates: &[Duplicate]) -> Result<()> {
         // Numbers of subjects of two sets have nothing to do with each other.
         let nobody = BTreeSet::new();
         let folds = self.folds(sets)?;
@@ -191,9 +191,9 @@ impl Stage {
 
     /// How many subjects each decoder trains on and how many of them are held back for validation: for every entry, the least and the most
     /// over folds.
-    pub fn training_subjects(&self, sets: Sets<'_>) -> Result<Vec<TrainingSubjects>> {
+    pub fn training_subjects(&self, sets: StageTrials<'_>) -> Result<Vec<TrainingSubjects>> {
         let folds = self.folds(sets)?;
-        let of = |entry: &Entry| -> Result<TrainingSubjects> {
+        let of = |entry: &DecoderEntry| -> Result<TrainingSubjects> {
             let decoder = find(&entry.model)?.build(entry.settings.clone())?;
             let folds = self.given_to(&*decoder, &folds);
             let count = |of: fn(&Sources) -> usize| {
@@ -201,7 +201,7 @@ impl Stage {
                 all.fold([usize::MAX, 0], |[least, most], n| [least.min(n), most.max(n)])
             };
             Ok(TrainingSubjects {
-                entry: entry.called(),
+                entry: entry.display_name(),
                 train: count(|sources| sources.train_subjects().len()),
                 validation: count(|sources| sources.validation_subjects().len()),
             })
@@ -225,14 +225,14 @@ impl Stage {
     }
 
     /// Everything that is to be fitted, entry by entry. Whoever could not be decoded in the end is told here, before anything is learnt.
-    pub fn items(&self, sets: Sets<'_>) -> Result<Vec<Item>> {
+    pub fn items(&self, sets: StageTrials<'_>) -> Result<Vec<FitItem>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
         for units in parts.iter().flat_map(|(_, tested)| tested) {
             self.check_tested(&folds, sets, units)?;
         }
         let mut items = vec![];
-        for (entry, Entry { model, settings, .. }) in self.entries.iter().enumerate() {
+        for (entry, DecoderEntry { model, settings, .. }) in self.entries.iter().enumerate() {
             let method = find(model)?;
             let decoder = method.build(settings.clone())?;
             for units in parts.iter().flat_map(|(_, tested)| tested) {
@@ -241,10 +241,10 @@ impl Stage {
             }
             let folds = self.given_to(&*decoder, &folds);
             for (learnt, tested) in &parts {
-                self.lessons(&folds, sets, learnt, tested, false)?;
+                self.training_data(&folds, sets, learnt, tested, false)?;
                 for (fold, people) in folds.iter().enumerate() {
                     for &seed in &self.seeds {
-                        items.push(Item::new(self, entry, (fold, people), (learnt, tested), seed)?);
+                        items.push(FitItem::new(self, entry, (fold, people), (learnt, tested), seed)?);
                     }
                 }
             }
@@ -253,14 +253,14 @@ impl Stage {
     }
 
     /// Everybody who is tested has trials of these units, and enough of them to set some aside.
-    fn check_tested(&self, folds: &[Fold], sets: Sets<'_>, units: &Units) -> Result<()> {
+    fn check_tested(&self, folds: &[Fold], sets: StageTrials<'_>, units: &Units) -> Result<()> {
         for subject in folds.iter().flat_map(|fold| &fold.test) {
             let trials = sets.tested().all().only(|t| t.subject == *subject && units.contains(t));
             if trials.is_empty() {
                 return Err(nothing_of(units, &format!("test people, {subject} among them,")));
             }
             if let Some(&most) = self.shots.iter().max() {
-                let (_, later) = calibration(&trials, most)?;
+                let (_, later) = calibration_split(&trials, most)?;
                 if later.is_empty() {
                     return Err(Error::plan(
                         format!("with {most} shots nothing of {subject} is left to score"),
@@ -273,10 +273,10 @@ impl Stage {
     }
 
     /// What is learnt in each fold, from some units; with the fold's test people as the target, unlabelled, or without anything of them.
-    pub(super) fn lessons<'a>(
+    pub(super) fn training_data<'a>(
         &self,
         folds: &[Fold],
-        sets: Sets<'a>,
+        sets: StageTrials<'a>,
         learnt: &Units,
         tested: &[Units],
         with_target: bool,
@@ -288,17 +288,17 @@ impl Stage {
             }
             Ok(kept)
         };
-        let lesson = |fold: &Fold| -> Result<TrainingData<'a>> {
+        let data = |fold: &Fold| -> Result<TrainingData<'a>> {
             let train = some(fold.sources.train(sets.learnt), "training people")?;
             let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
-            let lesson = TrainingData::new(train, validation)?;
+            let data = TrainingData::new(train, validation)?;
             if !with_target {
-                return Ok(lesson);
+                return Ok(data);
             }
             let target = sets.tested().of(&fold.test).only(|t| tested.iter().any(|units| units.contains(t)));
-            Ok(lesson.with_target(target.unlabelled()))
+            Ok(data.with_target(target.unlabelled()))
         };
-        folds.iter().enumerate().map(|(i, fold)| Ok((i, lesson(fold)?))).collect()
+        folds.iter().enumerate().map(|(i, fold)| Ok((i, data(fold)?))).collect()
     }
 }
 

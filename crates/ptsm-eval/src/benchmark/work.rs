@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{Came, Item, Outcome};
-use super::reading::FoldReading;
+use super::item::{FitItem, FitOutcome, FitScores};
+use super::reading::FoldFeatureFindings;
 use super::stage::Stage;
 use crate::error::{Error, Result};
 use crate::record::Record;
@@ -22,13 +22,13 @@ const WORKING: &str = "working";
 #[serde(deny_unknown_fields)]
 pub struct WorkList {
     /// One stage after the other, each with its fits.
-    pub stages: Vec<(Stage, Vec<Item>)>,
+    pub stages: Vec<(Stage, Vec<FitItem>)>,
 }
 
 /// How far a fit has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum FitStatus {
     /// Scored.
     Done,
     /// A process works at it.
@@ -41,7 +41,7 @@ pub enum Standing {
 
 /// A fit that could not be done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Failure {
+pub struct FitFailure {
     /// What it is called.
     pub model: String,
     /// The data.
@@ -58,13 +58,13 @@ pub struct Failure {
 
 /// What there is of a benchmark's results.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Collected {
+pub struct CollectedResults {
     /// All records, in the order of the work list.
     pub records: Vec<Record>,
     /// What features say of people, where that was asked.
-    pub readings: Vec<FoldReading>,
+    pub readings: Vec<FoldFeatureFindings>,
     /// What could not be done.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FitFailure>,
     /// Fits that are still to be done.
     pub missing: usize,
 }
@@ -97,19 +97,19 @@ impl WorkList {
     }
 
     /// All fits with their stages.
-    pub fn items(&self) -> impl Iterator<Item = (&Stage, &Item)> {
+    pub fn items(&self) -> impl Iterator<Item = (&Stage, &FitItem)> {
         self.stages.iter().flat_map(|(stage, items)| items.iter().map(move |item| (stage, item)))
     }
 
     /// What there is. Names of variants are those of the list: they are no part of what is computed.
-    pub fn collect(&self, folder: &Path) -> Collected {
-        let mut collected = Collected::default();
+    pub fn collect(&self, folder: &Path) -> CollectedResults {
+        let mut collected = CollectedResults::default();
         for (stage, item) in self.items() {
             let entry = &stage.entries[item.entry];
             let outcome = item.outcome(folder);
             collected.readings.extend(outcome.as_ref().and_then(|outcome| outcome.features.clone()).map(
-                |reading| FoldReading {
-                    model: entry.called(),
+                |reading| FoldFeatureFindings {
+                    model: entry.display_name(),
                     data: stage.data.clone(),
                     protocol: stage.people.name(),
                     learnt: (!item.learnt.is_all()).then(|| item.learnt.to_string()),
@@ -121,11 +121,11 @@ impl WorkList {
             ));
             match outcome.map(|outcome| outcome.came) {
                 None => collected.missing += 1,
-                Some(Came::Scored { records }) => collected.records.extend(
+                Some(FitScores::Scored { records }) => collected.records.extend(
                     records.into_iter().map(|record| Record { variant: entry.variant.clone(), ..record }),
                 ),
-                Some(Came::Failed { error, hint }) => collected.failures.push(Failure {
-                    model: entry.called(),
+                Some(FitScores::Failed { error, hint }) => collected.failures.push(FitFailure {
+                    model: entry.display_name(),
                     data: stage.data.clone(),
                     fold: item.fold,
                     seed: item.seed,
@@ -147,29 +147,29 @@ impl WorkList {
     }
 
     /// How far each fit has come, in the order of the list.
-    pub fn standing(&self, folder: &Path) -> Vec<Standing> {
+    pub fn fit_statuses(&self, folder: &Path) -> Vec<FitStatus> {
         let running = running(folder);
-        let of = |item: &Item| match item.outcome(folder) {
-            Some(Outcome { came: Came::Scored { .. }, .. }) => Standing::Done,
+        let of = |item: &FitItem| match item.outcome(folder) {
+            Some(FitOutcome { came: FitScores::Scored { .. }, .. }) => FitStatus::Done,
             // Whoever works at it again may mend it.
-            _ if running.contains(&item.key) => Standing::Running,
-            Some(_) => Standing::Failed,
-            None => Standing::Missing,
+            _ if running.contains(&item.key) => FitStatus::Running,
+            Some(_) => FitStatus::Failed,
+            None => FitStatus::Missing,
         };
         self.items().map(|(_, item)| of(item)).collect()
     }
 }
 
 /// Tells others what this process works at, as long as it is kept. A killed process tells nothing any more.
-pub struct Working {
+pub struct WorkMarker {
     path: PathBuf,
     // The lock is what tells.
     _file: File,
 }
 
-impl Working {
+impl WorkMarker {
     /// Begins to tell.
-    pub(super) fn at(folder: &Path, items: &[&Item]) -> Result<Working> {
+    pub(super) fn at(folder: &Path, items: &[&FitItem]) -> Result<WorkMarker> {
         // Of this work alone: the first fit is nobody else's, and should it be after all, not the process.
         let key = items.first().map_or("", |item| &item.key);
         let path = folder.join(WORKING).join(format!("{key}-{}", std::process::id()));
@@ -191,11 +191,11 @@ impl Working {
             Ok(file)
         };
         let file = begin().map_err(Error::file(&path, "written"))?;
-        Ok(Working { path, _file: file })
+        Ok(WorkMarker { path, _file: file })
     }
 }
 
-impl Working {
+impl WorkMarker {
     /// Takes away what processes left behind that were killed.
     pub fn clear(folder: &Path) {
         for entry in std::fs::read_dir(folder.join(WORKING)).into_iter().flatten().flatten() {
@@ -207,7 +207,7 @@ impl Working {
     }
 }
 
-impl Drop for Working {
+impl Drop for WorkMarker {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
         // Gone with the last of them.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ptsm_io::atomic::replace;
 
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use occupant::Occupant;
 
 /// A folder that this process alone works in.
@@ -66,7 +66,7 @@ impl Folder {
     }
 
     /// Takes up a benchmark as it is, unless somebody works in it.
-    pub fn try_lock_benchmark(path: &Path) -> Result<std::result::Result<Folder, InUse>> {
+    pub fn try_lock_benchmark(path: &Path) -> Result<std::result::Result<Folder, FolderInUse>> {
         Ok(lock(path)?.map(|lock| Folder { path: path.into(), made: false, stays: true, _lock: lock }))
     }
 
@@ -198,15 +198,15 @@ fn is_unfinished(entry: &DirEntry) -> bool {
 }
 
 /// A folder that another process works in.
-pub struct InUse {
+pub struct FolderInUse {
     path: PathBuf,
     /// Who it is, where that is known.
     occupant: Option<Occupant>,
 }
 
-impl InUse {
+impl FolderInUse {
     /// Who works there, in words.
-    pub fn who(&self) -> String {
+    pub fn occupant_name(&self) -> String {
         self.occupant.as_ref().map_or_else(|| "another process".into(), Occupant::to_string)
     }
 
@@ -221,7 +221,7 @@ impl InUse {
 }
 
 /// Locks a folder and says in it who has it now.
-fn lock(path: &Path) -> Result<std::result::Result<File, InUse>> {
+fn lock(path: &Path) -> Result<std::result::Result<File, FolderInUse>> {
     let file = path.join(LOCK);
     let cannot = || format!("{} cannot be written to", path.display());
     let mut lock = File::options().create(true).append(true).open(&file).while_doing(cannot)?;
@@ -232,7 +232,7 @@ fn lock(path: &Path) -> Result<std::result::Result<File, InUse>> {
             Ok(Ok(lock))
         }
         Err(TryLockError::WouldBlock) => {
-            Ok(Err(InUse { path: path.into(), occupant: Occupant::read(&file) }))
+            Ok(Err(FolderInUse { path: path.into(), occupant: Occupant::read(&file) }))
         }
         // Some network file systems have no locks; one process at a time needs none.
         Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(Ok(lock)),

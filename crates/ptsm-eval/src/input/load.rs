@@ -29,7 +29,7 @@ pub fn load(
         _ => None,
     };
     let began = Instant::now();
-    let counting = env.counting("recordings");
+    let counting = env.lazy_progress("recordings");
     let progress = |done: usize, all: usize| {
         if began.elapsed() < PATIENCE {
             return;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use ptsm_data::arrays::LabelHandling;
 use ptsm_data::check::Problem;
 use ptsm_data::{Duplicate, LoadedData, Source, SubjectIdentity, SubjectList};
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_signal::{Alignment, Paradigm, Pipeline, SubjectId, Symmetry, TargetAccess, Trials};
 
 use crate::env::Env;
@@ -54,7 +54,7 @@ impl DataRequest {
                 "give `--data simulated`, `--data physionet-mi --root DIR` or `--data FILE.npz`; `ptsm data list` has them all",
             ));
         };
-        Ok(Source::parse_with(id, self.root.as_deref(), &pairs(&self.with)?)?)
+        Ok(Source::parse_with(id, self.root.as_deref(), &parse_pairs(&self.with)?)?)
     }
 
     /// What is not said here, as settings say it.
@@ -185,7 +185,7 @@ impl PreparedData {
 }
 
 /// Trials to learn from: flags over the configuration, the source's own pipeline changed by it.
-pub fn to_learn(
+pub fn load_training_data(
     data: &DataRequest,
     align: Option<Alignment>,
     task: &TaskOverride,
@@ -195,11 +195,11 @@ pub fn to_learn(
     let data = &data.or(changes)?;
     let align = align.or(changes.outside("align")?);
     let pipeline = changes.pipeline(&data.source()?.pipeline()?, align)?;
-    prepared(data, &pipeline, &task.or(changes)?, env)
+    load_with_pipeline(data, &pipeline, &task.or(changes)?, env)
 }
 
 /// Trials to learn from, by a pipeline.
-pub fn prepared(
+pub fn load_with_pipeline(
     data: &DataRequest,
     pipeline: &Pipeline,
     task: &TaskOverride,
@@ -211,10 +211,10 @@ pub fn prepared(
 }
 
 /// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
-pub fn for_model(
+pub fn load_for_decoder(
     data: &DataRequest,
     trained_on: TrainedOn<'_>,
-    card: &Card,
+    card: &ModelCard,
     labelled: bool,
     env: &Env,
 ) -> Result<PreparedData> {
@@ -239,7 +239,7 @@ fn as_trained(data: &DataRequest, run: TrainedOn<'_>, env: &Env) -> Result<Sourc
     if own.name() != run.name || now.is_empty() {
         return Ok(own);
     }
-    let given = pairs(&data.with)?;
+    let given = parse_pairs(&data.with)?;
     let is_given = |name: &String| given.iter().any(|(given, _)| given == name);
     let other: Vec<String> = run
         .with
@@ -273,7 +273,7 @@ fn choices(source: &Source) -> BTreeMap<String, String> {
 }
 
 /// `--with NAME=VALUE`, taken apart.
-pub fn pairs(with: &[String]) -> Result<Vec<(String, String)>> {
+pub fn parse_pairs(with: &[String]) -> Result<Vec<(String, String)>> {
     with.iter()
         .map(|pair| match pair.split_once('=') {
             Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{slurm, tasks};
 use crate::error::{Error, Result};
-use crate::folder::{Folder, InUse};
+use crate::folder::{Folder, FolderInUse};
 use crate::results::{BenchmarkResults, check_is_benchmark};
 
 /// How long another process may keep the folder from the job that collects.
@@ -50,15 +50,15 @@ pub fn collect(folder: &Path, resubmits: bool) -> Result<Collection> {
     Ok(Collection::Written(results))
 }
 
-fn beside(folder: &Path, used: &InUse) -> Result<Collection> {
+fn beside(folder: &Path, used: &FolderInUse) -> Result<Collection> {
     let results = BenchmarkResults::read(folder)?;
     if results.is_empty() {
         return Err(Error::request(
-            format!("nothing is done yet in {}, where {} is at work", folder.display(), used.who()),
+            format!("nothing is done yet in {}, where {} is at work", folder.display(), used.occupant_name()),
             format!("wait for it; `ptsm status {}` says how far it has come", folder.display()),
         ));
     }
-    Ok(Collection::SoFar(results, used.who()))
+    Ok(Collection::SoFar(results, used.occupant_name()))
 }
 
 /// The error for a benchmark without any outcome.
@@ -71,7 +71,7 @@ fn nothing_done(folder: &Path) -> Error {
 
 /// Takes up the folder. The job that collects waits for it: it can begin before the process that submitted it has ended, and nobody gives it
 /// again.
-fn enter(folder: &Path, waits: bool) -> Result<std::result::Result<Folder, InUse>> {
+fn enter(folder: &Path, waits: bool) -> Result<std::result::Result<Folder, FolderInUse>> {
     let start = Instant::now();
     loop {
         match Folder::try_lock_benchmark(folder) {

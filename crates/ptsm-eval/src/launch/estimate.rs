@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use ptsm_decode::{Progress, Watch};
 
 use super::work::Work;
-use crate::benchmark::{Benchmark, Entry, FeatureReader, Item, Observer};
+use crate::benchmark::{Benchmark, DecoderEntry, FeatureReader, FitItem, Observer};
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::plan::Ready;
+use crate::plan::PreparedStage;
 
 /// How long a decoder is tried, at most, to see how fast it learns.
 const TRIAL: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub struct Estimate {
 #[derive(Clone, Debug)]
 pub struct EntryEstimate {
     /// The decoder.
-    pub entry: Entry,
+    pub entry: DecoderEntry,
     /// The data.
     pub data: String,
     /// How subjects are divided.
@@ -50,11 +50,11 @@ pub(super) fn of(
     let mut entries = vec![];
     let mut total = Some(Duration::ZERO);
     for stage in 0..work.stages.len() {
-        let ready = work.ready(stage, env)?;
+        let ready = work.prepare(stage, env)?;
         let left = work.left(stage, folder);
         for (i, entry) in ready.stage.entries.iter().enumerate() {
             let fits = work.list.stages[stage].1.iter().filter(|item| item.entry == i).count();
-            let own: Vec<&&Item> = left.iter().filter(|item| item.entry == i).collect();
+            let own: Vec<&&FitItem> = left.iter().filter(|item| item.entry == i).collect();
             let time = match own.first() {
                 None => Some(Duration::ZERO),
                 Some(first) => measure(&ready, first, reader, env)?
@@ -75,7 +75,7 @@ pub(super) fn of(
 }
 
 /// What trying a decoder told.
-struct Measured {
+struct StepTiming {
     began: Instant,
     /// When the first step ended: preparations are over then.
     first: Option<Instant>,
@@ -84,7 +84,7 @@ struct Measured {
     over: bool,
 }
 
-impl Watch for Measured {
+impl Watch for StepTiming {
     fn progress(&mut self, p: &Progress<'_>) {
         match self.first {
             None => self.first = Some(Instant::now()),
@@ -101,14 +101,19 @@ impl Watch for Measured {
     }
 }
 
-impl Observer for Measured {
+impl Observer for StepTiming {
     fn begins(&mut self, _: &str, _: usize, _: (usize, usize)) {}
 }
 
 /// About how long one fit takes: timed whole where it is short, by its steps where not. None where it tells nothing while it works.
-fn measure(ready: &Ready, item: &Item, reader: &FeatureReader, env: &Env) -> Result<Option<Duration>> {
+fn measure(
+    ready: &PreparedStage,
+    item: &FitItem,
+    reader: &FeatureReader,
+    env: &Env,
+) -> Result<Option<Duration>> {
     let nowhere = std::env::temp_dir().join(format!("ptsm-estimate-{}", std::process::id()));
-    let mut watch = Measured { began: Instant::now(), first: None, steps: (0, 0), over: false };
+    let mut watch = StepTiming { began: Instant::now(), first: None, steps: (0, 0), over: false };
     let benchmark = Benchmark {
         stage: &ready.stage,
         sets: ready.sets(),

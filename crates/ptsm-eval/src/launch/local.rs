@@ -10,9 +10,9 @@ use ptsm_engine::Device;
 
 use super::tasks;
 use super::work::Work;
-use crate::benchmark::{Standing, WorkList};
+use crate::benchmark::{FitStatus, WorkList};
 use crate::env::{CacheFolder, Env};
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 
 /// How often a task may end without having done anything before it is given up.
 const ATTEMPTS: usize = 3;
@@ -118,8 +118,8 @@ fn complaint(said: &str) -> (String, Option<String>) {
 
 /// Fits that are scored or failed.
 fn done(list: &WorkList, folder: &Path) -> usize {
-    let standing = list.standing(folder);
-    standing.iter().filter(|s| matches!(s, Standing::Done | Standing::Failed)).count()
+    let standing = list.fit_statuses(folder);
+    standing.iter().filter(|s| matches!(s, FitStatus::Done | FitStatus::Failed)).count()
 }
 
 fn log(logs: &Path, task: usize) -> PathBuf {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::benchmark::FeatureReader;
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{Folder, WRITTEN};
 use crate::plan::Plan;
 use crate::results::BenchmarkResults;
@@ -46,7 +46,7 @@ pub enum Launcher {
 
 /// What came of running a benchmark.
 #[derive(Debug)]
-pub enum Launched {
+pub enum LaunchResult {
     /// Everything was tried; what there is, is written into the folder.
     Finished(Box<BenchmarkResults>),
     /// Others do the work.
@@ -60,7 +60,7 @@ pub fn run(
     launcher: &Launcher,
     reader: &FeatureReader,
     env: &Env,
-) -> Result<Launched> {
+) -> Result<LaunchResult> {
     if let Launcher::Processes { jobs: 0, .. } = launcher {
         return Err(Error::request("`--jobs 0` leaves nobody to work", "give at least 1"));
     }
@@ -74,7 +74,7 @@ pub fn run(
     work.note_held_back(env);
     let done = match launcher {
         Launcher::Slurm(options) if !work.is_done(out) => {
-            return slurm::run(&mut work, out, options, env).map(Launched::Submitted);
+            return slurm::run(&mut work, out, options, env).map(LaunchResult::Submitted);
         }
         Launcher::Slurm(_) => Ok(()),
         Launcher::InProcess | Launcher::Processes { jobs: 1, .. } => work.here(out, reader, env),
@@ -89,7 +89,7 @@ pub fn run(
     tasks::clear(out);
     folder.clear();
     drop(folder);
-    Ok(Launched::Finished(Box::new(results)))
+    Ok(LaunchResult::Finished(Box::new(results)))
 }
 
 /// What would be done, and about how long it would take with so many processes. Nothing is written.

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_data::{keep_trials, kept_trials};
+use ptsm_data::{map_stored_trials, store_trials};
 use ptsm_io::atomic::replace;
 use ptsm_signal::Trials;
 use serde::{Deserialize, Serialize};
 
 use super::slurm::SUBMITTED;
 use super::work::Work;
-use crate::benchmark::{Division, Item, WorkList, Working};
+use crate::benchmark::{Division, FitItem, WorkList, WorkMarker};
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
-use crate::plan::Ready;
+use crate::error::{Error, ErrorContext, Result};
+use crate::plan::PreparedStage;
 
 const TASKS: &str = "tasks.json";
 /// The folder of trials that workers share.
@@ -23,35 +23,37 @@ pub(super) const LOGS: &str = "logs";
 /// Some fits of one decoder: they train together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Task {
+pub(super) struct FitGroup {
     pub(super) stage: usize,
     /// The keys of the fits.
     pub(super) keys: Vec<String>,
 }
 
 /// What is left to do, the fits of each decoder in so many portions or fewer.
-pub(super) fn divide(list: &WorkList, folder: &Path, portions: usize) -> Vec<Task> {
+pub(super) fn divide(list: &WorkList, folder: &Path, portions: usize) -> Vec<FitGroup> {
     let mut tasks = vec![];
     for (stage, (of, items)) in list.stages.iter().enumerate() {
         for entry in 0..of.entries.len() {
             let left: Vec<_> =
                 items.iter().filter(|item| item.entry == entry && !item.is_scored(folder)).collect();
             let size = left.len().div_ceil(portions.max(1)).max(1);
-            let task =
-                |some: &[&Item]| Task { stage, keys: some.iter().map(|item| item.key.clone()).collect() };
+            let task = |some: &[&FitItem]| FitGroup {
+                stage,
+                keys: some.iter().map(|item| item.key.clone()).collect(),
+            };
             tasks.extend(left.chunks(size).map(task));
         }
     }
     tasks
 }
 
-pub(super) fn write(folder: &Path, tasks: &[Task]) -> Result<()> {
+pub(super) fn write(folder: &Path, tasks: &[FitGroup]) -> Result<()> {
     let path = folder.join(TASKS);
     let bytes = serde_json::to_vec(tasks).while_doing(|| format!("{} cannot be written", path.display()))?;
     Ok(replace(&path, &bytes)?)
 }
 
-pub(super) fn read(folder: &Path) -> Result<Vec<Task>> {
+pub(super) fn read(folder: &Path) -> Result<Vec<FitGroup>> {
     let path = folder.join(TASKS);
     let cannot = || format!("{} cannot be read", path.display());
     let bytes = std::fs::read(&path).while_doing(cannot)?;
@@ -59,7 +61,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Task>> {
 }
 
 /// Writes the trials of the stages that tasks need, ready to be mapped: workers share one copy of them.
-pub(super) fn share(work: &mut Work<'_>, tasks: &[Task], folder: &Path, env: &Env) -> Result<()> {
+pub(super) fn share(work: &mut Work<'_>, tasks: &[FitGroup], folder: &Path, env: &Env) -> Result<()> {
     let inner = folder.join(TRIALS);
     std::fs::create_dir_all(&inner).while_doing(|| format!("{} cannot be made", inner.display()))?;
     for stage in 0..work.stages.len() {
@@ -67,10 +69,10 @@ pub(super) fn share(work: &mut Work<'_>, tasks: &[Task], folder: &Path, env: &En
         if !needed || shared(&work.list, stage, folder, None).is_ok() {
             continue;
         }
-        let Ready { stage: known, learnt, tested } = work.ready(stage, env)?;
-        keep_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
+        let PreparedStage { stage: known, learnt, tested } = work.prepare(stage, env)?;
+        store_trials(&file(folder, stage, "learnt"), &name(&known.fingerprint, "learnt"), &learnt)?;
         if let Some(tested) = tested {
-            keep_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
+            store_trials(&file(folder, stage, "tested"), &name(&known.fingerprint, "tested"), &tested)?;
         }
     }
     Ok(())
@@ -89,7 +91,7 @@ pub(super) fn shared(
         if let Some(cache) = node_cache {
             return near(&path, cache, &name(&known.fingerprint, part));
         }
-        kept_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
+        map_stored_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
             Error::request(
                 format!("{} is missing or not whole", path.display()),
                 "give the benchmark again; it writes the trials anew",
@@ -104,7 +106,7 @@ pub(super) fn shared(
 fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
     let hash = fingerprint(name);
     let copy = cache.join(format!("{hash}.trials"));
-    if let Some(trials) = kept_trials(&copy, name) {
+    if let Some(trials) = map_stored_trials(&copy, name) {
         return Ok(trials);
     }
     let cannot = || format!("{} cannot be copied to {}", path.display(), cache.display());
@@ -112,7 +114,7 @@ fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
     let mut from = std::fs::File::open(path).while_doing(cannot)?;
     // Several tasks may begin at once on one machine: each writes beside and renames.
     ptsm_io::atomic::write_renamed(&copy, |to| std::io::copy(&mut from, to).map(|_| ()))?;
-    kept_trials(&copy, name).ok_or_else(|| {
+    map_stored_trials(&copy, name).ok_or_else(|| {
         Error::request(
             format!("{} is not whole", path.display()),
             "give the benchmark again; it writes the trials anew",
@@ -122,7 +124,7 @@ fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
 
 /// Takes away what only work under way needs.
 pub(super) fn clear(folder: &Path) {
-    Working::clear(folder);
+    WorkMarker::clear(folder);
     // Nothing but what we put there.
     let trials = |name: &str| name.ends_with("-learnt.trials") || name.ends_with("-tested.trials");
     let logs = |name: &str| {

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use crate::benchmark::{Benchmark, FeatureReader, Item, WorkList};
+use crate::benchmark::{Benchmark, FeatureReader, FitItem, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::phrases;
-use crate::plan::{Plan, Ready, StagePlan};
+use crate::plan::{Plan, PreparedStage, StagePlan};
 
 /// A plan whose data were looked at: what is to be done, stage by stage.
 pub(super) struct Work<'a> {
     pub(super) list: WorkList,
     pub(super) stages: Vec<StagePlan<'a>>,
     /// The trials of the only stage. Where there are several, they are read one after the other and never held together.
-    kept: Option<Ready>,
+    kept: Option<PreparedStage>,
     /// What each stage's decoders train on and hold back, in words.
     held_back: Vec<String>,
 }
@@ -25,12 +25,12 @@ impl<'a> Work<'a> {
         let only = stages.len() == 1;
         let mut work = Work { list: WorkList::default(), stages: vec![], kept: None, held_back: vec![] };
         for stage in stages {
-            let ready = stage.ready(env)?;
+            let ready = stage.prepare(env)?;
             if ready.stage.entries.is_empty() {
                 continue;
             }
             work.list.stages.push((ready.stage.clone(), ready.items()?));
-            let held_back = phrases::held_back(&ready.stage.training_subjects(ready.sets())?);
+            let held_back = phrases::held_back_note(&ready.stage.training_subjects(ready.sets())?);
             work.held_back.push(format!("{}: {held_back}", ready.stage.data));
             work.stages.push(stage);
             work.kept = only.then_some(ready);
@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
         let mut seen: Vec<(String, String, String, &StagePlan<'_>)> = vec![];
         for (plan, (stage, _)) in self.stages.iter().zip(&self.list.stages) {
             for entry in &stage.entries {
-                let own = (stage.data.clone(), stage.people.name(), entry.called(), plan);
+                let own = (stage.data.clone(), stage.people.name(), entry.display_name(), plan);
                 let same = |other: &&(String, String, String, &StagePlan<'_>)| {
                     (&other.0, &other.1, &other.2) == (&own.0, &own.1, &own.2)
                 };
@@ -79,10 +79,10 @@ impl<'a> Work<'a> {
     }
 
     /// The trials of a stage.
-    pub(super) fn ready(&mut self, stage: usize, env: &Env) -> Result<Ready> {
+    pub(super) fn prepare(&mut self, stage: usize, env: &Env) -> Result<PreparedStage> {
         let ready = match self.kept.take() {
             Some(ready) => ready,
-            None => self.stages[stage].ready(env)?,
+            None => self.stages[stage].prepare(env)?,
         };
         if ready.stage != self.list.stages[stage].0 {
             return Err(Error::request(
@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
     }
 
     /// Fits of a stage that have no scores.
-    pub(super) fn left(&self, stage: usize, folder: &Path) -> Vec<&Item> {
+    pub(super) fn left(&self, stage: usize, folder: &Path) -> Vec<&FitItem> {
         self.list.stages[stage].1.iter().filter(|item| !item.is_scored(folder)).collect()
     }
 
@@ -108,7 +108,7 @@ impl<'a> Work<'a> {
             if self.left(stage, folder).is_empty() {
                 continue;
             }
-            let ready = self.ready(stage, env)?;
+            let ready = self.prepare(stage, env)?;
             let benchmark = Benchmark {
                 stage: &ready.stage,
                 sets: ready.sets(),
@@ -116,7 +116,7 @@ impl<'a> Work<'a> {
                 folder,
                 ask: Some(reader),
             };
-            benchmark.run(&|_| true, &mut env.fitting("benchmark"))?;
+            benchmark.run(&|_| true, &mut env.watch_fits("benchmark"))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::tasks;
-use crate::benchmark::{Benchmark, FeatureReader, Sets, WorkList};
+use crate::benchmark::{Benchmark, FeatureReader, StageTrials, WorkList};
 use crate::env::Env;
 use crate::error::{Error, Result};
 
@@ -42,7 +42,7 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
         ));
     }
     let (learnt, tested) = tasks::shared(&list, task.stage, folder, args.node_cache.as_deref())?;
-    let sets = Sets { learnt: &learnt, tested: tested.as_ref() };
+    let sets = StageTrials { learnt: &learnt, tested: tested.as_ref() };
     let known: BTreeSet<String> = stage.items(sets)?.into_iter().map(|item| item.key).collect();
     if !keys.iter().all(|key| known.contains(*key)) {
         return Err(Error::request(
@@ -51,6 +51,6 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
         ));
     }
     let benchmark = Benchmark { stage, sets, device: &env.device, folder, ask: Some(reader) };
-    let mut fitting = env.fitting(&format!("task {}", args.task));
+    let mut fitting = env.watch_fits(&format!("task {}", args.task));
     benchmark.run(&|item| keys.contains(item.key.as_str()), &mut fitting)
 }

@@ -20,8 +20,8 @@ use crate::phrases;
 use crate::settings::{self, TUNED_ON};
 use crate::summary::Summary;
 
-pub use paper::{PaperColumn, Published};
-pub use stages::{Ready, StagePlan};
+pub use paper::{PaperColumn, PublishedValue};
+pub use stages::{PreparedStage, StagePlan};
 
 /// What is given beside a plan's file, and goes over it.
 #[derive(Clone, Debug, Default)]
@@ -356,7 +356,7 @@ impl Plan {
 
     /// The metrics of a table of some summaries: those named, else the usual ones, the one first that chance is tested by.
     pub fn shown(&self, summaries: &[Summary]) -> Vec<&'static Metric> {
-        if self.metrics.is_empty() { phrases::usual(summaries) } else { self.metrics() }
+        if self.metrics.is_empty() { phrases::default_metrics(summaries) } else { self.metrics() }
     }
 
     /// The metric that was named first, which chance is of; none where none was named.

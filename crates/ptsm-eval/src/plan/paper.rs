@@ -24,24 +24,24 @@ pub struct PaperColumn {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shots: Option<usize>,
     /// What each method reached, in percent.
-    pub values: BTreeMap<String, Published>,
+    pub values: BTreeMap<String, PublishedValue>,
 }
 
 /// A published value, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Published {
+pub enum PublishedValue {
     /// The value.
     Value(f64),
     /// The lowest and the highest of several columns, where no more is known.
     Between([f64; 2]),
 }
 
-impl fmt::Display for Published {
+impl fmt::Display for PublishedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Published::Value(value) => f.pad(&format!("{value:.2}")),
-            Published::Between([low, high]) => f.pad(&format!("{low:.2} to {high:.2}")),
+            PublishedValue::Value(value) => f.pad(&format!("{value:.2}")),
+            PublishedValue::Between([low, high]) => f.pad(&format!("{low:.2} to {high:.2}")),
         }
     }
 }

@@ -9,7 +9,7 @@ use ptsm_decode::registry::find;
 use ptsm_signal::{Layout, Pick, Pipeline, SubjectId, Trials};
 
 use super::{DataPlan, EntryPlan, Plan};
-use crate::benchmark::{Division, Entry, Item, Sets, Stage};
+use crate::benchmark::{DecoderEntry, Division, FitItem, Stage, StageTrials};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, load};
@@ -26,7 +26,7 @@ pub struct StagePlan<'a> {
 }
 
 /// A stage with its trials.
-pub struct Ready {
+pub struct PreparedStage {
     /// What is fitted to the trials.
     pub stage: Stage,
     /// The trials to learn from, and to test where nothing else is said.
@@ -35,14 +35,14 @@ pub struct Ready {
     pub tested: Option<Trials>,
 }
 
-impl Ready {
+impl PreparedStage {
     /// The trials, as a benchmark takes them.
-    pub fn sets(&self) -> Sets<'_> {
-        Sets { learnt: &self.learnt, tested: self.tested.as_ref() }
+    pub fn sets(&self) -> StageTrials<'_> {
+        StageTrials { learnt: &self.learnt, tested: self.tested.as_ref() }
     }
 
     /// Every fit.
-    pub fn items(&self) -> Result<Vec<Item>> {
+    pub fn items(&self) -> Result<Vec<FitItem>> {
         self.stage.items(self.sets())
     }
 }
@@ -97,7 +97,7 @@ impl Plan {
 
 impl StagePlan<'_> {
     /// Reads the trials and resolves every setting. What cannot work is refused here, before the first fit.
-    pub fn ready(&self, env: &Env) -> Result<Ready> {
+    pub fn prepare(&self, env: &Env) -> Result<PreparedStage> {
         let (learnt, tested) = match self.tested {
             None => (aligned(self.read(self.data, &self.pipeline, LabelHandling::Own, env)?)?, None),
             Some(other) => {
@@ -108,7 +108,7 @@ impl StagePlan<'_> {
         let entries = self.resolve(learnt.trials.layout(), env)?;
         let named = tested.as_ref().unwrap_or(&learnt);
         let stage = Stage {
-            data: called(self.tested.unwrap_or(self.data), named),
+            data: display_name(self.tested.unwrap_or(self.data), named),
             fingerprint: match &tested {
                 None => learnt.fingerprint.clone(),
                 Some(tested) => format!("{}, {}", learnt.fingerprint, tested.fingerprint),
@@ -117,7 +117,7 @@ impl StagePlan<'_> {
             pipeline: learnt.pipeline.clone(),
             trials_access: learnt.pipeline.target_access(),
             people: match self.tested {
-                Some(_) => Division::Across { from: called(self.data, &learnt) },
+                Some(_) => Division::Across { from: display_name(self.data, &learnt) },
                 None => Division::Within(self.protocol().skipping(&learnt.excluded)?),
             },
             transfers: self.plan.transfers.clone(),
@@ -129,14 +129,14 @@ impl StagePlan<'_> {
         };
         let people = named.people.clone();
         let duplicates = learnt.duplicates.clone();
-        let ready = Ready { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
+        let ready = PreparedStage { stage, learnt: learnt.trials, tested: tested.map(|t| t.trials) };
         self.untuned(&ready, &people)?;
         ready.stage.check_duplicates(ready.sets(), &duplicates)?;
         Ok(ready)
     }
 
     /// Refuses to test people on whom settings were tuned.
-    fn untuned(&self, ready: &Ready, people: &BTreeMap<SubjectId, SubjectIdentity>) -> Result<()> {
+    fn untuned(&self, ready: &PreparedStage, people: &BTreeMap<SubjectId, SubjectIdentity>) -> Result<()> {
         let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
         let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
         if known.is_empty() {
@@ -234,7 +234,7 @@ impl StagePlan<'_> {
     }
 
     /// Every entry with all its settings. A variant that a decoder has no setting for is left out, and told.
-    fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<Entry>> {
+    fn resolve(&self, layout: &Layout, env: &Env) -> Result<Vec<DecoderEntry>> {
         // A setting for all must fit somebody, if not among those who get these trials.
         let all = self.plan.entries().iter().map(|e| find(&e.model)).collect::<Result<Vec<_>, _>>()?;
         let shared = SettingChanges::layered(&[&self.plan.set, &self.data.set])?.for_each(&all, layout)?;
@@ -256,14 +256,14 @@ impl StagePlan<'_> {
                 Err(error) => return Err(error),
             };
             method.build(settings.clone())?;
-            entries.push(Entry { model: method.name.into(), variant: entry.name.clone(), settings });
+            entries.push(DecoderEntry { model: method.name.into(), variant: entry.name.clone(), settings });
         }
         Ok(entries)
     }
 }
 
 /// What data are called in the results.
-fn called(data: &DataPlan, loaded: &LoadedData) -> String {
+fn display_name(data: &DataPlan, loaded: &LoadedData) -> String {
     data.name.clone().unwrap_or_else(|| loaded.name.clone())
 }
 

@@ -7,14 +7,14 @@ use ptsm_signal::TargetAccess;
 use serde_json::{Value, json};
 
 use super::write_file;
-use crate::benchmark::{Came, Collected, Division, Item, Outcome, Stage, WorkList};
-use crate::error::{Result, WhileDoing};
+use crate::benchmark::{CollectedResults, Division, FitItem, FitOutcome, FitScores, Stage, WorkList};
+use crate::error::{ErrorContext, Result};
 use crate::metrics::{METRICS, metric};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::table::{Column, Table};
 
-pub(super) fn write(collected: &Collected, list: &WorkList, plan: &Plan, folder: &Path) -> Result<()> {
+pub(super) fn write(collected: &CollectedResults, list: &WorkList, plan: &Plan, folder: &Path) -> Result<()> {
     write_file(&folder.join("results.csv"), scores(&collected.records).to_csv().as_bytes())?;
     write_file(&folder.join("moabb.csv"), moabb(list, plan, folder).to_csv().as_bytes())?;
     let text = serde_json::to_vec_pretty(&provenance(list, folder))
@@ -128,7 +128,7 @@ fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
                     stage.layout.channels.len().to_string(),
                     sessions.len().to_string(),
                     stage.data.clone(),
-                    format!("{}{from}{part}", entry.called()),
+                    format!("{}{from}{part}", entry.display_name()),
                     access(target_access(stage, &entry.model)),
                 ]);
             }
@@ -154,11 +154,11 @@ fn target_access(stage: &Stage, model: &str) -> TargetAccess {
     own.and(stage.trials_access)
 }
 
-fn scored(item: &Item, folder: &Path) -> Option<(Outcome, Vec<Record>)> {
+fn scored(item: &FitItem, folder: &Path) -> Option<(FitOutcome, Vec<Record>)> {
     let outcome = item.outcome(folder)?;
     match &outcome.came {
-        Came::Scored { records } => Some((outcome.clone(), records.clone())),
-        Came::Failed { .. } => None,
+        FitScores::Scored { records } => Some((outcome.clone(), records.clone())),
+        FitScores::Failed { .. } => None,
     }
 }
 

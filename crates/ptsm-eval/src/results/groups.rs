@@ -4,9 +4,9 @@ use crate::splits::Transfer;
 use serde::Serialize;
 
 use crate::metrics::{Metric, metric};
-use crate::paired::Paired;
+use crate::paired::PairedDifference;
 use crate::phrases;
-use crate::plan::{PaperColumn, Plan, Published};
+use crate::plan::{PaperColumn, Plan, PublishedValue};
 use crate::summary::{Spread, Summary};
 use crate::table::{Column, Table};
 use crate::tables;
@@ -26,9 +26,9 @@ pub struct ResultGroup {
     #[serde(skip)]
     pub summaries: Vec<Summary>,
     /// Every decoder against the first.
-    pub comparisons: Vec<Paired>,
+    pub comparisons: Vec<PairedDifference>,
     /// Variants against the plain one of the same model, where several models have them.
-    pub variants: Vec<Paired>,
+    pub variants: Vec<PairedDifference>,
 }
 
 /// A published value and one of ours beside it.
@@ -39,7 +39,7 @@ pub struct PublishedCell<'a> {
     /// The column of the paper's table.
     pub column: &'a str,
     /// What it says there.
-    pub published_percent: Published,
+    pub published_percent: PublishedValue,
     /// The row of ours; none where there is none.
     pub model: Option<&'a str>,
     /// The metric of ours.
@@ -112,10 +112,11 @@ impl ResultGroup {
     /// Rows are compared under the names they have in the table.
     fn compare(&mut self, metrics: &[&'static Metric]) {
         let named = self.named();
-        self.comparisons = metrics.iter().flat_map(|m| Paired::against_first(&named, m.name)).collect();
+        self.comparisons =
+            metrics.iter().flat_map(|m| PairedDifference::against_first(&named, m.name)).collect();
         if self.summaries.iter().any(|s| s.model != self.summaries[0].model) {
             self.variants =
-                metrics.iter().flat_map(|m| Paired::against_own(&self.summaries, m.name)).collect();
+                metrics.iter().flat_map(|m| PairedDifference::against_own(&self.summaries, m.name)).collect();
         }
     }
 
@@ -140,11 +141,11 @@ impl ResultGroup {
     pub fn tables(&self, plan: &Plan) -> Vec<(&'static str, Table)> {
         let mut all = vec![("Scores", tables::summaries_by(&self.summaries, &plan.shown(&self.summaries)))];
         for (name, pairs, table) in [
-            ("Against the first", &self.comparisons, tables::comparisons as fn(&[Paired]) -> Table),
+            ("Against the first", &self.comparisons, tables::comparisons as fn(&[PairedDifference]) -> Table),
             ("Variants against the same decoder", &self.variants, tables::variants),
         ] {
             if let Some(first) = pairs.first() {
-                let shown: Vec<Paired> =
+                let shown: Vec<PairedDifference> =
                     pairs.iter().filter(|pair| pair.metric == first.metric).cloned().collect();
                 all.push((name, table(&shown)));
             }
@@ -170,7 +171,7 @@ impl ResultGroup {
 
     /// Our value for a column.
     fn ours(&self, name: &str, column: &PaperColumn) -> Option<&Spread> {
-        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.called();
+        let called = |s: &Summary| Summary { learnt: None, tested: None, ..s.clone() }.display_name();
         let own = self
             .summaries
             .iter()
@@ -223,7 +224,7 @@ fn beside(plan: &Plan, group: Option<&ResultGroup>, columns: &[&PaperColumn]) ->
             let mut row = vec![method.to_string(), name.map_or("-".into(), String::clone)];
             for column in columns {
                 let ours = name.zip(group).and_then(|(name, group)| group.ours(name, column));
-                row.push(column.values.get(method).map_or("-".into(), Published::to_string));
+                row.push(column.values.get(method).map_or("-".into(), PublishedValue::to_string));
                 row.push(ours.map_or("-".into(), |spread| in_brackets(&column.metric, spread)));
             }
             rows.push(row);

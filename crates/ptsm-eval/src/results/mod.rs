@@ -10,8 +10,8 @@ use ptsm_io::atomic::replace;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::benchmark::{Collected, Entry, Stage, WorkList};
-use crate::error::{Error, Result, WhileDoing};
+use crate::benchmark::{CollectedResults, DecoderEntry, Stage, WorkList};
+use crate::error::{Error, ErrorContext, Result};
 use crate::feature_tables;
 use crate::folder::BENCHMARK;
 use crate::phrases;
@@ -34,7 +34,7 @@ pub struct BenchmarkResults {
     /// What is to be done.
     pub list: WorkList,
     /// What came of it.
-    pub collected: Collected,
+    pub collected: CollectedResults,
 }
 
 impl BenchmarkResults {
@@ -103,7 +103,7 @@ impl BenchmarkResults {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
             let told = stage.entries.iter().filter_map(|entry| {
-                Some((entry.called(), phrases::mirroring(&entry.settings, &stage.layout)?))
+                Some((entry.display_name(), phrases::mirroring(&entry.settings, &stage.layout)?))
             });
             let mut by_text: Vec<(String, Vec<String>)> = vec![];
             for (called, text) in told {
@@ -124,7 +124,7 @@ impl BenchmarkResults {
 
     /// Which decoders learnt from mirrored epochs, as data.
     pub fn mirroring(&self) -> Vec<Value> {
-        let of = |stage: &Stage, entry: &Entry| {
+        let of = |stage: &Stage, entry: &DecoderEntry| {
             json!({
                 "data": stage.data, "model": entry.model, "variant": entry.variant, "paradigm": stage.layout.task.paradigm,
                 "mirroring": phrases::mirroring_json(&entry.settings, &stage.layout),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::groups::ResultGroup;
 use crate::chance::ALPHA;
 use crate::error::Result;
-use crate::matrix::{Contender, Matrix};
+use crate::matrix::{ComparisonMatrix, Contender};
 use crate::plan::Plan;
 use crate::table::{Column, Table};
 
@@ -15,7 +15,7 @@ pub struct PairwiseComparison {
     /// The data and protocol of the results.
     pub of: String,
     /// Every decoder against every other.
-    pub matrix: Matrix,
+    pub matrix: ComparisonMatrix,
 }
 
 /// The matrices, by the metric of the comparisons. Data sets that occur once each stand in one matrix; where one occurs twice, as when it is
@@ -35,7 +35,7 @@ pub(super) fn of(groups: &[ResultGroup], plan: &Plan) -> Result<Vec<PairwiseComp
     for set in sets {
         let of = set.iter().map(|group| group.title()).collect::<Vec<_>>().join("; ");
         let named: Vec<_> = set.iter().flat_map(|group| group.named()).collect();
-        let matrix = Matrix::of(&named, metric)?;
+        let matrix = ComparisonMatrix::of(&named, metric)?;
         if matrix.models.len() > 1 {
             all.push(PairwiseComparison { of, matrix });
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ptsm_data::SubjectList;
-use ptsm_decode::file::{self, Card};
-use ptsm_decode::{Adaptation, Guard, calibration};
+use ptsm_decode::file::{self, ModelCard};
+use ptsm_decode::{Adaptation, AdaptationGuard, calibration_split};
 use ptsm_signal::{SubjectId, TargetAccess};
 
 use super::file::{AdaptedFile, model_name};
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::folder::MODELS;
 use crate::input::DataRequest;
 use crate::record::Record;
-use crate::score::{Context, learning_curve};
+use crate::score::{RecordContext, learning_curve};
 
 /// What is adapted to whom.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct AdaptedFit {
     /// Trials it was adapted with.
     pub calibration_trials: usize,
     /// What leave-one-out on those said; none without it.
-    pub guard: Option<Guard>,
+    pub guard: Option<AdaptationGuard>,
     /// Scores of the later trials as it was.
     pub before: Record,
     /// Scores of the later trials as it is now.
@@ -92,7 +92,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         ));
     }
     trained.check_unadapted("adapt the run it was made from")?;
-    let (_, later) = calibration(&person, args.shots)?;
+    let (_, later) = calibration_split(&person, args.shots)?;
     if later.is_empty() {
         return Err(Error::request(
             format!("{} shots take all trials; none is left to score", args.shots),
@@ -115,9 +115,9 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
     let mut fits = vec![];
     for (seed, fitted) in &trained.decoders {
         env.check_cancelled()?;
-        let context = Context {
+        let context = RecordContext {
             precision: trained.file.precision.clone(),
-            ..Context::trained_on_others(
+            ..RecordContext::trained_on_others(
                 &input.name,
                 &trained.card.decoder,
                 trained.card.target_access,
@@ -129,7 +129,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
             return Err(Error::request("tuning gave no score", "report this"));
         };
         let (_, adapted) = &curve.adapted[0];
-        let card = Card { target_access: access, ..trained.card.clone() };
+        let card = ModelCard { target_access: access, ..trained.card.clone() };
         file::save(&folder.join(&model_name(*seed)), &*adapted.fitted, &card)?;
         fits.push(AdaptedFit {
             seed: *seed,

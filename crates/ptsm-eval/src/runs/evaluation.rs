@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ptsm_data::SubjectList;
 use ptsm_decode::registry::find;
-use ptsm_decode::{Adaptation, calibration};
+use ptsm_decode::{Adaptation, calibration_split};
 use ptsm_signal::{SubjectId, Subset, TargetAccess};
 
 use super::file::{AdaptedFile, RunFile};
@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::input::{DataRequest, PreparedData};
 use crate::record::Record;
-use crate::score::{Context, learning_curve, score};
+use crate::score::{RecordContext, learning_curve, score};
 
 /// A run, and labelled trials for it.
 pub struct Evaluation {
@@ -33,7 +33,7 @@ impl Evaluation {
     }
 
     /// Who is scored: those it has not learnt from; of an adapted run the later trials of the person it is adapted to.
-    pub fn people(&self, named: bool) -> Result<Subset<'_>> {
+    pub fn scored_subjects(&self, named: bool) -> Result<Subset<'_>> {
         match &self.run.file.adapted {
             None => Ok(self.data.trials.of(&unseen(&self.run.file, &self.data, named)?)),
             Some(adapted) => adapted_to(adapted, &self.data),
@@ -41,8 +41,8 @@ impl Evaluation {
     }
 
     /// The same where everybody's trials are at hand and some may be named.
-    pub fn chosen(&self, named: Option<&SubjectList>) -> Result<Subset<'_>> {
-        let people = self.people(false)?;
+    pub fn select_subjects(&self, named: Option<&SubjectList>) -> Result<Subset<'_>> {
+        let people = self.scored_subjects(false)?;
         let Some(named) = named else { return Ok(people) };
         let wanted = self.data.choose(named)?;
         if let Some(other) = wanted.difference(&people.subjects()).next() {
@@ -57,11 +57,11 @@ impl Evaluation {
         Ok(people.only(|t| wanted.contains(&t.subject)))
     }
 
-    fn context(&self, seed: u64, target_access: TargetAccess) -> Result<Context> {
-        Ok(Context {
+    fn context(&self, seed: u64, target_access: TargetAccess) -> Result<RecordContext> {
+        Ok(RecordContext {
             shown: find(&self.run.card.decoder)?.target_access,
             precision: self.run.file.precision.clone(),
-            ..Context::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
+            ..RecordContext::trained_on_others(&self.data.name, &self.run.card.decoder, target_access, seed)
         })
     }
 
@@ -118,7 +118,7 @@ impl Evaluation {
         self.run.check_adapts()?;
         self.run.check_unadapted("give the run it was made from")?;
         for subject in people.subjects() {
-            let (_, later) = calibration(&people.only(|t| t.subject == subject), most)?;
+            let (_, later) = calibration_split(&people.only(|t| t.subject == subject), most)?;
             if later.is_empty() {
                 return Err(Error::request(
                     format!("{most} shots take all trials of {subject}; none is left to score"),
@@ -140,7 +140,7 @@ fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subse
             "give the data it was adapted with, or the run it was made from",
         ));
     };
-    Ok(calibration(&data.trials.of(&[subject].into()), adapted.shots)?.1)
+    Ok(calibration_split(&data.trials.of(&[subject].into()), adapted.shots)?.1)
 }
 
 /// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_signal::{Alignment, SubjectId, Subset, TargetAccess, TaskDeclaration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{BENCHMARK, Folder, MODELS, RUN};
 use crate::input::{PreparedData, TrainedOn};
 use crate::settings::without_null;
@@ -34,7 +34,7 @@ pub struct RunFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<AdaptedFile>,
     /// All settings of every decoder, by name; `"none"` where a value is absent.
-    pub models: Vec<ModelFile>,
+    pub models: Vec<DecoderSpec>,
     /// How recordings become trials.
     pub pipeline: Value,
 }
@@ -74,7 +74,7 @@ impl RunFile {
     /// only the preparation of trials sees anything. A part without people is left out.
     pub fn access<'a>(
         &self,
-        card: &Card,
+        card: &ModelCard,
         input: &PreparedData,
         people: &Subset<'a>,
     ) -> Vec<(TargetAccess, Subset<'a>)> {
@@ -142,7 +142,7 @@ pub struct DataFile {
 /// A decoder of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelFile {
+pub struct DecoderSpec {
     /// The decoder's name.
     pub name: String,
     /// All its settings.

@@ -11,7 +11,7 @@ mod trained;
 pub use adapt::{AdaptReport, AdaptRequest, AdaptedFit, adapt};
 pub use convert::{Conversion, ConvertRequest, convert};
 pub use evaluation::Evaluation;
-pub use file::{AdaptedFile, DataFile, ModelFile, RunFile, model_name, models, read};
+pub use file::{AdaptedFile, DataFile, DecoderSpec, RunFile, model_name, models, read};
 pub use predict::{Prediction, predict};
 pub use train::{FitReport, TrainRequest, TrainingReport, train};
 pub use trained::TrainedRun;

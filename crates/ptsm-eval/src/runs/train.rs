@@ -9,19 +9,19 @@ use crate::splits::Sources;
 use crate::splits::Split;
 use ptsm_data::SubjectList;
 use ptsm_data::check::Problem;
-use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::{Method, find};
 use ptsm_decode::{Decoder, EpochRecord, Fit, FittedDecoder, Job, Run, TrainingData};
 use ptsm_io::atomic::replace;
 use ptsm_signal::{Layout, SubjectId, Subset};
 use serde_json::Value;
 
-use super::file::{DataFile, ModelFile, RunFile, model_name};
+use super::file::{DataFile, DecoderSpec, RunFile, model_name};
 use crate::chance::ALPHA;
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::folder::{Folder, LOG, MODELS};
-use crate::input::{DataRequest, PreparedData, SettingsRequest, to_learn};
+use crate::input::{DataRequest, PreparedData, SettingsRequest, load_training_data};
 use crate::null::balanced_accuracy_threshold;
 use crate::scores::Scores;
 use crate::settings::{TUNED_ON, without_null};
@@ -95,7 +95,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     let method = find(&model)?;
     let subjects = args.data.subjects.clone().or(changes.outside("subjects")?);
     let data = DataRequest { subjects: together(&subjects, &args.target), ..args.data.clone() };
-    let input = to_learn(&data, args.settings.align, &args.settings.task, changes, env)?;
+    let input = load_training_data(&data, args.settings.align, &args.settings.task, changes, env)?;
     let settings = changes.settings(method, input.trials.layout())?;
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
@@ -106,9 +106,9 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         false => Sources::all(learners.clone())?,
     };
     sources.check_duplicates(&input.duplicates, &target)?;
-    let mut lesson = TrainingData::new(sources.train(&input.trials), sources.validation(&input.trials))?;
+    let mut data = TrainingData::new(sources.train(&input.trials), sources.validation(&input.trials))?;
     if !target.is_empty() {
-        lesson = lesson.with_target(input.trials.of(&target).unlabelled());
+        data = data.with_target(input.trials.of(&target).unlabelled());
     }
     let hashes = |who: &BTreeSet<SubjectId>| {
         let people = input.people.iter().filter(|(subject, _)| who.contains(subject));
@@ -135,7 +135,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             target: target.clone(),
         },
         adapted: None,
-        models: vec![ModelFile { name: method.name.into(), settings: without_null(&settings) }],
+        models: vec![DecoderSpec { name: method.name.into(), settings: without_null(&settings) }],
         pipeline: without_null(
             &serde_json::to_value(&input.pipeline)
                 .while_doing(|| "the pipeline cannot be written down".into())?,
@@ -148,7 +148,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         && let Some(fits) = finished(&folder, &seeds, env)
     {
         env.note("this run is finished; nothing is left to do");
-        return TrainingReport::of(args, method, &settings, &input, &lesson, &fits);
+        return TrainingReport::of(args, method, &settings, &input, &data, &fits);
     }
     let log = folder.join(LOG);
     let fits = {
@@ -157,7 +157,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             .append(true)
             .open(&log)
             .while_doing(|| format!("{} cannot be written", log.display()))?;
-        let mut fitting = env.fitting(method.name).logging(move |ended| {
+        let mut fitting = env.watch_fits(method.name).logging(move |ended| {
             for epoch in ended {
                 if let Ok(line) = serde_json::to_string(epoch) {
                     // What is lost here is written again when training ends.
@@ -166,7 +166,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             }
         });
         let run = Run { device: &env.device, identity: &input.fingerprint };
-        let job = |&seed| Job { data: &lesson, seed, checkpoint: Some(checkpoint(seed)) };
+        let job = |&seed| Job { data: &data, seed, checkpoint: Some(checkpoint(seed)) };
         decoder.fit_all(&seeds.iter().map(job).collect::<Vec<_>>(), &run, &mut fitting)?
     };
     let mut lines = String::new();
@@ -176,7 +176,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     }
     replace(&log, lines.as_bytes())?;
     for fit in &fits {
-        let card = card(method, &settings, &input, &lesson, fit);
+        let card = card(method, &settings, &input, &data, fit);
         file::save(&folder.join(&model_name(fit.seed)), &*fit.fitted, &card)?;
     }
     // The models are there: what they were made from is not needed any more.
@@ -187,7 +187,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
             env.note(format!("note: {} could not be removed: {e}", checkpoint.display()));
         }
     }
-    TrainingReport::of(args, method, &settings, &input, &lesson, &fits)
+    TrainingReport::of(args, method, &settings, &input, &data, &fits)
 }
 
 impl TrainingReport {
@@ -196,17 +196,17 @@ impl TrainingReport {
         method: &Method,
         settings: &Value,
         input: &PreparedData,
-        lesson: &TrainingData<'_>,
+        data: &TrainingData<'_>,
         fits: &[Fit],
     ) -> Result<TrainingReport> {
         // What chance exceeds once in twenty times on the validation subjects.
-        let needed = balanced_accuracy_threshold(&lesson.validation().class_counts(), ALPHA);
+        let needed = balanced_accuracy_threshold(&data.validation().class_counts(), ALPHA);
         let mut reports = vec![];
         for fit in fits {
             let best = fit.best_epoch.and_then(|e| fit.history.get(e.checked_sub(1)?));
             let accuracy = match best.and_then(|e| e.validation_accuracy) {
                 // What converts has a readout of its own, fitted when training has ended; the scores of epochs are not of that.
-                Some(_) if method.converts => Some(balanced_accuracy(&*fit.fitted, lesson.validation())?),
+                Some(_) if method.converts => Some(balanced_accuracy(&*fit.fitted, data.validation())?),
                 of_epoch => of_epoch,
             };
             reports.push(FitReport {
@@ -223,11 +223,11 @@ impl TrainingReport {
             converts: method.converts,
             parameters: fits[0].fitted.parameters(),
             settings: settings.clone(),
-            layout: lesson.train().layout().clone(),
-            trials: lesson.train().len(),
-            train_subjects: lesson.train().subjects(),
-            validation_subjects: lesson.validation().subjects(),
-            target_trials: lesson.target().map(|target| target.len()),
+            layout: data.train().layout().clone(),
+            trials: data.train().len(),
+            train_subjects: data.train().subjects(),
+            validation_subjects: data.validation().subjects(),
+            target_trials: data.target().map(|target| target.len()),
             findings: input.findings.clone(),
             keeps_last: settings.pointer("/training/select").and_then(Value::as_str) == Some("last"),
             chance_threshold: needed,
@@ -308,10 +308,10 @@ fn card(
     method: &Method,
     settings: &serde_json::Value,
     input: &PreparedData,
-    lesson: &TrainingData<'_>,
+    data: &TrainingData<'_>,
     fit: &Fit,
-) -> Card {
-    Card {
+) -> ModelCard {
+    ModelCard {
         decoder: method.name.into(),
         settings: settings.clone(),
         layout: input.trials.layout().clone(),
@@ -321,9 +321,9 @@ fn card(
             version: env!("CARGO_PKG_VERSION").into(),
             data: input.name.clone(),
             fingerprint: input.fingerprint.clone(),
-            subjects: lesson.train().subjects().len(),
-            validation_subjects: lesson.validation().subjects().len(),
-            trials: lesson.train().len(),
+            subjects: data.train().subjects().len(),
+            validation_subjects: data.validation().subjects().len(),
+            trials: data.train().len(),
             seed: fit.seed,
             best_epoch: fit.best_epoch,
         },

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptsm_decode::file::{self, Card};
+use ptsm_decode::file::{self, ModelCard};
 use ptsm_decode::registry::find;
 use ptsm_decode::{EpochRecord, FittedDecoder};
 use ptsm_engine::Device;
@@ -11,7 +11,7 @@ use super::file::{RunFile, models, read};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::folder::LOG;
-use crate::input::{DataRequest, PreparedData, for_model};
+use crate::input::{DataRequest, PreparedData, load_for_decoder};
 
 /// The decoders of a run, one for each seed, with what they share.
 pub struct TrainedRun {
@@ -22,7 +22,7 @@ pub struct TrainedRun {
     /// The decoders with their seeds.
     pub decoders: Vec<(u64, Box<dyn FittedDecoder>)>,
     /// The model card they share.
-    pub card: Card,
+    pub card: ModelCard,
 }
 
 impl TrainedRun {
@@ -49,7 +49,7 @@ impl TrainedRun {
 
     /// Trials for these decoders, prepared as those they learnt from. Labels are for scoring.
     pub fn prepare(&self, data: &DataRequest, labelled: bool, env: &Env) -> Result<PreparedData> {
-        for_model(data, self.file.data.trained_on(), &self.card, labelled, env)
+        load_for_decoder(data, self.file.data.trained_on(), &self.card, labelled, env)
     }
 
     /// Refuses decoders that have nothing to tune.

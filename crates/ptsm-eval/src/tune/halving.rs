@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::trial::{Tested, Trial};
+use super::trial::{TrialScores, TuningTrial};
 use crate::metrics::Metric;
 
 /// Fewer epochs than these tell nothing about a network.
@@ -108,18 +108,18 @@ impl Rung {
 pub fn search<E>(
     rungs: &[Rung],
     metric: &Metric,
-    mut test: impl FnMut(&Rung, &[usize]) -> Result<Vec<Tested>, E>,
-) -> Result<Vec<Trial>, E> {
+    mut test: impl FnMut(&Rung, &[usize]) -> Result<Vec<TrialScores>, E>,
+) -> Result<Vec<TuningTrial>, E> {
     let mut trials = vec![];
     let mut standing: Vec<usize> = (0..rungs.first().map_or(0, |rung| rung.candidates)).collect();
     for rung in rungs {
         standing.truncate(rung.candidates);
         standing.sort_unstable();
         let tested = test(rung, &standing)?;
-        let mut own: Vec<Trial> = standing
+        let mut own: Vec<TuningTrial> = standing
             .iter()
             .zip(tested)
-            .map(|(&candidate, tested)| Trial { candidate, rung: rung.place.0, tested })
+            .map(|(&candidate, tested)| TuningTrial { candidate, rung: rung.place.0, tested })
             .collect();
         trials.extend(own.iter().cloned());
         own.retain(|trial| trial.mean().is_some());
@@ -130,17 +130,17 @@ pub fn search<E>(
 }
 
 /// The best of those that came furthest; none where nothing could be tested.
-pub fn best<'a>(trials: &'a [Trial], metric: &Metric) -> Option<&'a Trial> {
-    ranked(trials, metric).into_iter().next()
+pub fn best_trial<'a>(trials: &'a [TuningTrial], metric: &Metric) -> Option<&'a TuningTrial> {
+    rank_trials(trials, metric).into_iter().next()
 }
 
 /// Each candidate's last trial, the best first: those who came further before the others.
-pub fn ranked<'a>(trials: &'a [Trial], metric: &Metric) -> Vec<&'a Trial> {
-    let last = |trial: &&Trial| {
-        let further = |other: &Trial| other.candidate == trial.candidate && other.rung > trial.rung;
+pub fn rank_trials<'a>(trials: &'a [TuningTrial], metric: &Metric) -> Vec<&'a TuningTrial> {
+    let last = |trial: &&TuningTrial| {
+        let further = |other: &TuningTrial| other.candidate == trial.candidate && other.rung > trial.rung;
         trial.mean().is_some() && !trials.iter().any(|other| further(other) && other.mean().is_some())
     };
-    let mut all: Vec<&Trial> = trials.iter().filter(last).collect();
+    let mut all: Vec<&TuningTrial> = trials.iter().filter(last).collect();
     all.sort_by(|a, b| b.rung.cmp(&a.rung).then_with(|| a.against(b, metric)));
     all
 }
@@ -152,8 +152,8 @@ mod tests {
     use super::*;
     use crate::metrics::metric;
 
-    fn scored(score: f64) -> Tested {
-        Tested::Scored(vec![score, score])
+    fn scored(score: f64) -> TrialScores {
+        TrialScores::Scored(vec![score, score])
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             // Candidate 4 looks best early and fails late; 7 gets better with time.
             let test = |&c: &usize| match (c, rung.place.0) {
                 (4, 1) => scored(0.9),
-                (4, _) => Tested::Failed { error: "not finite".into(), hint: None },
+                (4, _) => TrialScores::Failed { error: "not finite".into(), hint: None },
                 (7, place) => scored(0.6 + 0.1 * place as f64),
                 (c, _) => scored(0.5 + 0.01 * c as f64),
             };
@@ -196,13 +196,13 @@ mod tests {
         })
         .unwrap();
         assert_eq!(rounds, [(0..9).collect::<Vec<_>>(), vec![4, 7, 8], vec![7]]);
-        assert_eq!(best(&trials, accuracy).unwrap().candidate, 7);
-        assert_eq!(ranked(&trials, accuracy)[1].candidate, 8);
+        assert_eq!(best_trial(&trials, accuracy).unwrap().candidate, 7);
+        assert_eq!(rank_trials(&trials, accuracy)[1].candidate, 8);
         let loss = metric("log_loss").unwrap();
         let trials = search(&rungs[..1], loss, |_, candidates| {
             Ok::<_, Infallible>(candidates.iter().map(|&c| scored(1.0 + c as f64)).collect())
         });
-        assert_eq!(best(&trials.unwrap(), loss).unwrap().candidate, 0, "less is better");
+        assert_eq!(best_trial(&trials.unwrap(), loss).unwrap().candidate, 0, "less is better");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let trials = search(&rungs, accuracy, |_, candidates| {
             Ok::<_, Infallible>(candidates.iter().map(|_| scored(0.5)).collect())
         });
-        assert_eq!(best(&trials.unwrap(), accuracy).unwrap().candidate, 0);
+        assert_eq!(best_trial(&trials.unwrap(), accuracy).unwrap().candidate, 0);
     }
 
     #[test]

@@ -12,20 +12,20 @@ use std::path::Path;
 use ptsm_engine::Device;
 use serde_json::Value;
 
-use crate::benchmark::{Benchmark, Entry, Item, Observer, Sets, Stage};
+use crate::benchmark::{Benchmark, DecoderEntry, FitItem, Observer, Stage, StageTrials};
 use crate::error::{Error, Result};
 use crate::metrics::Metric;
 
-pub use halving::{Budget, Rung, best, ranked, search};
-pub use space::{Choice, Dimension, Values, candidates};
-pub use trial::{Tested, Trial};
+pub use halving::{Budget, Rung, best_trial, rank_trials, search};
+pub use space::{Dimension, SearchStrategy, SettingValues, draw_candidates};
+pub use trial::{TrialScores, TuningTrial};
 
 /// Where candidates are tried.
-pub struct Ground<'a> {
+pub struct SearchSetup<'a> {
     /// The people, their folds, the seeds. Whatever entries it has are not looked at.
     pub stage: &'a Stage,
     /// The trials.
-    pub sets: Sets<'a>,
+    pub sets: StageTrials<'a>,
     /// Where to work.
     pub device: &'a Device,
     /// Where outcomes and checkpoints are.
@@ -34,7 +34,7 @@ pub struct Ground<'a> {
     pub metric: &'a Metric,
 }
 
-impl Ground<'_> {
+impl SearchSetup<'_> {
     /// Tries some candidates with the budget of a round: each is called something and has all its settings. What was done before is read.
     pub fn test(
         &self,
@@ -42,8 +42,8 @@ impl Ground<'_> {
         model: &str,
         candidates: &[(String, &Value)],
         observer: &mut dyn Observer,
-    ) -> Result<Vec<Tested>> {
-        let entry = |(called, settings): &(String, &Value)| Entry {
+    ) -> Result<Vec<TrialScores>> {
+        let entry = |(called, settings): &(String, &Value)| DecoderEntry {
             model: model.into(),
             variant: Some(called.clone()),
             settings: rung.settings(settings),
@@ -52,17 +52,17 @@ impl Ground<'_> {
         let items = stage.items(self.sets)?;
         let folds = items.iter().map(|item| item.fold + 1).max().unwrap_or(0);
         // All folds of a seed before the next seed.
-        let place = |item: &Item| {
+        let place = |item: &FitItem| {
             let seed = stage.seeds.iter().position(|seed| *seed == item.seed).unwrap_or(0);
             seed * folds + item.fold
         };
-        let taken = |item: &Item| rung.fits().is_none_or(|fits| place(item) < fits);
+        let taken = |item: &FitItem| rung.fits().is_none_or(|fits| place(item) < fits);
         let benchmark =
             Benchmark { stage: &stage, sets: self.sets, device: self.device, folder: self.folder, ask: None };
         benchmark.run(&taken, observer)?;
         let tested = |i: usize| {
             let own = items.iter().filter(|item| item.entry == i && taken(item));
-            let outcome = |item| match Item::outcome(item, self.folder) {
+            let outcome = |item| match FitItem::outcome(item, self.folder) {
                 Some(outcome) => Ok((item, outcome)),
                 None => {
                     let path = item.file(self.folder);
@@ -70,7 +70,7 @@ impl Ground<'_> {
                 }
             };
             let outcomes = own.map(outcome).collect::<Result<Vec<_>>>()?;
-            Ok(Tested::of(&outcomes, self.metric))
+            Ok(TrialScores::of(&outcomes, self.metric))
         };
         (0..candidates.len()).map(tested).collect()
     }

@@ -21,13 +21,13 @@ pub struct Dimension {
     /// Its full key, such as `training.rate`.
     pub key: String,
     /// What it may be.
-    pub values: Values,
+    pub values: SettingValues,
 }
 
 /// What a setting may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Values {
+pub enum SettingValues {
     /// One of these.
     List(Vec<Value>),
     /// A number between two, its logarithm evenly spread.
@@ -41,30 +41,30 @@ pub enum Values {
 /// How candidates are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
+pub enum SearchStrategy {
     /// Every combination.
     Grid,
     /// So many, at random.
     Random(usize),
 }
 
-impl Values {
+impl SettingValues {
     /// Refuses a range that holds nothing.
     pub fn check(&self, key: &str) -> Result<()> {
         let refuse = |message: String, hint: &str| Err(Error::tuning(format!("`{key}`: {message}"), hint));
         match *self {
-            Values::List(ref all) if all.is_empty() => {
+            SettingValues::List(ref all) if all.is_empty() => {
                 refuse("there is nothing to try".into(), "write `KEY=1,2,3`")
             }
-            Values::Logarithmic(low, high) | Values::Linear(low, high)
+            SettingValues::Logarithmic(low, high) | SettingValues::Linear(low, high)
                 if !(low < high && low.is_finite() && high.is_finite()) =>
             {
                 refuse(format!("{low}..{high} is no range"), "give two numbers, the smaller one first")
             }
-            Values::Logarithmic(low, _) if low <= 0.0 => {
+            SettingValues::Logarithmic(low, _) if low <= 0.0 => {
                 refuse(format!("{low} has no logarithm"), "begin above 0, or write `lin:`")
             }
-            Values::Whole(low, high) if low >= high => {
+            SettingValues::Whole(low, high) if low >= high => {
                 refuse(format!("{low}..{high} is no range"), "give two whole numbers, the smaller one first")
             }
             _ => Ok(()),
@@ -73,13 +73,15 @@ impl Values {
 
     fn draw(&self, random: &mut ChaCha8Rng) -> Value {
         match *self {
-            Values::List(ref all) => all[random.random_range(0..all.len())].clone(),
-            Values::Linear(low, high) => rounded(random.random_range(low..high)).clamp(low, high).into(),
-            Values::Logarithmic(low, high) => {
+            SettingValues::List(ref all) => all[random.random_range(0..all.len())].clone(),
+            SettingValues::Linear(low, high) => {
+                rounded(random.random_range(low..high)).clamp(low, high).into()
+            }
+            SettingValues::Logarithmic(low, high) => {
                 let drawn = libm::exp(random.random_range(libm::log(low)..libm::log(high)));
                 rounded(drawn).clamp(low, high).into()
             }
-            Values::Whole(low, high) => random.random_range(low..=high).into(),
+            SettingValues::Whole(low, high) => random.random_range(low..=high).into(),
         }
     }
 }
@@ -90,7 +92,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// All candidates in their order: a value for each dimension. The same seed draws the same, and more of them begin with the same.
-pub fn candidates(space: &[Dimension], choice: Choice, seed: u64) -> Result<Vec<Vec<Value>>> {
+pub fn draw_candidates(space: &[Dimension], choice: SearchStrategy, seed: u64) -> Result<Vec<Vec<Value>>> {
     if space.is_empty() {
         return Err(Error::tuning("nothing is tried", "give `--try training.rate=1e-4,1e-3`"));
     }
@@ -101,10 +103,10 @@ pub fn candidates(space: &[Dimension], choice: Choice, seed: u64) -> Result<Vec<
         }
     }
     match choice {
-        Choice::Grid => grid(space),
-        Choice::Random(0) => Err(Error::tuning("no candidate is drawn", "ask for at least 1")),
-        Choice::Random(n) if n > MOST => Err(too_many(n)),
-        Choice::Random(n) => Ok(random(space, n, seed)),
+        SearchStrategy::Grid => grid(space),
+        SearchStrategy::Random(0) => Err(Error::tuning("no candidate is drawn", "ask for at least 1")),
+        SearchStrategy::Random(n) if n > MOST => Err(too_many(n)),
+        SearchStrategy::Random(n) => Ok(random(space, n, seed)),
     }
 }
 
@@ -115,7 +117,7 @@ fn too_many(n: usize) -> Error {
 fn grid(space: &[Dimension]) -> Result<Vec<Vec<Value>>> {
     let mut all = vec![vec![]];
     for Dimension { key, values } in space {
-        let Values::List(values) = values else {
+        let SettingValues::List(values) = values else {
             return Err(Error::tuning(
                 format!("`{key}` is a range, of which a grid cannot have every value"),
                 "list its values, or give `--search random:30`",
@@ -158,17 +160,17 @@ mod tests {
 
     use super::*;
 
-    fn dimension(key: &str, values: Values) -> Dimension {
+    fn dimension(key: &str, values: SettingValues) -> Dimension {
         Dimension { key: key.into(), values }
     }
 
     #[test]
     fn a_grid_has_every_combination_in_order() {
         let space = [
-            dimension("a", Values::List(vec![json!(1), json!(2)])),
-            dimension("b", Values::List(vec![json!("x"), json!(null), json!([3])])),
+            dimension("a", SettingValues::List(vec![json!(1), json!(2)])),
+            dimension("b", SettingValues::List(vec![json!("x"), json!(null), json!([3])])),
         ];
-        let all = candidates(&space, Choice::Grid, 1).unwrap();
+        let all = draw_candidates(&space, SearchStrategy::Grid, 1).unwrap();
         assert_eq!(all.len(), 6);
         assert_eq!((&all[0], &all[5]), (&vec![json!(1), json!("x")], &vec![json!(2), json!([3])]));
     }
@@ -176,51 +178,53 @@ mod tests {
     #[test]
     fn what_is_drawn_lies_in_its_range_and_is_drawn_again() {
         let space = [
-            dimension("log", Values::Logarithmic(1e-4, 1.0)),
-            dimension("lin", Values::Linear(-2.0, 3.0)),
-            dimension("int", Values::Whole(2, 4)),
-            dimension("list", Values::List(vec![json!(true), json!(false)])),
+            dimension("log", SettingValues::Logarithmic(1e-4, 1.0)),
+            dimension("lin", SettingValues::Linear(-2.0, 3.0)),
+            dimension("int", SettingValues::Whole(2, 4)),
+            dimension("list", SettingValues::List(vec![json!(true), json!(false)])),
         ];
-        let all = candidates(&space, Choice::Random(200), 7).unwrap();
+        let all = draw_candidates(&space, SearchStrategy::Random(200), 7).unwrap();
         let column = |i: usize| all.iter().map(move |c| c[i].as_f64().unwrap());
         assert!(column(0).all(|x| (1e-4..=1.0).contains(&x)));
         assert!(column(1).all(|x| (-2.0..=3.0).contains(&x)));
         let small = column(0).filter(|x| *x < 1e-2).count();
         assert!((70..130).contains(&small), "half of the logarithms are below the middle: {small}");
         assert!([2, 3, 4].iter().all(|n| all.iter().any(|c| c[2] == json!(n))));
-        assert_eq!(all, candidates(&space, Choice::Random(200), 7).unwrap());
-        assert_eq!(all[..20], candidates(&space, Choice::Random(20), 7).unwrap()[..]);
-        assert_ne!(all, candidates(&space, Choice::Random(200), 8).unwrap());
+        assert_eq!(all, draw_candidates(&space, SearchStrategy::Random(200), 7).unwrap());
+        assert_eq!(all[..20], draw_candidates(&space, SearchStrategy::Random(20), 7).unwrap()[..]);
+        assert_ne!(all, draw_candidates(&space, SearchStrategy::Random(200), 8).unwrap());
     }
 
     #[test]
     fn a_small_space_is_exhausted_without_repeats() {
-        let space = [dimension("n", Values::Whole(1, 3))];
-        let mut all = candidates(&space, Choice::Random(30), 1).unwrap();
+        let space = [dimension("n", SettingValues::Whole(1, 3))];
+        let mut all = draw_candidates(&space, SearchStrategy::Random(30), 1).unwrap();
         all.sort_by_key(|c| c[0].as_i64());
         assert_eq!(all, [[json!(1)], [json!(2)], [json!(3)]]);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let list = |n: i64| Values::List((0..n).map(Value::from).collect());
+        let list = |n: i64| SettingValues::List((0..n).map(Value::from).collect());
         for (values, choice, says) in [
-            (Values::List(vec![]), Choice::Grid, "nothing to try"),
-            (Values::Linear(2.0, 1.0), Choice::Random(3), "no range"),
-            (Values::Linear(0.0, f64::NAN), Choice::Random(3), "no range"),
-            (Values::Logarithmic(0.0, 1.0), Choice::Random(3), "no logarithm"),
-            (Values::Whole(3, 3), Choice::Random(3), "no range"),
-            (Values::Whole(1, 3), Choice::Grid, "a range"),
-            (Values::List(vec![json!(1), json!(1)]), Choice::Grid, "twice"),
-            (list(3), Choice::Random(0), "no candidate"),
-            (list(1_000_000), Choice::Grid, "too many"),
+            (SettingValues::List(vec![]), SearchStrategy::Grid, "nothing to try"),
+            (SettingValues::Linear(2.0, 1.0), SearchStrategy::Random(3), "no range"),
+            (SettingValues::Linear(0.0, f64::NAN), SearchStrategy::Random(3), "no range"),
+            (SettingValues::Logarithmic(0.0, 1.0), SearchStrategy::Random(3), "no logarithm"),
+            (SettingValues::Whole(3, 3), SearchStrategy::Random(3), "no range"),
+            (SettingValues::Whole(1, 3), SearchStrategy::Grid, "a range"),
+            (SettingValues::List(vec![json!(1), json!(1)]), SearchStrategy::Grid, "twice"),
+            (list(3), SearchStrategy::Random(0), "no candidate"),
+            (list(1_000_000), SearchStrategy::Grid, "too many"),
         ] {
-            let error = candidates(&[dimension("k", values)], choice, 1).unwrap_err();
+            let error = draw_candidates(&[dimension("k", values)], choice, 1).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
             assert!(error.hint().is_some());
         }
-        assert!(candidates(&[], Choice::Grid, 1).is_err());
+        assert!(draw_candidates(&[], SearchStrategy::Grid, 1).is_err());
         let twice = [dimension("k", list(2)), dimension("k", list(2))];
-        assert!(candidates(&twice, Choice::Grid, 1).unwrap_err().to_string().contains("tried twice"));
+        assert!(
+            draw_candidates(&twice, SearchStrategy::Grid, 1).unwrap_err().to_string().contains("tried twice")
+        );
     }
 }

@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::benchmark::{Came, Item, Outcome};
+use crate::benchmark::{FitItem, FitOutcome, FitScores};
 use crate::metrics::Metric;
 use crate::record::Record;
 use crate::statistics::{deviation, mean};
 
 /// One candidate in one round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct TuningTrial {
     /// The candidate's number, counted from 0.
     pub candidate: usize,
     /// The round, counted from 1.
     pub rung: usize,
     /// What came of it.
-    pub tested: Tested,
+    pub tested: TrialScores,
 }
 
 /// Scores of a candidate, or why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tested {
+pub enum TrialScores {
     /// One number for each fold and seed: the mean over the people who were kept out of the fit.
     Scored(Vec<f64>),
     /// A fit could not be done.
@@ -36,45 +36,45 @@ pub enum Tested {
     },
 }
 
-impl Tested {
+impl TrialScores {
     /// What the outcomes of a candidate's fits say. A person whose score is undefined is left out of the mean.
-    pub fn of(outcomes: &[(&Item, Outcome)], metric: &Metric) -> Tested {
+    pub fn of(outcomes: &[(&FitItem, FitOutcome)], metric: &Metric) -> TrialScores {
         let mut scores = vec![];
         for (_, outcome) in outcomes {
             match &outcome.came {
-                Came::Scored { records } => scores.push(over_people(records, metric)),
-                Came::Failed { error, hint } => {
-                    return Tested::Failed { error: error.clone(), hint: hint.clone() };
+                FitScores::Scored { records } => scores.push(mean_over_subjects(records, metric)),
+                FitScores::Failed { error, hint } => {
+                    return TrialScores::Failed { error: error.clone(), hint: hint.clone() };
                 }
             }
         }
         if scores.is_empty() || scores.iter().any(|score| !score.is_finite()) {
-            return Tested::Failed {
+            return TrialScores::Failed {
                 error: format!("`{}` is undefined for the people who were kept out", metric.name),
                 hint: Some("choose another `--metric`".into()),
             };
         }
-        Tested::Scored(scores)
+        TrialScores::Scored(scores)
     }
 }
 
 /// The mean over people, each with the mean of their records.
-pub(crate) fn over_people(records: &[Record], metric: &Metric) -> f64 {
-    let mut people: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+pub(crate) fn mean_over_subjects(records: &[Record], metric: &Metric) -> f64 {
+    let mut subjects: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for record in records {
         let value = (metric.get)(&record.scores);
         if value.is_finite() {
-            people.entry(record.subject).or_default().push(value);
+            subjects.entry(record.subject).or_default().push(value);
         }
     }
-    mean(&people.values().map(|own| mean(own)).collect::<Vec<_>>())
+    mean(&subjects.values().map(|own| mean(own)).collect::<Vec<_>>())
 }
 
-impl Trial {
+impl TuningTrial {
     fn scores(&self) -> &[f64] {
         match &self.tested {
-            Tested::Scored(scores) => scores,
-            Tested::Failed { .. } => &[],
+            TrialScores::Scored(scores) => scores,
+            TrialScores::Failed { .. } => &[],
         }
     }
 
@@ -94,7 +94,7 @@ impl Trial {
     }
 
     /// The better one first; of equals the one that was named first.
-    pub(super) fn against(&self, other: &Trial, metric: &Metric) -> Ordering {
+    pub(super) fn against(&self, other: &TuningTrial, metric: &Metric) -> Ordering {
         let worst = if metric.more_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
         let [own, theirs] = [self, other].map(|trial| trial.mean().unwrap_or(worst));
         let order = if metric.more_is_better { theirs.total_cmp(&own) } else { own.total_cmp(&theirs) };

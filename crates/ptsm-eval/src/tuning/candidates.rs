@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::TuneRequest;
 use super::results::text;
-use crate::benchmark::{Benchmark, Came, Division, Entry, Sets, Stage};
+use crate::benchmark::{Benchmark, DecoderEntry, Division, FitScores, Stage, StageTrials};
 use crate::env::Env;
 use crate::error::{Error, Result};
-use crate::input::{DataRequest, PreparedData, TaskOverride, prepared};
+use crate::input::{DataRequest, PreparedData, TaskOverride, load_with_pipeline};
 use crate::metrics::Metric;
-use crate::phrases::{count, held_back};
+use crate::phrases::{count, held_back_note};
 use crate::record::Record;
 use crate::settings::SettingChanges;
-use crate::tune::{self, Dimension, Ground, Rung, Tested, Trial};
+use crate::tune::{self, Dimension, Rung, SearchSetup, TrialScores, TuningTrial};
 
 /// One way to set the decoder and to prepare trials.
 pub struct Candidate {
@@ -126,7 +126,7 @@ impl<'a> CandidateSet<'a> {
     }
 
     /// Everybody who takes part.
-    pub fn people(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
+    pub fn identities(&self) -> &BTreeMap<SubjectId, SubjectIdentity> {
         &self.people
     }
 
@@ -176,11 +176,11 @@ impl<'a> CandidateSet<'a> {
     fn input(&mut self, kind: usize) -> Result<PreparedData> {
         match self.kept.take() {
             Some((known, input)) if known == kind => Ok(input),
-            _ => prepared(&self.data, &self.pipelines[kind], &self.task, self.env),
+            _ => load_with_pipeline(&self.data, &self.pipelines[kind], &self.task, self.env),
         }
     }
 
-    fn stage(&self, input: &PreparedData, people: Division, entries: Vec<Entry>) -> Stage {
+    fn stage(&self, input: &PreparedData, people: Division, entries: Vec<DecoderEntry>) -> Stage {
         Stage {
             data: input.name.clone(),
             fingerprint: input.fingerprint.clone(),
@@ -200,9 +200,10 @@ impl<'a> CandidateSet<'a> {
     /// Says what candidates train on and hold back. They are one method, so that the first one speaks for all.
     fn say_held_back(&self, input: &PreparedData, people: &Division) -> Result<()> {
         let Some(first) = self.all.first() else { return Ok(()) };
-        let entry = Entry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
+        let entry =
+            DecoderEntry { model: self.method.name.into(), variant: None, settings: first.settings.clone() };
         let stage = self.stage(input, people.clone(), vec![entry]);
-        let held_back = held_back(&stage.training_subjects(Sets::one(&input.trials))?);
+        let held_back = held_back_note(&stage.training_subjects(StageTrials::one(&input.trials))?);
         self.env.note(format!("note: {held_back}"));
         Ok(())
     }
@@ -213,9 +214,9 @@ impl<'a> CandidateSet<'a> {
         people: &Division,
         rungs: &[Rung],
         metric: &Metric,
-    ) -> Result<Vec<Trial>> {
+    ) -> Result<Vec<TuningTrial>> {
         tune::search(rungs, metric, |rung, standing| {
-            let mut tested: BTreeMap<usize, Tested> = BTreeMap::new();
+            let mut tested: BTreeMap<usize, TrialScores> = BTreeMap::new();
             if let Some(&first) = standing.first() {
                 let (most, unit) = self.budget(rung, first);
                 let (place, of) = rung.place;
@@ -230,20 +231,20 @@ impl<'a> CandidateSet<'a> {
                 }
                 let input = self.input(kind)?;
                 let stage = self.stage(&input, people.clone(), vec![]);
-                stage.check_duplicates(Sets::one(&input.trials), &input.duplicates)?;
+                stage.check_duplicates(StageTrials::one(&input.trials), &input.duplicates)?;
                 if rung.place.0 == 1 && kind == 0 {
                     self.say_held_back(&input, people)?;
                 }
-                let ground = Ground {
+                let ground = SearchSetup {
                     stage: &stage,
-                    sets: Sets::one(&input.trials),
+                    sets: StageTrials::one(&input.trials),
                     device: &self.env.device,
                     folder: &self.args.out,
                     metric,
                 };
                 let named = |&c: &usize| (self.all[c].called.clone(), &self.all[c].settings);
                 let named: Vec<(String, &Value)> = own.iter().map(named).collect();
-                let came = ground.test(rung, self.method.name, &named, &mut self.env.fitting("tuning"))?;
+                let came = ground.test(rung, self.method.name, &named, &mut self.env.watch_fits("tuning"))?;
                 tested.extend(own.into_iter().zip(came));
                 self.kept = Some((kind, input));
             }
@@ -259,19 +260,20 @@ impl<'a> CandidateSet<'a> {
         fold: usize,
     ) -> Result<Vec<Record>> {
         let Candidate { kind, ref settings, .. } = self.all[candidate];
-        let entry = Entry { model: self.method.name.into(), variant: None, settings: settings.clone() };
+        let entry =
+            DecoderEntry { model: self.method.name.into(), variant: None, settings: settings.clone() };
         let input = self.input(kind)?;
         let stage = self.stage(&input, Division::Within(protocol), vec![entry]);
-        let sets = Sets::one(&input.trials);
+        let sets = StageTrials::one(&input.trials);
         stage.check_duplicates(sets, &input.duplicates)?;
         let (device, folder) = (&self.env.device, &self.args.out);
         let benchmark = Benchmark { stage: &stage, sets, device, folder, ask: None };
-        benchmark.run(&|item| item.fold == fold, &mut self.env.fitting("tuning"))?;
+        benchmark.run(&|item| item.fold == fold, &mut self.env.watch_fits("tuning"))?;
         let mut records = vec![];
         for item in stage.items(sets)?.iter().filter(|item| item.fold == fold) {
             match item.outcome(&self.args.out).map(|outcome| outcome.came) {
-                Some(Came::Scored { records: own }) => records.extend(own),
-                Some(Came::Failed { error, hint }) => {
+                Some(FitScores::Scored { records: own }) => records.extend(own),
+                Some(FitScores::Failed { error, hint }) => {
                     return Err(Error::request(
                         format!("fold {fold} could not be tested: {error}"),
                         hint.unwrap_or_else(|| "given again, the same command tries it again".into()),

@@ -17,14 +17,14 @@ use serde_json::json;
 use crate::benchmark::Division;
 use crate::chance::ALPHA;
 use crate::env::Env;
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 use crate::evidence::mean_threshold;
 use crate::folder::Folder;
 use crate::input::{DataRequest, SettingsRequest};
 use crate::metrics::{METRICS, Metric};
-use crate::phrases::people;
+use crate::phrases::subject_count;
 use crate::settings::{TUNED_ON, without_null};
-use crate::tune::{self, Budget, Choice, Rung};
+use crate::tune::{self, Budget, Rung, SearchStrategy};
 
 pub use candidates::{Candidate, CandidateSet};
 pub use results::{NestedTest, SearchResult, TuningResults, text};
@@ -41,7 +41,7 @@ pub struct TuneRequest {
     /// What is tried: `training.rate=1e-4,1e-3`, or a range such as `training.rate=log:1e-4..1e-2`.
     pub tries: Vec<String>,
     /// Every combination, or so many at random.
-    pub search: Choice,
+    pub search: SearchStrategy,
     /// One candidate in so many is kept after each round.
     pub halving: usize,
     /// The development set.
@@ -64,7 +64,7 @@ impl TuneRequest {
             settings: SettingsRequest::default(),
             model: None,
             tries: tries.iter().map(ToString::to_string).collect(),
-            search: Choice::Grid,
+            search: SearchStrategy::Grid,
             halving: 3,
             develop: None,
             nested: None,
@@ -101,7 +101,7 @@ pub fn search<T>(
     let (model, seeds) =
         changes.model_and_seeds(args.model.as_deref(), args.settings.seed, args.settings.seeds)?;
     let method = find(&model)?;
-    let chosen = tune::candidates(&space, args.search, seeds[0])?;
+    let chosen = tune::draw_candidates(&space, args.search, seeds[0])?;
     let mut data = args.data.or(&changes)?;
     if let Some(develop) = &args.develop {
         if args.data.subjects.is_some() {
@@ -114,13 +114,13 @@ pub fn search<T>(
         data.subjects = Some(develop.clone());
     }
     let mut set = CandidateSet::new(args, env, method, &changes, data, space, chosen, &seeds)?;
-    let everybody: BTreeSet<SubjectId> = set.people().keys().copied().collect();
+    let everybody: BTreeSet<SubjectId> = set.identities().keys().copied().collect();
     let before: BTreeSet<String> = changes.outside(TUNED_ON)?.unwrap_or_default();
     let folds = set.searches(args, &everybody, &before)?;
 
     let asked = json!({
         "version": env!("CARGO_PKG_VERSION"), "model": method.name, "data": set.data_name(), "tried": args.tries,
-        "search": results::called(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
+        "search": results::display_name(args.search), "halving": args.halving, "metric": metric.name, "seeds": seeds,
         "nested": args.nested.as_ref().map(|p| p.to_string()), "develop": args.develop.as_ref().map(|d| d.to_string()),
         "given": changes.value(),
     });
@@ -136,10 +136,10 @@ pub fn search<T>(
         let rungs = Rung::ladder(set.count(), args.halving, budget);
         if let Some(split) = &fold.split {
             let (all, tested) = (everybody.len(), split.1.test_subjects().len());
-            env.note(format!("fold {}: tuned on {}", split.0, people(all - tested)));
+            env.note(format!("fold {}: tuned on {}", split.0, subject_count(all - tested)));
         }
         let trials = set.search(&fold.division, &rungs, metric)?;
-        let Some(best) = tune::best(&trials, metric).cloned() else {
+        let Some(best) = tune::best_trial(&trials, metric).cloned() else {
             return Err(results::nothing(&trials));
         };
         let tested = match &fold.split {
@@ -191,7 +191,7 @@ impl CandidateSet<'_> {
             let n = everybody.len();
             if n < FEWEST {
                 return Err(Error::request(
-                    format!("a development set of {} is too small", people(n)),
+                    format!("a development set of {} is too small", subject_count(n)),
                     format!("name at least {FEWEST} with `--develop`"),
                 ));
             }
@@ -207,11 +207,12 @@ impl CandidateSet<'_> {
             let own = sources.train_subjects() | sources.validation_subjects();
             if own.len() < FEWEST {
                 return Err(Error::request(
-                    format!("`{protocol}` leaves {} to tune on", people(own.len())),
+                    format!("`{protocol}` leaves {} to tune on", subject_count(own.len())),
                     format!("at least {FEWEST} are needed in each fold"),
                 ));
             }
-            let known = |subject: &&SubjectId| self.people().get(subject).is_some_and(|p| p.is_among(before));
+            let known =
+                |subject: &&SubjectId| self.identities().get(subject).is_some_and(|p| p.is_among(before));
             if let Some(known) = split.test_subjects().iter().find(known) {
                 return Err(Error::request(
                     format!("the settings that are given were tuned on {known}, who would be tested"),

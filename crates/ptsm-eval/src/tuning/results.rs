@@ -13,14 +13,14 @@ use super::candidates::CandidateSet;
 use crate::chance::ALPHA;
 use crate::error::{Error, Result};
 use crate::metrics::Metric;
-use crate::phrases::{count, people, percent, spoken};
+use crate::phrases::{count, metric_label, percent, subject_count};
 use crate::record::{Record, write_records};
 use crate::settings::TUNED_ON;
 use crate::statistics::mean;
 use crate::summary::Summary;
 use crate::table::{Column, Table};
 use crate::tables::summaries;
-use crate::tune::{Choice, Rung, Tested, Trial, ranked};
+use crate::tune::{Rung, SearchStrategy, TrialScores, TuningTrial, rank_trials};
 
 /// Candidates that the terminal shows.
 const SHOWN: usize = 10;
@@ -34,9 +34,9 @@ pub struct SearchResult {
     /// The rounds.
     pub rungs: Vec<Rung>,
     /// Every candidate in every round it took part in.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<TuningTrial>,
     /// The best candidate in the last round.
-    pub best: Trial,
+    pub best: TuningTrial,
     /// What the best of as many candidates exceeds by chance, in the mean over people, at most once in twenty times; none where the metric
     /// has no test.
     pub needed: Option<f64>,
@@ -79,18 +79,18 @@ pub fn text(value: &Value) -> String {
 }
 
 /// As `--search` takes it.
-pub(super) fn called(choice: Choice) -> String {
+pub(super) fn display_name(choice: SearchStrategy) -> String {
     match choice {
-        Choice::Grid => "grid".into(),
-        Choice::Random(n) => format!("random:{n}"),
+        SearchStrategy::Grid => "grid".into(),
+        SearchStrategy::Random(n) => format!("random:{n}"),
     }
 }
 
 /// Nothing could be tested.
-pub(super) fn nothing(trials: &[Trial]) -> Error {
+pub(super) fn nothing(trials: &[TuningTrial]) -> Error {
     let failed = trials.iter().find_map(|trial| match &trial.tested {
-        Tested::Failed { error, hint } => Some((error, hint.clone())),
-        Tested::Scored(_) => None,
+        TrialScores::Failed { error, hint } => Some((error, hint.clone())),
+        TrialScores::Scored(_) => None,
     });
     let (error, hint) = failed.map_or(("there was none".to_string(), None), |(e, h)| (e.clone(), h));
     Error::request(
@@ -128,8 +128,8 @@ impl TuningResults<'_> {
     /// A configuration file: what was chosen, and on whom.
     fn configuration(&self, found: &SearchResult) -> Result<String> {
         let mut hashes = self.before.clone();
-        for (_, person) in self.candidates.people().iter().filter(|(s, _)| found.people.contains(s)) {
-            hashes.extend(person.hashes.iter().cloned());
+        for (_, subject) in self.candidates.identities().iter().filter(|(s, _)| found.people.contains(s)) {
+            hashes.extend(subject.hashes.iter().cloned());
         }
         // Everything the candidates had in common, too: the score is of that.
         let mut changes = self.args.settings.changes.of_decoder().put(TUNED_ON, json!(hashes));
@@ -155,10 +155,10 @@ impl TuningResults<'_> {
                 found.best.fits()
             )),
             self.candidates.data_name(),
-            people(found.people.len()),
+            subject_count(found.people.len()),
             found.protocol,
             seeds.join(", "),
-            called(self.args.search),
+            display_name(self.args.search),
             count(self.candidates.count(), "candidate"),
             self.args.halving,
             changes.to_toml()?
@@ -166,7 +166,7 @@ impl TuningResults<'_> {
     }
 
     /// The values a trial had for the keys that are tried.
-    pub fn values(&self, trial: &Trial) -> &[Value] {
+    pub fn values(&self, trial: &TuningTrial) -> &[Value] {
         &self.candidates.all[trial.candidate].values
     }
 
@@ -179,7 +179,7 @@ impl TuningResults<'_> {
         }
     }
 
-    fn budget(&self, found: &SearchResult, trial: &Trial) -> (usize, &'static str) {
+    fn budget(&self, found: &SearchResult, trial: &TuningTrial) -> (usize, &'static str) {
         self.candidates.budget(&found.rungs[trial.rung - 1], trial.candidate)
     }
 
@@ -211,13 +211,13 @@ impl TuningResults<'_> {
 
     /// The best of one search.
     fn leaders(&self, found: &SearchResult) -> Table {
-        let best: Vec<&Trial> = ranked(&found.trials, self.metric);
+        let best: Vec<&TuningTrial> = rank_trials(&found.trials, self.metric);
         let failed: BTreeSet<usize> =
             found.trials.iter().filter(|t| t.mean().is_none()).map(|t| t.candidate).collect();
         let mut columns: Vec<Column> =
             self.candidates.space.iter().map(|dimension| Column::text(&dimension.key)).collect();
         columns.extend([Column::number(self.metric.short), Column::number("SD"), Column::text("tried with")]);
-        let row = |trial: &&Trial| {
+        let row = |trial: &&TuningTrial| {
             let (budget, unit) = self.budget(found, trial);
             let own = [self.score(trial.mean()), self.score(trial.sd()), count(budget, unit)];
             self.values(trial).iter().map(text).chain(own).collect()
@@ -227,7 +227,7 @@ impl TuningResults<'_> {
             best.len().min(SHOWN),
             count(self.candidates.count(), "candidate"),
             found.protocol,
-            people(found.people.len()),
+            subject_count(found.people.len()),
             count(self.seeds.len(), "seed"),
         );
         if !failed.is_empty() {
@@ -311,7 +311,7 @@ impl TuningResults<'_> {
         };
         Some(format!(
             "{which} is not above chance: {} {}, and more than {} would be needed of the best of {} at p < {ALPHA}",
-            spoken(self.metric),
+            metric_label(self.metric),
             self.score(first.best.mean()),
             self.score(first.needed),
             self.candidates.count(),
@@ -319,7 +319,7 @@ impl TuningResults<'_> {
     }
 
     fn document_of(&self, found: &SearchResult) -> Value {
-        let told = |trial: &Trial| {
+        let told = |trial: &TuningTrial| {
             let (budget, unit) = self.budget(found, trial);
             let keys = self.candidates.space.iter().map(|dimension| dimension.key.clone());
             let settings: serde_json::Map<String, Value> =
@@ -341,9 +341,9 @@ impl TuningResults<'_> {
     }
 }
 
-fn error(trial: &Trial) -> &str {
+fn error(trial: &TuningTrial) -> &str {
     match &trial.tested {
-        Tested::Failed { error, .. } => error,
-        Tested::Scored(_) => "",
+        TrialScores::Failed { error, .. } => error,
+        TrialScores::Scored(_) => "",
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::settings::{self, SettingChanges};
-use crate::tune::{Dimension, Values};
+use crate::tune::{Dimension, SettingValues};
 
 /// Everything that is tried, in the order in which it was given.
 pub(super) fn parse(given: &[String]) -> Result<Vec<Dimension>> {
@@ -28,19 +28,19 @@ fn one(text: &str) -> Result<Dimension> {
             };
             range
         }
-        _ => Values::List(list(key, values)?),
+        _ => SettingValues::List(list(key, values)?),
     };
     values.check(key)?;
     Ok(Dimension { key: key.into(), values })
 }
 
-fn range(kind: &str, ends: &str) -> Option<Values> {
+fn range(kind: &str, ends: &str) -> Option<SettingValues> {
     let (low, high) = ends.split_once("..")?;
     let (low, high) = (low.trim(), high.trim());
     Some(match kind {
-        "log" => Values::Logarithmic(low.parse().ok()?, high.parse().ok()?),
-        "lin" => Values::Linear(low.parse().ok()?, high.parse().ok()?),
-        _ => Values::Whole(low.parse().ok()?, high.parse().ok()?),
+        "log" => SettingValues::Logarithmic(low.parse().ok()?, high.parse().ok()?),
+        "lin" => SettingValues::Linear(low.parse().ok()?, high.parse().ok()?),
+        _ => SettingValues::Whole(low.parse().ok()?, high.parse().ok()?),
     })
 }
 
@@ -82,12 +82,12 @@ mod tests {
     #[test]
     fn lists_and_ranges_are_understood() {
         let values = |text: &str| one(text).unwrap().values;
-        assert_eq!(values("a.b=1,2.5, x"), Values::List(vec![json!(1), json!(2.5), json!("x")]));
-        assert_eq!(values("a=[8,8],[16,16]"), Values::List(vec![json!([8, 8]), json!([16, 16])]));
-        assert_eq!(values("a=true,none"), Values::List(vec![json!(true), json!("none")]));
-        assert_eq!(values("a=log:1e-4..1e-2"), Values::Logarithmic(1e-4, 1e-2));
-        assert_eq!(values("a=lin:0..1"), Values::Linear(0.0, 1.0));
-        assert_eq!(values("a=int:2..8"), Values::Whole(2, 8));
+        assert_eq!(values("a.b=1,2.5, x"), SettingValues::List(vec![json!(1), json!(2.5), json!("x")]));
+        assert_eq!(values("a=[8,8],[16,16]"), SettingValues::List(vec![json!([8, 8]), json!([16, 16])]));
+        assert_eq!(values("a=true,none"), SettingValues::List(vec![json!(true), json!("none")]));
+        assert_eq!(values("a=log:1e-4..1e-2"), SettingValues::Logarithmic(1e-4, 1e-2));
+        assert_eq!(values("a=lin:0..1"), SettingValues::Linear(0.0, 1.0));
+        assert_eq!(values("a=int:2..8"), SettingValues::Whole(2, 8));
         assert_eq!(one("align=none,euclidean").unwrap().key, "align");
     }
 

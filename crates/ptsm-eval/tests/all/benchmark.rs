@@ -3,7 +3,7 @@
 use ptsm_data::Source;
 use ptsm_decode::registry::find;
 use ptsm_eval::Protocol;
-use ptsm_eval::{Division, Entry, Sets, Stage};
+use ptsm_eval::{DecoderEntry, Division, Stage, StageTrials};
 use ptsm_signal::{Pipeline, SubjectId, TargetAccess, Trials};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
     let trials = Trials::new(all.layout().clone(), samples, some.info().copied().collect()).unwrap();
     let entries = ["csp-lda", "tsmnet"].map(|name| {
         let settings = find(name).unwrap().settings(trials.layout(), &json!({})).unwrap();
-        Entry { model: name.into(), variant: None, settings }
+        DecoderEntry { model: name.into(), variant: None, settings }
     });
     let stage = Stage {
         data: "simulated".into(),
@@ -40,7 +40,7 @@ fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
         precision: None,
         features: false,
     };
-    let error = stage.items(Sets::one(&trials)).unwrap_err();
+    let error = stage.items(StageTrials::one(&trials)).unwrap_err();
     assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");
     assert!(error.hint().unwrap().contains("leave that person"));
 }

@@ -5,7 +5,9 @@ use ptsm_decode::registry::find;
 use ptsm_decode::{Progress, Watch};
 use ptsm_engine::Cpu;
 use ptsm_eval::Protocol;
-use ptsm_eval::{Benchmark, Collected, Division, Entry, Observer, Sets, Stage, Summary, WorkList};
+use ptsm_eval::{
+    Benchmark, CollectedResults, DecoderEntry, Division, Observer, Stage, StageTrials, Summary, WorkList,
+};
 use serde_json::json;
 
 struct Silent;
@@ -33,12 +35,12 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
         people: Division::Within(Protocol::Folds { k: 5 }),
         transfers: vec![],
         shots: vec![],
-        entries: vec![Entry { model: "csp-lda".into(), variant: None, settings }],
+        entries: vec![DecoderEntry { model: "csp-lda".into(), variant: None, settings }],
         seeds: vec![1],
         precision: None,
         features: false,
     };
-    let sets = Sets::one(&loaded.trials);
+    let sets = StageTrials::one(&loaded.trials);
     let device = (&Cpu::new().unwrap()).into();
     let benchmark = Benchmark { stage: &stage, sets, device: &device, folder: folder.path(), ask: None };
     let list = WorkList { stages: vec![(stage.clone(), stage.items(sets).unwrap())] };
@@ -55,5 +57,5 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
     let people = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
     assert!(people().fold(1.0, f64::min) < 0.6 && people().filter(|a| *a > 0.95).count() <= 1);
     // Started again, nothing is left to do.
-    assert_eq!(run(), Collected { records, ..Collected::default() });
+    assert_eq!(run(), CollectedResults { records, ..CollectedResults::default() });
 }

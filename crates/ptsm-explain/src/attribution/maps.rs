@@ -13,7 +13,7 @@ use super::legendre;
 
 /// How relevance follows from gradients.
 #[derive(Clone, Debug, PartialEq)]
-pub enum How {
+pub enum AttributionMethod {
     /// The gradient times the trial.
     TimesInput,
     /// The mean gradient on the straight way from an empty trial, all zero, to the trial, times the trial. The sum over a trial is the answer to
@@ -33,18 +33,18 @@ pub enum How {
     },
 }
 
-impl Default for How {
-    fn default() -> How {
-        How::Integrated { steps: 32 }
+impl Default for AttributionMethod {
+    fn default() -> AttributionMethod {
+        AttributionMethod::Integrated { steps: 32 }
     }
 }
 
 /// The relevance of every sample of one trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
+pub struct RelevanceMap {
     /// `[C, T]`
     pub values: Vec<f64>,
-    /// The answer to the trial less the answer to an empty one, less the sum of the values; not a number but for [`How::Integrated`].
+    /// The answer to the trial less the answer to an empty one, less the sum of the values; not a number but for [`AttributionMethod::Integrated`].
     pub residual: f64,
 }
 
@@ -57,8 +57,8 @@ pub fn maps(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     of: DecoderOutput,
-    how: &How,
-    each: &mut dyn FnMut(Map),
+    how: &AttributionMethod,
+    each: &mut dyn FnMut(RelevanceMap),
 ) -> Result<bool> {
     let points = points(how)?;
     let places: Vec<usize> = (0..trials.len()).collect();
@@ -122,27 +122,35 @@ fn spread(signal: &[f32]) -> f64 {
 }
 
 /// What is looked at for one trial.
-fn points(how: &How) -> Result<Vec<Point>> {
+fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
     let wrong = |message: &str| Err(Error::Configuration(message.into()).into());
     match *how {
-        How::TimesInput => Ok(vec![Point::Times(1.0, 1.0)]),
-        How::Integrated { steps: 0 } | How::Smooth { copies: 0, .. } => {
+        AttributionMethod::TimesInput => Ok(vec![Point::Times(1.0, 1.0)]),
+        AttributionMethod::Integrated { steps: 0 } | AttributionMethod::Smooth { copies: 0, .. } => {
             wrong("attribution needs at least 1 step or copy")
         }
-        How::Smooth { noise, .. } if !(noise.is_finite() && noise >= 0.0) => {
+        AttributionMethod::Smooth { noise, .. } if !(noise.is_finite() && noise >= 0.0) => {
             wrong("the noise of smooth gradients must be a number not below 0")
         }
-        How::Integrated { steps } => {
+        AttributionMethod::Integrated { steps } => {
             // The ends are where the answers are compared.
             let ways = [(0.0, 0.0), (1.0, 0.0)].into_iter().chain(legendre::rule(steps));
             Ok(ways.map(|(factor, weight)| Point::Times(factor, weight)).collect())
         }
-        How::Smooth { copies, noise, seed } => Ok((0..copies).map(|_| Point::Noisy(noise, seed)).collect()),
+        AttributionMethod::Smooth { copies, noise, seed } => {
+            Ok((0..copies).map(|_| Point::Noisy(noise, seed)).collect())
+        }
     }
 }
 
 /// The map of the trial number `i` of those that were looked at.
-fn map(told: &Sensitivity, i: usize, signal: &[f32], points: &[Point], how: &How) -> Map {
+fn map(
+    told: &Sensitivity,
+    i: usize,
+    signal: &[f32],
+    points: &[Point],
+    how: &AttributionMethod,
+) -> RelevanceMap {
     let (one, n) = (signal.len(), points.len());
     let mut mean = vec![0.0; one];
     let total: f64 = points.iter().map(Point::weight).sum();
@@ -150,15 +158,15 @@ fn map(told: &Sensitivity, i: usize, signal: &[f32], points: &[Point], how: &How
         let weight = point.weight() / total;
         mean.iter_mut().zip(gradient).for_each(|(m, g)| *m += weight * f64::from(*g));
     }
-    if !matches!(how, How::Smooth { .. }) {
+    if !matches!(how, AttributionMethod::Smooth { .. }) {
         mean.iter_mut().zip(signal).for_each(|(m, v)| *m *= f64::from(*v));
     }
     let residual = match how {
-        How::Integrated { .. } => {
+        AttributionMethod::Integrated { .. } => {
             let answers = &told.answers[i * n..][..n];
             f64::from(answers[1]) - f64::from(answers[0]) - mean.iter().sum::<f64>()
         }
         _ => f64::NAN,
     };
-    Map { values: mean, residual }
+    RelevanceMap { values: mean, residual }
 }

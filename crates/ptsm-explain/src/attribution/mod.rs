@@ -5,7 +5,7 @@ mod maps;
 mod occlusion;
 mod relevance;
 
-pub use maps::{How, Map, maps};
+pub use maps::{AttributionMethod, RelevanceMap, maps};
 pub use occlusion::{Occlusion, occlusion};
 pub use relevance::Relevance;
 
@@ -18,7 +18,7 @@ pub fn attribution(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
     of: DecoderOutput,
-    how: &How,
+    how: &AttributionMethod,
 ) -> Result<Option<Relevance>> {
     let mut relevance = Relevance::default();
     let channels = trials.layout().channels.len();

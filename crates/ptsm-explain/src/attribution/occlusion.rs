@@ -5,7 +5,7 @@ use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
 use super::relevance::Relevance;
-use crate::removal::{Fill, Part, own_probabilities};
+use crate::removal::{Fill, RemovedPart, own_probabilities};
 
 /// What is taken away.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,18 +24,18 @@ pub fn occlusion(fitted: &dyn FittedDecoder, trials: &Subset<'_>, how: &Occlusio
     }
     let (channels, samples) = (trials.layout().channels.len(), trials.layout().samples);
     let whole = own_probabilities(fitted, trials, &|_| vec![], how.fill)?;
-    let lost = |parts: Vec<Part>| -> Result<Vec<f64>> {
+    let lost = |parts: Vec<RemovedPart>| -> Result<Vec<f64>> {
         let left = own_probabilities(fitted, trials, &|_| parts.clone(), how.fill)?;
         Ok(whole.iter().zip(left).map(|(whole, left)| whole - left).collect())
     };
     let [mut space, mut time] = [0, 1].map(|_| vec![vec![]; trials.len()]);
     for channel in 0..channels {
-        let lost = lost(vec![Part::Channel(channel)])?;
+        let lost = lost(vec![RemovedPart::Channel(channel)])?;
         space.iter_mut().zip(lost).for_each(|(row, lost)| row.push(lost));
     }
     for from in (0..samples).step_by(how.window_samples) {
         let to = (from + how.window_samples).min(samples);
-        let lost = lost((from..to).map(Part::Sample).collect())?;
+        let lost = lost((from..to).map(RemovedPart::Sample).collect())?;
         time.iter_mut().zip(lost).for_each(|(row, lost)| row.resize(to, lost));
     }
     let mut relevance = Relevance::default();

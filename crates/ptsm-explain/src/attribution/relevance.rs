@@ -2,7 +2,7 @@
 
 use ptsm_signal::Subset;
 
-use super::maps::Map;
+use super::maps::RelevanceMap;
 use crate::masks::Masks;
 
 /// What the answers to some trials rest on, a row for each trial.
@@ -23,7 +23,7 @@ pub struct Relevance {
 
 impl Relevance {
     /// Adds a trial.
-    pub(super) fn add(&mut self, map: &Map, channels: usize) {
+    pub(super) fn add(&mut self, map: &RelevanceMap, channels: usize) {
         let samples = map.values.len() / channels;
         let [mut space, mut signed_space] = [0, 1].map(|_| vec![0.0; channels]);
         let [mut time, mut signed_time] = [0, 1].map(|_| vec![0.0; samples]);
@@ -48,12 +48,12 @@ impl Relevance {
     }
 
     /// The means of sizes over each person's trials, to be drawn and compared as masks are. `trials` are those this is the relevance of.
-    pub fn by_person(&self, kind: &str, trials: &Subset<'_>) -> Masks {
+    pub fn by_subject(&self, kind: &str, trials: &Subset<'_>) -> Masks {
         let mut masks = Masks { kind: kind.into(), people: vec![], space: vec![], time: vec![] };
-        for person in trials.subjects() {
+        for subject in trials.subjects() {
             let own: Vec<usize> =
-                trials.info().enumerate().filter(|(_, t)| t.subject == person).map(|(i, _)| i).collect();
-            masks.people.push(person);
+                trials.info().enumerate().filter(|(_, t)| t.subject == subject).map(|(i, _)| i).collect();
+            masks.people.push(subject);
             masks.space.push(mean_of(&self.space, &own));
             masks.time.push(mean_of(&self.time, &own));
         }

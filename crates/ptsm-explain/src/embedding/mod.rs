@@ -13,7 +13,7 @@ pub use trust::trustworthiness;
 /// How trials are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Picture {
+pub enum EmbeddingKind {
     /// The two directions in which trials differ most. Distances are real, but for what is not shown.
     Principal,
     /// Neighbours stay neighbours (t-SNE, van der Maaten & Hinton 2008). Distances between groups, and their sizes, mean nothing.
@@ -25,7 +25,7 @@ pub enum Picture {
 #[serde(deny_unknown_fields)]
 pub struct Embedding {
     /// How they were laid out.
-    pub picture: Picture,
+    pub picture: EmbeddingKind,
     /// Which trials are shown.
     pub trials: Vec<usize>,
     /// Where each of them is.
@@ -40,7 +40,7 @@ pub struct Embedding {
 pub const NEIGHBOURS: usize = 5;
 
 /// Lays trials out. Of more than `most` trials as many are taken, evenly over all of them. The same features give the same picture.
-pub fn embedding(features: &Features, picture: Picture, most: usize) -> Result<Embedding> {
+pub fn embedding(features: &Features, picture: EmbeddingKind, most: usize) -> Result<Embedding> {
     let trials = thinned(features.len(), most);
     if trials.len() < 4 {
         return Err(refused(format!("{} trials make no picture", trials.len()), "give four trials or more"));
@@ -48,8 +48,8 @@ pub fn embedding(features: &Features, picture: Picture, most: usize) -> Result<E
     let shown = Features { rows: features.rows.select_rows(&trials) };
     let found = principal::principal(&shown.rows);
     let (points, explained) = match picture {
-        Picture::Principal => (found.points, Some(found.explained)),
-        Picture::Neighbours => (neighbours::neighbours(&shown.rows, &found.points), None),
+        EmbeddingKind::Principal => (found.points, Some(found.explained)),
+        EmbeddingKind::Neighbours => (neighbours::neighbours(&shown.rows, &found.points), None),
     };
     let trustworthiness = trustworthiness(&shown, &points, NEIGHBOURS);
     Ok(Embedding { picture, trials, points, explained, trustworthiness })
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn neighbours_are_kept_better_than_by_two_directions() {
         let features = groups();
-        let [principal, neighbours] = [Picture::Principal, Picture::Neighbours]
+        let [principal, neighbours] = [EmbeddingKind::Principal, EmbeddingKind::Neighbours]
             .map(|picture| embedding(&features, picture, 500).unwrap());
         assert!(neighbours.trustworthiness > principal.trustworthiness, "{principal:?}");
         assert!(neighbours.trustworthiness > 0.9 && neighbours.explained.is_none());
@@ -114,24 +114,24 @@ mod tests {
     #[test]
     fn noise_is_not_to_be_believed_much() {
         let features = Features { rows: normal(200, 30, 4) };
-        let found = embedding(&features, Picture::Principal, 200).unwrap();
+        let found = embedding(&features, EmbeddingKind::Principal, 200).unwrap();
         assert!(found.trustworthiness < 0.7, "{}", found.trustworthiness);
-        assert_eq!(found, embedding(&features, Picture::Principal, 200).unwrap());
+        assert_eq!(found, embedding(&features, EmbeddingKind::Principal, 200).unwrap());
     }
 
     #[test]
     fn many_trials_are_thinned_evenly() {
         assert_eq!(thinned(10, 4), [0, 2, 5, 7]);
         assert_eq!(thinned(3, 4), [0, 1, 2]);
-        let found = embedding(&groups(), Picture::Neighbours, 40).unwrap();
+        let found = embedding(&groups(), EmbeddingKind::Neighbours, 40).unwrap();
         assert_eq!((found.points.len(), found.trials[39]), (40, 156));
-        assert!(embedding(&groups(), Picture::Neighbours, 3).is_err());
+        assert!(embedding(&groups(), EmbeddingKind::Neighbours, 3).is_err());
     }
 
     #[test]
     fn trials_that_are_all_the_same_do_no_harm() {
         let same = Features { rows: DMatrix::from_element(20, 3, 0.7) };
-        for picture in [Picture::Principal, Picture::Neighbours] {
+        for picture in [EmbeddingKind::Principal, EmbeddingKind::Neighbours] {
             let found = embedding(&same, picture, 100).unwrap();
             assert!(found.points.as_flattened().iter().all(|v| v.is_finite()), "{found:?}");
         }

@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::features::{Features, Split, Standard, members, refused};
+use crate::features::{Features, Standard, TrialSplit, members, refused};
 use crate::intervals::{over_groups, wilson};
 use curved::curved;
 use discriminant::{Discriminant, largest};
@@ -28,7 +28,7 @@ pub enum Probe {
 
 /// What is asked of features.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct ProbeInput<'a> {
     /// A trial a row.
     pub features: &'a Features,
     /// What is to be read out: one number for each trial, such as its class or its person.
@@ -42,7 +42,7 @@ pub struct Question<'a> {
 
 /// How chance is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shuffles {
+pub struct PermutationSettings {
     /// How often labels are exchanged; 0 for never.
     pub draws: usize,
     /// The same seed gives the same numbers.
@@ -52,7 +52,7 @@ pub struct Shuffles {
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Probed {
+pub struct ProbeResult {
     /// Which one.
     pub probe: Probe,
     /// Trials learnt from.
@@ -76,14 +76,14 @@ pub struct Probed {
     /// Whether the balanced accuracy is above it.
     pub above_threshold: bool,
     /// What happens when labels are exchanged.
-    pub shuffled: Shuffled,
+    pub shuffled: PermutationTest,
 }
 
 /// Balanced accuracies of discriminant analysis on the same features (it can be learnt hundreds of times) with the labels as they are, and after
 /// those of trials learnt from have been exchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shuffled {
+pub struct PermutationTest {
     /// With labels as they are. For the nonlinear probe this is its own.
     pub observed: f64,
     /// One for each draw.
@@ -95,7 +95,12 @@ pub struct Shuffled {
 const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-7 };
 
 /// Asks a question of the features of some trials after learning from others.
-pub fn probe(question: &Question<'_>, split: &Split, probe: Probe, shuffles: Shuffles) -> Result<Probed> {
+pub fn probe(
+    question: &ProbeInput<'_>,
+    split: &TrialSplit,
+    probe: Probe,
+    shuffles: PermutationSettings,
+) -> Result<ProbeResult> {
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
     let (answers, shuffled) = match probe {
@@ -114,7 +119,7 @@ pub fn probe(question: &Question<'_>, split: &Split, probe: Probe, shuffles: Shu
 }
 
 /// The probabilities `[test, K]` that the linear probe gives to each tested trial, row by row, classes in the order of their labels.
-pub fn linear_probabilities(question: &Question<'_>, split: &Split) -> Result<Vec<f64>> {
+pub fn linear_probabilities(question: &ProbeInput<'_>, split: &TrialSplit) -> Result<Vec<f64>> {
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
     let labels: Vec<u32> = task.train.iter().map(|&l| l as u32).collect();
@@ -149,8 +154,8 @@ struct Task {
 }
 
 impl Task {
-    fn new(question: &Question<'_>, split: &Split) -> Result<Task> {
-        let Question { features, labels, groups, blocks } = *question;
+    fn new(question: &ProbeInput<'_>, split: &TrialSplit) -> Result<Task> {
+        let ProbeInput { features, labels, groups, blocks } = *question;
         features.fits("labels", labels)?;
         features.fits("groups", groups)?;
         features.fits("blocks", blocks)?;
@@ -183,7 +188,7 @@ impl Task {
     }
 
     /// Standardised by those learnt from.
-    fn rows(&self, features: &Features, split: &Split) -> (DMatrix<f64>, DMatrix<f64>) {
+    fn rows(&self, features: &Features, split: &TrialSplit) -> (DMatrix<f64>, DMatrix<f64>) {
         let train = features.rows.select_rows(&split.train);
         let standard = Standard::of(&train);
         (standard.apply(train), standard.apply(features.rows.select_rows(&split.test)))
@@ -210,7 +215,7 @@ impl Task {
         mean(&shares)
     }
 
-    fn shuffled(&self, analysis: &Discriminant, shuffles: Shuffles) -> Result<Shuffled> {
+    fn shuffled(&self, analysis: &Discriminant, shuffles: PermutationSettings) -> Result<PermutationTest> {
         let once = |labels: &[usize]| self.balanced(&analysis.answers(labels, self.classes));
         let observed = once(&self.train);
         let idle = |own: &Vec<usize>| own.iter().all(|&i| self.train[i] == self.train[own[0]]);
@@ -232,10 +237,10 @@ impl Task {
             draws.push(once(&labels));
         }
         let p = chance_p(observed, &draws);
-        Ok(Shuffled { observed, draws, p })
+        Ok(PermutationTest { observed, draws, p })
     }
 
-    fn judged(&self, probe: Probe, answers: &[usize], shuffled: Shuffled, seed: u64) -> Probed {
+    fn judged(&self, probe: Probe, answers: &[usize], shuffled: PermutationTest, seed: u64) -> ProbeResult {
         let (counts, weights) = (self.counts(), self.weights());
         let right: Vec<bool> = answers.iter().zip(&self.test).map(|(a, b)| a == b).collect();
         let n = right.len() as f64;
@@ -252,7 +257,7 @@ impl Task {
                 (own.iter().filter(|&&i| right[i]).map(|&i| weights[i]).sum(), all)
             })
             .collect();
-        Probed {
+        ProbeResult {
             probe,
             trained: self.train.len(),
             tested: right.len(),

@@ -24,22 +24,23 @@ fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, 
     (Features { rows }, people, classes)
 }
 
-fn ask_person(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> Probed {
+fn ask_person(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
     let (features, people, classes) = found;
-    let question = Question { features, labels: people, groups: people, blocks: classes };
-    probe(&question, &Split::by_time(people, 0.6), kind, Shuffles { draws: DRAWS, seed: 3 }).unwrap()
+    let question = ProbeInput { features, labels: people, groups: people, blocks: classes };
+    probe(&question, &TrialSplit::by_time(people, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 })
+        .unwrap()
 }
 
-fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> Probed {
+fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
     let (features, people, classes) = found;
-    let question = Question { features, labels: classes, groups: people, blocks: people };
-    let split = Split::by_group(people, &[100, 103, 106]);
-    probe(&question, &split, kind, Shuffles { draws: DRAWS, seed: 3 }).unwrap()
+    let question = ProbeInput { features, labels: classes, groups: people, blocks: people };
+    let split = TrialSplit::by_group(people, &[100, 103, 106]);
+    probe(&question, &split, kind, PermutationSettings { draws: DRAWS, seed: 3 }).unwrap()
 }
 
 #[test]
 fn people_who_differ_in_their_means_are_found_by_both() {
-    let found = trials(|person, _, row| row[person % 4] += 1.5 * (person as f64 - 4.0));
+    let found = trials(|subject, _, row| row[subject % 4] += 1.5 * (subject as f64 - 4.0));
     for kind in [Probe::Linear, Probe::Nonlinear] {
         let probed = ask_person(&found, kind);
         assert_eq!((probed.classes, probed.trained, probed.tested), (8, 240, 160));
@@ -65,7 +66,7 @@ fn noise_has_nothing_to_find() {
         // One in twenty is above by chance: of eight, more than two are one in two hundred.
         assert!(all.iter().filter(|probed| probed.above_threshold).count() <= 2);
         assert!(all.iter().filter(|probed| probed.shuffled.p <= 0.05).count() <= 2);
-        let covered = |p: &&Probed| p.interval.low <= p.chance && p.chance <= p.interval.high;
+        let covered = |p: &&ProbeResult| p.interval.low <= p.chance && p.chance <= p.interval.high;
         assert!(all.iter().filter(covered).count() >= 6);
     }
 }
@@ -82,13 +83,13 @@ fn only_the_nonlinear_probe_finds_a_class_that_is_a_size() {
 #[test]
 fn people_with_their_own_share_of_classes_are_no_finding() {
     // A class is more frequent in some people, who are recognised; classes themselves leave no trace.
-    let (features, people, _) = trials(|person, _, row| row[0] += 3.0 * (person % 2) as f64);
+    let (features, people, _) = trials(|subject, _, row| row[0] += 3.0 * (subject % 2) as f64);
     let classes: Vec<u32> =
         (0..people.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();
-    let split = Split::by_time(&people, 0.5);
+    let split = TrialSplit::by_time(&people, 0.5);
     let ask = |blocks| {
-        let question = Question { features: &features, labels: &classes, groups: &people, blocks };
-        probe(&question, &split, Probe::Linear, Shuffles { draws: DRAWS, seed: 1 }).unwrap()
+        let question = ProbeInput { features: &features, labels: &classes, groups: &people, blocks };
+        probe(&question, &split, Probe::Linear, PermutationSettings { draws: DRAWS, seed: 1 }).unwrap()
     };
     let one = vec![0; people.len()];
     assert!(ask(&one).shuffled.p < 0.03 && ask(&people).shuffled.p > 0.05, "{:?}", ask(&people));
@@ -100,9 +101,9 @@ fn a_rare_class_counts_as_much() {
     let labels: Vec<u32> = (0..600).map(|i| u32::from(i % 6 == 0)).collect();
     let ones = vec![1; 600];
     let features = Features { rows };
-    let question = Question { features: &features, labels: &labels, groups: &ones, blocks: &ones };
-    let split = Split::by_time(&ones, 0.5);
-    let probed = probe(&question, &split, Probe::Linear, Shuffles { draws: 0, seed: 1 }).unwrap();
+    let question = ProbeInput { features: &features, labels: &labels, groups: &ones, blocks: &ones };
+    let split = TrialSplit::by_time(&ones, 0.5);
+    let probed = probe(&question, &split, Probe::Linear, PermutationSettings { draws: 0, seed: 1 }).unwrap();
     assert!((probed.majority - 5.0 / 6.0).abs() < 1e-12 && probed.chance == 0.5);
     // 50 and 250 trials are worth 167 of two equally frequent classes.
     assert_eq!(probed.threshold, chance_threshold(167, 0.5, ALPHA));
@@ -118,13 +119,15 @@ fn the_same_seed_gives_the_same_numbers() {
 #[test]
 fn questions_without_an_answer_are_refused() {
     let (features, people, classes) = trials(|_, _, _| ());
-    let refused = |labels: &[u32], blocks: &[u32], split: &Split| {
-        let question = Question { features: &features, labels, groups: &people, blocks };
-        probe(&question, split, Probe::Linear, Shuffles { draws: 1, seed: 0 }).unwrap_err().to_string()
+    let refused = |labels: &[u32], blocks: &[u32], split: &TrialSplit| {
+        let question = ProbeInput { features: &features, labels, groups: &people, blocks };
+        probe(&question, split, Probe::Linear, PermutationSettings { draws: 1, seed: 0 })
+            .unwrap_err()
+            .to_string()
     };
-    let time = Split::by_time(&people, 0.5);
+    let time = TrialSplit::by_time(&people, 0.5);
     assert!(refused(&classes[1..], &people, &time).contains("399 labels"));
     assert!(refused(&people, &people, &time).contains("changes nothing"));
-    assert!(refused(&people, &classes, &Split::by_group(&people, &[100])).contains("label 100"));
+    assert!(refused(&people, &classes, &TrialSplit::by_group(&people, &[100])).contains("label 100"));
     assert!(refused(&vec![1; 400], &people, &time).contains("same label"));
 }

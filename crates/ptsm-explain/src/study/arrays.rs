@@ -11,14 +11,14 @@ use ptsm_signal::Subset;
 use ptsm_eval::{Error, Result};
 
 /// Writes the masks of a decoder, `[n, C]` and `[n, T]`, with whose each trial is and what it means.
-pub fn write_masks(fitted: &dyn FittedDecoder, people: &Subset<'_>, path: &Path) -> Result<()> {
+pub fn write_masks(fitted: &dyn FittedDecoder, subjects: &Subset<'_>, path: &Path) -> Result<()> {
     let mut arrays: Vec<(String, Array)> = vec![];
     let names = mask_values()
         .into_iter()
         .flat_map(|(kind, [space, time])| [(format!("{kind}_space"), space), (format!("{kind}_time"), time)]);
     for (name, value) in names {
-        if let Some(values) = fitted.intermediate_values(people, &[value])?.and_then(|mut all| all.pop()) {
-            arrays.push((name, Array::new(vec![people.len(), values.len() / people.len()], values)?));
+        if let Some(values) = fitted.intermediate_values(subjects, &[value])?.and_then(|mut all| all.pop()) {
+            arrays.push((name, Array::new(vec![subjects.len(), values.len() / subjects.len()], values)?));
         }
     }
     if arrays.is_empty() {
@@ -27,10 +27,10 @@ pub fn write_masks(fitted: &dyn FittedDecoder, people: &Subset<'_>, path: &Path)
             "leave `--masks` out, or train `ptsm`, `ptsm-paper` or one of their adversarial forms",
         ));
     }
-    let layout = people.layout();
+    let layout = subjects.layout();
     let channels: Vec<String> = layout.channels.iter().map(|channel| channel.name.clone()).collect();
     let numbers =
-        |of: fn(&ptsm_signal::Trial) -> u32| Array::vector(people.info().map(of).collect::<Vec<u32>>());
+        |of: fn(&ptsm_signal::Trial) -> u32| Array::vector(subjects.info().map(of).collect::<Vec<u32>>());
     let described: [(&str, Array); 7] = [
         ("y", numbers(|t| t.label)),
         ("subject", numbers(|t| t.subject.0)),

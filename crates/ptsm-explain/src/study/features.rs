@@ -5,12 +5,12 @@ use ptsm_signal::{SubjectId, Subset};
 
 use super::{SEED, Study};
 use crate::distance::distance;
-use crate::embedding::{Picture, embedding};
-use crate::features::{Features, Split};
+use crate::embedding::{EmbeddingKind, embedding};
+use crate::features::{Features, TrialSplit};
 use crate::findings::{Disentanglement, ProbeAnswer};
-use crate::probes::{Probe, Question, Shuffles, probe};
+use crate::probes::{PermutationSettings, Probe, ProbeInput, probe};
 use crate::reading::{SUBJECT_FEATURES, TASK_FEATURES};
-use crate::spectrum::shared;
+use crate::spectrum::shared_spectra;
 
 /// Draws where each is a fit.
 const FITS: usize = 200;
@@ -19,7 +19,7 @@ const POINTS: usize = 600;
 
 impl Study<'_> {
     /// What can be read out of the features of the first decoder; none of one without.
-    pub(super) fn apart(&self) -> Result<Option<Disentanglement>> {
+    pub(super) fn disentanglement(&self) -> Result<Option<Disentanglement>> {
         let people = self.people.in_time();
         let of = |trials: &Subset<'_>, names: &[&str]| Features::of(self.first(), trials, names);
         let Some(task) = of(&people, &TASK_FEATURES)? else { return Ok(None) };
@@ -30,8 +30,8 @@ impl Study<'_> {
         let labels = people.labels();
         let mut tested: Vec<u32> = people.subjects().iter().map(|s| s.0).collect();
         tested = tested.into_iter().step_by(2).collect();
-        let (by_person, by_time) = (Split::by_group(&who, &tested), Split::by_time(&who, 0.5));
-        let shuffles = Shuffles { draws: FITS, seed: SEED };
+        let (by_person, by_time) = (TrialSplit::by_group(&who, &tested), TrialSplit::by_time(&who, 0.5));
+        let shuffles = PermutationSettings { draws: FITS, seed: SEED };
         let several = people.subjects().len() > 1;
         let mut asked = vec![];
         let sets = [
@@ -40,8 +40,8 @@ impl Study<'_> {
         ];
         for (name, features, [class, person]) in sets {
             let Some(features) = features.filter(|_| several) else { continue };
-            let ask = |labels: &[u32], blocks: &[u32], split: &Split| -> Result<_> {
-                let question = Question { features, labels, groups: &who, blocks };
+            let ask = |labels: &[u32], blocks: &[u32], split: &TrialSplit| -> Result<_> {
+                let question = ProbeInput { features, labels, groups: &who, blocks };
                 Ok([
                     probe(&question, split, Probe::Linear, shuffles)?,
                     probe(&question, split, Probe::Nonlinear, shuffles)?,
@@ -66,12 +66,15 @@ impl Study<'_> {
         } else {
             None
         };
-        let picture = embedding(&task, Picture::Neighbours, POINTS)?;
+        let picture = embedding(&task, EmbeddingKind::Neighbours, POINTS)?;
         let classes = &people.layout().classes;
         Ok(Some(Disentanglement {
             asked,
             distance,
-            shared: subject.as_ref().map(|subject| shared(&task, subject, &who, shuffles)).transpose()?,
+            shared: subject
+                .as_ref()
+                .map(|subject| shared_spectra(&task, subject, &who, shuffles))
+                .transpose()?,
             classes: picture.trials.iter().map(|&i| classes[labels[i] as usize].clone()).collect(),
             people: picture.trials.iter().map(|&i| SubjectId(who[i]).to_string()).collect(),
             picture,

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptsm_decode::registry::find;
 use ptsm_decode::{FittedDecoder, Run, TrainingData};
-use ptsm_eval::{Env, Error, Evaluation, Result, Task};
+use ptsm_eval::{Env, Error, Evaluation, ProgressTask, Result};
 use ptsm_signal::{SubjectId, Subset};
 
-use crate::calibration::Predicted;
+use crate::calibration::LabelledProbabilities;
 use crate::findings::{
     Disentanglement, MaskFindings, ProbabilityFindings, Saliency, SanityChecks, mean_over_seeds,
 };
@@ -111,12 +111,12 @@ struct Study<'a> {
     request: &'a ExplainRequest,
     env: &'a Env,
     /// The decoders, one for each seed, as they are after unlabelled adaptation to these subjects.
-    decoders: Vec<Met<'a>>,
+    decoders: Vec<StudiedDecoder<'a>>,
 }
 
 /// Progress that looks at the wish to stop.
 struct Steps<'a> {
-    task: Box<dyn Task>,
+    task: Box<dyn ProgressTask>,
     done: usize,
     env: &'a Env,
 }
@@ -130,16 +130,16 @@ impl Steps<'_> {
 }
 
 /// A decoder as it is, or once it has met people.
-enum Met<'a> {
+enum StudiedDecoder<'a> {
     As(&'a dyn FittedDecoder),
     After(Box<dyn FittedDecoder>),
 }
 
-impl Met<'_> {
+impl StudiedDecoder<'_> {
     fn get(&self) -> &dyn FittedDecoder {
         match self {
-            Met::As(fitted) => *fitted,
-            Met::After(fitted) => &**fitted,
+            StudiedDecoder::As(fitted) => *fitted,
+            StudiedDecoder::After(fitted) => &**fitted,
         }
     }
 }
@@ -157,16 +157,16 @@ impl<'a> Study<'a> {
         }
         let mut steps = Steps { task: self.env.begin("explaining", Some(STEPS)), done: 0, env: self.env };
         if wants.saliency || wants.sanity_checks {
-            let made = self.rests(&few);
+            let made = self.saliency(&few);
             found.saliency = found.kept("attribution", made)?;
             steps.next()?;
         }
         if wants.sanity_checks {
-            let made = self.believed(&found, &few, &mut steps);
+            let made = self.sanity_checks(&found, &few, &mut steps);
             found.sanity_checks = found.kept("validity", made)?;
         }
         if wants.disentanglement {
-            let made = self.apart();
+            let made = self.disentanglement();
             found.disentanglement = found.kept("subspaces", made)?.flatten();
             steps.next()?;
         }
@@ -218,14 +218,14 @@ impl<'a> Study<'a> {
         let trials = &self.evaluation.data.trials;
         for i in 0..self.request.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
-            let mut lesson =
+            let mut data =
                 TrainingData::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
             if decoder.learns_from_target() {
-                lesson = lesson.with_target(self.people.unlabelled());
+                data = data.with_target(self.people.unlabelled());
             }
             let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
-            let mut fitting = self.env.fitting("shuffled labels");
-            let fits = decoder.fit_seeds(&lesson, &[SEED + i], &run, &mut fitting)?;
+            let mut fitting = self.env.watch_fits("shuffled labels");
+            let fits = decoder.fit_seeds(&data, &[SEED + i], &run, &mut fitting)?;
             found.push(masks(&*fits[0].fitted, self.people)?);
         }
         Ok(found)
@@ -233,13 +233,13 @@ impl<'a> Study<'a> {
 
     /// The probabilities of everybody with every seed, and the temperature of the validation people.
     fn trusted(&self) -> Result<ProbabilityFindings> {
-        let predicted = |people: &Subset<'_>| -> Result<Predicted> {
+        let predicted = |people: &Subset<'_>| -> Result<LabelledProbabilities> {
             let (mut probabilities, mut labels) = (vec![], vec![]);
             for fitted in met(self.evaluation, people)? {
                 probabilities.extend(fitted.get().probabilities(people)?);
                 labels.extend(people.labels());
             }
-            Predicted::new(&probabilities, &labels, people.layout().classes.len())
+            LabelledProbabilities::new(&probabilities, &labels, people.layout().classes.len())
         };
         let [_, validation] = self.known();
         let temperature = match validation.is_empty() {
@@ -251,10 +251,12 @@ impl<'a> Study<'a> {
 }
 
 /// The decoders of a run, each as it is once it has met people where it may look at them.
-fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<Met<'a>>> {
+fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<StudiedDecoder<'a>>> {
     let access = find(&evaluation.run.card.decoder)?.target_access;
-    let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<Met<'a>> {
-        Ok(fitted.with_target_access(people, access)?.map_or(Met::As(&**fitted), Met::After))
+    let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<StudiedDecoder<'a>> {
+        Ok(fitted
+            .with_target_access(people, access)?
+            .map_or(StudiedDecoder::As(&**fitted), StudiedDecoder::After))
     };
     evaluation.run.decoders.iter().map(one).collect()
 }

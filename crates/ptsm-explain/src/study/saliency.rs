@@ -5,7 +5,7 @@ use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
 use super::Study;
-use crate::attribution::{How, Occlusion, Relevance, attribution, occlusion};
+use crate::attribution::{AttributionMethod, Occlusion, Relevance, attribution, occlusion};
 use crate::findings::Saliency;
 use crate::removal::Fill;
 
@@ -15,8 +15,12 @@ impl Study<'_> {
         fitted: &dyn FittedDecoder,
         trials: &Subset<'_>,
     ) -> Result<(&'static str, Relevance)> {
-        let by_gradient =
-            attribution(fitted, trials, DecoderOutput::LogProbability(OutputClass::Own), &How::default())?;
+        let by_gradient = attribution(
+            fitted,
+            trials,
+            DecoderOutput::LogProbability(OutputClass::Own),
+            &AttributionMethod::default(),
+        )?;
         Ok(match by_gradient {
             Some(relevance) => ("integrated gradients", relevance),
             None => {
@@ -27,7 +31,7 @@ impl Study<'_> {
     }
 
     /// The saliency of the first decoder.
-    pub(super) fn rests(&self, few: &Subset<'_>) -> Result<Saliency> {
+    pub(super) fn saliency(&self, few: &Subset<'_>) -> Result<Saliency> {
         let (how, relevance) = self.relevance(self.first(), few)?;
         let labels = few.labels();
         let class = |(label, name): (u32, &String)| {
@@ -44,7 +48,7 @@ impl Study<'_> {
         missed.sort_by(f64::total_cmp);
         Ok(Saliency {
             how: how.into(),
-            people: relevance.by_person(how, few),
+            people: relevance.by_subject(how, few),
             signed: (0..).zip(&few.layout().classes).filter_map(class).collect(),
             residual: missed.get(missed.len() / 2).copied().unwrap_or(f64::NAN),
             trials: few.len(),

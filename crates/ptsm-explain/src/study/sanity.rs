@@ -10,15 +10,15 @@ use ptsm_signal::{SubjectId, Subset};
 
 use super::{Explanation, SEED, Steps, Study, some};
 use crate::agreement::{Agreement, agreement, agreement_in_time};
-use crate::deletion::{Axis, Ranking, Trying, Way, tried};
-use crate::features::{Features, Split};
+use crate::deletion::{DeletionDirection, DeletionSettings, RankedAxis, Ranking, run_deletion_test};
+use crate::features::{Features, TrialSplit};
 use crate::findings::{SanityCheck, SanityChecks};
 use crate::masks::{Masks, masks};
-use crate::patterns::{Compared, Region, csp_relevance, difference, region, xdawn_relevance};
-use crate::probes::Shuffles;
-use crate::randomised::Randomised;
-use crate::ranks::favours;
-use crate::reliability::{identified, stability};
+use crate::patterns::{ContrastQuantity, Region, csp_relevance, difference, region, xdawn_relevance};
+use crate::probes::PermutationSettings;
+use crate::randomised::ParameterRandomisation;
+use crate::ranks::truth_auc;
+use crate::reliability::{identify_subjects, stability};
 
 /// Trials that are looked at with every seed and with drawn parameters.
 const FEW_TRIALS: usize = 60;
@@ -28,11 +28,11 @@ const ORDERS: usize = 10;
 const DRAWS: usize = 1000;
 
 /// An explanation by channels and by times.
-type Look = [Vec<f64>; 2];
+type Profiles = [Vec<f64>; 2];
 
 impl Study<'_> {
     /// Puts the masks and the attribution to every test.
-    pub(super) fn believed(
+    pub(super) fn sanity_checks(
         &self,
         found: &Explanation,
         few: &Subset<'_>,
@@ -49,8 +49,8 @@ impl Study<'_> {
             let of = |all: &[Masks], kind: &str| all.iter().find(|mask| mask.kind == kind).map(look);
             for mask in &looked.all {
                 let kind = mask.kind.as_str();
-                let seeds: Vec<Look> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
-                let two: Vec<Look> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
+                let seeds: Vec<Profiles> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
+                let two: Vec<Profiles> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
                 let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
                 // What is decoded is what the fused masks let pass: those of the decoder that is tested, not the mean over seeds.
                 let own = looked.seeds[0].iter().find(|mask| mask.kind == kind);
@@ -73,13 +73,14 @@ impl Study<'_> {
                 && one.len() > 2 * channels
             {
                 let [one, other] = [Features::new(&one, channels)?, Features::new(&other, channels)?];
-                believed.identified = Some(identified(&one, &other, Shuffles { draws: DRAWS, seed: SEED })?);
+                believed.identified =
+                    Some(identify_subjects(&one, &other, PermutationSettings { draws: DRAWS, seed: SEED })?);
             }
         }
         if let Some(rests) = &found.saliency {
-            let by = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Look> {
+            let by = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Profiles> {
                 let (how, relevance) = self.relevance(fitted, trials)?;
-                Ok(look(&relevance.by_person(how, trials)))
+                Ok(look(&relevance.by_subject(how, trials)))
             };
             let seeds = self.decoders.iter().map(|met| by(met.get(), &fewer));
             let seeds = seeds.collect::<Result<Vec<_>>>()?;
@@ -103,7 +104,10 @@ impl Study<'_> {
     }
 
     /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
-    fn drawn(&self, explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Look>>) -> Result<Vec<Look>> {
+    fn drawn(
+        &self,
+        explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Profiles>>,
+    ) -> Result<Vec<Profiles>> {
         let mut all = vec![];
         for (i, met) in self.decoders.iter().enumerate() {
             if let Some(other) = met.get().with_random_parameters(SEED + i as u64)? {
@@ -118,7 +122,7 @@ impl Study<'_> {
         &self,
         name: &str,
         mask: &Masks,
-        [seeds, drawn, two]: [&[Look]; 3],
+        [seeds, drawn, two]: [&[Profiles]; 3],
         known: &[Vec<(String, Vec<f64>)>; 2],
         ranked: Option<(&Masks, &Subset<'_>)>,
         steps: &mut Steps,
@@ -128,38 +132,39 @@ impl Study<'_> {
         let truth = truth.map(|truth| [truth.task_channels(), truth.task_times(layout)]);
         let mut all = vec![];
         for (i, (axis, what)) in
-            [(Axis::Channels, "channels"), (Axis::Times, "times")].into_iter().enumerate()
+            [(RankedAxis::Channels, "channels"), (RankedAxis::Times, "times")].into_iter().enumerate()
         {
             let values = &look(mask)[i];
             let agree = |known: &[f64]| -> Agreement {
                 match axis {
-                    Axis::Channels => agreement(values, known, &layout.channels, DRAWS, SEED),
-                    Axis::Times => agreement_in_time(values, known, DRAWS, SEED),
+                    RankedAxis::Channels => agreement(values, known, &layout.channels, DRAWS, SEED),
+                    RankedAxis::Times => agreement_in_time(values, known, DRAWS, SEED),
                 }
             };
             let rows =
-                |looks: &[Look]| -> Vec<Vec<f64>> { looks.iter().map(|look| look[i].clone()).collect() };
+                |looks: &[Profiles]| -> Vec<Vec<f64>> { looks.iter().map(|look| look[i].clone()).collect() };
             let removed = match ranked {
                 None => None,
                 Some((mask, trials)) => {
                     let ranking = Ranking::of(mask, axis);
                     let mut run = |way| -> Result<_> {
-                        let how = Trying { orders: ORDERS, ..Trying::new(axis, way) };
-                        let found = tried(self.first(), trials, &ranking, &how)?;
+                        let how = DeletionSettings { orders: ORDERS, ..DeletionSettings::new(axis, way) };
+                        let found = run_deletion_test(self.first(), trials, &ranking, &how)?;
                         steps.next()?;
                         Ok(found)
                     };
-                    Some([run(Way::Deletion)?, run(Way::Insertion)?])
+                    Some([run(DeletionDirection::Deletion)?, run(DeletionDirection::Insertion)?])
                 }
             };
             all.push(SanityCheck {
                 name: format!("{name}, {what}"),
                 known: known[i].iter().map(|(name, known)| (name.clone(), agree(known))).collect(),
                 removed,
-                randomised: (!drawn.is_empty()).then(|| Randomised::new(&rows(seeds), &rows(drawn))),
+                randomised: (!drawn.is_empty())
+                    .then(|| ParameterRandomisation::new(&rows(seeds), &rows(drawn))),
                 seeds: (seeds.len() > 1).then(|| stability(&transposed(&rows(seeds)))).transpose()?,
                 parts: (two.len() > 1).then(|| stability(&transposed(&rows(two)))).transpose()?,
-                truth: truth.as_ref().map(|truth| favours(values, &truth[i])),
+                truth: truth.as_ref().map(|truth| truth_auc(values, &truth[i])),
             });
         }
         Ok(all)
@@ -178,7 +183,7 @@ impl Study<'_> {
         };
         add("CSP patterns, 8-30 Hz", csp_relevance(self.people, &csp));
         add("xDAWN patterns", xdawn_relevance(self.people, &xdawn));
-        for (name, compared) in [("signal", Compared::Signal), ("power", Compared::Power)] {
+        for (name, compared) in [("signal", ContrastQuantity::Signal), ("power", ContrastQuantity::Power)] {
             match difference(self.people, compared) {
                 Ok(found) => {
                     space.push((format!("difference of classes in {name}, r\u{b2}"), found.space()));
@@ -198,7 +203,7 @@ impl Study<'_> {
     }
 }
 
-fn look(mask: &Masks) -> Look {
+fn look(mask: &Masks) -> Profiles {
     [mask.space_mean(), mask.time_mean()]
 }
 
@@ -228,6 +233,6 @@ fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
         return ("runs", two);
     }
     let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
-    let halves = Split::by_time(&who, 0.5);
+    let halves = TrialSplit::by_time(&who, 0.5);
     ("halves", [people.at(&halves.train), people.at(&halves.test)])
 }

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use ptsm_decode::file::{self, Card, Provenance};
+use ptsm_decode::file::{self, ModelCard, Provenance};
 use ptsm_decode::registry::find;
 use ptsm_decode::{DecoderOutput, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
-use ptsm_explain::{Fill, How, Occlusion, maps, occlusion};
+use ptsm_explain::{AttributionMethod, Fill, Occlusion, maps, occlusion};
 use ptsm_signal::{Channel, Layout, Pipeline, SubjectId, Trial, Trials};
 use serde_json::{Value, json};
 
@@ -83,11 +83,11 @@ fn eegnet(trials: &Trials) -> Box<dyn FittedDecoder> {
         )
         .unwrap();
     let decoder = method.build(settings.clone()).unwrap();
-    let lesson = TrainingData::new(trials.all(), trials.all().at(&[])).unwrap();
+    let data = TrainingData::new(trials.all(), trials.all().at(&[])).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "captum" };
-    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch).unwrap();
-    let card = Card {
+    let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch).unwrap();
+    let card = ModelCard {
         decoder: method.name.into(),
         settings,
         layout: trials.layout().clone(),
@@ -128,14 +128,14 @@ fn attribution_is_what_captum_finds() {
     close(&golden, "gradient", &wide(all[1].gradient.clone()));
     let told = fitted.sensitivity(&two, log).unwrap().unwrap();
     close(&golden, "gradient_of_log_probability", &wide(told.gradient));
-    let map = |of, how: &How| {
+    let map = |of, how: &AttributionMethod| {
         let mut values = vec![];
         assert!(maps(&*fitted, &two, of, how, &mut |map| values.extend(map.values)).unwrap());
         values
     };
-    close(&golden, "times_input", &map(logit, &How::TimesInput));
-    close(&golden, "integrated", &map(logit, &How::Integrated { steps: 16 }));
-    close(&golden, "integrated_log_probability", &map(log, &How::Integrated { steps: 16 }));
+    close(&golden, "times_input", &map(logit, &AttributionMethod::TimesInput));
+    close(&golden, "integrated", &map(logit, &AttributionMethod::Integrated { steps: 16 }));
+    close(&golden, "integrated_log_probability", &map(log, &AttributionMethod::Integrated { steps: 16 }));
     let lost = occlusion(&*fitted, &two, &Occlusion { window_samples: 16, fill: Fill::Zero }).unwrap();
     close(&golden, "channels", &lost.signed_space.concat());
     let windows: Vec<f64> = lost.signed_time.iter().flatten().step_by(16).copied().collect();

@@ -3,15 +3,16 @@
 use std::sync::LazyLock;
 
 use ptsm_data::Source;
-use ptsm_data::simulate::{Cohort, Task, Truth};
+use ptsm_data::simulate::{Cohort, SimulatedTask, Truth};
 use ptsm_decode::csp_lda::CspLda;
 use ptsm_decode::registry::find;
 use ptsm_decode::xdawn_ts::XdawnTs;
 use ptsm_decode::{DecoderOutput, Fit, FittedDecoder, NoWatch, OutputClass, Run, TrainingData};
 use ptsm_engine::Cpu;
 use ptsm_explain::{
-    Axis, Compared, Fill, How, Map, Occlusion, Ranking, Trying, Way, agreement, attribution, csp_relevance,
-    difference, favours, maps, occlusion, randomised, reading, tried, xdawn_relevance,
+    AttributionMethod, ContrastQuantity, DeletionDirection, DeletionSettings, Fill, Occlusion, RankedAxis,
+    Ranking, RelevanceMap, agreement, attribution, csp_relevance, difference, maps, occlusion,
+    randomise_parameters, read_features, run_deletion_test, truth_auc, xdawn_relevance,
 };
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
@@ -46,7 +47,7 @@ fn strangers() -> Subset<'static> {
 
 fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let part = |from, to| PEOPLE.0.all().only(move |t| (from..=to).contains(&t.subject.0));
-    let lesson = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
+    let data = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
     let method = find(name).unwrap();
     let training = json!({
         "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
@@ -55,7 +56,7 @@ fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
     let decoder = method.build(method.settings(PEOPLE.0.layout(), &changes).unwrap()).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "simulated" };
-    decoder.fit_seeds(&lesson, seeds, &run, &mut NoWatch).unwrap()
+    decoder.fit_seeds(&data, seeds, &run, &mut NoWatch).unwrap()
 }
 
 static EEGNET: LazyLock<Vec<Fit>> = LazyLock::new(|| fit("eegnet", &[1, 2]));
@@ -66,12 +67,12 @@ const OWN: DecoderOutput = DecoderOutput::LogProbability(OutputClass::Own);
 #[test]
 fn explanations_favour_what_is_true() {
     let (people, truth) = (strangers(), &PEOPLE.1);
-    let smooth = How::Smooth { copies: 8, noise: 0.3, seed: 1 };
-    for how in [How::TimesInput, How::default(), smooth] {
+    let smooth = AttributionMethod::Smooth { copies: 8, noise: 0.3, seed: 1 };
+    for how in [AttributionMethod::TimesInput, AttributionMethod::default(), smooth] {
         let found = attribution(&*EEGNET[0].fitted, &people, OWN, &how).unwrap().unwrap();
-        let mean = found.by_person("gradient", &people);
+        let mean = found.by_subject("gradient", &people);
         assert_eq!(mean.people, [SubjectId(7), SubjectId(8)]);
-        let favour = favours(&mean.space_mean(), &truth.task_channels());
+        let favour = truth_auc(&mean.space_mean(), &truth.task_channels());
         assert!(favour > 0.8, "{how:?}: {favour}");
     }
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
@@ -79,38 +80,39 @@ fn explanations_favour_what_is_true() {
         let found = occlusion(&**fitted, &people, &how).unwrap();
         let signed: Vec<f64> =
             (0..truth.channels.len()).map(|c| found.signed_space.iter().map(|row| row[c]).sum()).collect();
-        let favour = favours(&signed, &truth.task_channels());
+        let favour = truth_auc(&signed, &truth.task_channels());
         assert!(favour > 0.8, "occlusion: {favour}");
     }
     // Classic decoders have no gradient and say so.
-    assert!(attribution(&*CSP[0].fitted, &people, OWN, &How::TimesInput).unwrap().is_none());
+    assert!(attribution(&*CSP[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().is_none());
 }
 
 /// People whose signals are three times as large are far from those learnt from; people like them are not.
 #[test]
 fn features_tell_people_apart_who_are_measured_otherwise() {
-    use ptsm_eval::Reading;
+    use ptsm_eval::FeatureFindings;
     let learnt = PEOPLE.0.all().only(|t| t.subject.0 <= 5);
     let louder = |factor: f32| {
         let samples = strangers().signals().flatten().map(|v| factor * v).collect();
         Trials::new(PEOPLE.0.layout().clone(), samples, strangers().info().copied().collect()).unwrap()
     };
-    let asked = |people: &Trials| match reading(&*EEGNET[0].fitted, &learnt, &people.all()).unwrap() {
-        Reading::Made { distance, exchanged, p, person, person_chance } => {
+    let asked = |people: &Trials| match read_features(&*EEGNET[0].fitted, &learnt, &people.all()).unwrap() {
+        FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
             assert!(exchanged.is_some() && p.is_some() && person.is_some() && person_chance == Some(0.5));
             distance
         }
-        Reading::Not { why } => panic!("{why}"),
+        FeatureFindings::Not { why } => panic!("{why}"),
     };
     let (alike, apart) = (asked(&louder(1.0)), asked(&louder(4.0)));
     assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
     // One person has one run: nothing to divide. Classic decoders have no features.
     let one = strangers().only(|t| t.subject.0 == 8);
-    let not =
-        |fitted: &dyn FittedDecoder, people: &Subset<'_>| match reading(fitted, &learnt, people).unwrap() {
-            Reading::Not { why } => why,
-            made => panic!("{made:?}"),
-        };
+    let not = |fitted: &dyn FittedDecoder, people: &Subset<'_>| match read_features(fitted, &learnt, people)
+        .unwrap()
+    {
+        FeatureFindings::Not { why } => why,
+        made => panic!("{made:?}"),
+    };
     assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
     assert!(not(&*CSP[0].fitted, &strangers()).contains("no features"));
 }
@@ -120,7 +122,7 @@ fn integrated_gradients_add_up_to_the_answer() {
     let people = strangers().at(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let of = DecoderOutput::Logit(OutputClass::Number(0));
     let residual = |steps| {
-        let how = How::Integrated { steps };
+        let how = AttributionMethod::Integrated { steps };
         let found = attribution(&*EEGNET[0].fitted, &people, of, &how).unwrap().unwrap();
         found.residual.iter().map(|r| r.abs()).fold(0.0, f64::max)
     };
@@ -131,16 +133,19 @@ fn integrated_gradients_add_up_to_the_answer() {
 #[test]
 fn batches_and_seeds_decide_nothing_else() {
     let people = strangers();
-    let how = |seed| How::Smooth { copies: 3, noise: 0.2, seed };
-    let all = |people: &Subset<'_>, how: &How| {
-        let mut all: Vec<Map> = vec![];
+    let how = |seed| AttributionMethod::Smooth { copies: 3, noise: 0.2, seed };
+    let all = |people: &Subset<'_>, how: &AttributionMethod| {
+        let mut all: Vec<RelevanceMap> = vec![];
         assert!(maps(&*EEGNET[0].fitted, people, OWN, how, &mut |map| all.push(map)).unwrap());
         all.into_iter().map(|m| m.values).collect::<Vec<_>>()
     };
     let (whole, first) = (all(&people, &how(1)), all(&people.at(&[0, 1]), &how(1)));
     assert_eq!((whole.len(), &whole[..2]), (people.len(), &first[..]));
     assert_ne!(all(&people.at(&[0]), &how(2))[0], first[0]);
-    for wrong in [How::Integrated { steps: 0 }, How::Smooth { copies: 1, noise: f64::NAN, seed: 1 }] {
+    for wrong in [
+        AttributionMethod::Integrated { steps: 0 },
+        AttributionMethod::Smooth { copies: 1, noise: f64::NAN, seed: 1 },
+    ] {
         assert!(attribution(&*EEGNET[0].fitted, &people, OWN, &wrong).is_err());
     }
 }
@@ -149,40 +154,49 @@ fn batches_and_seeds_decide_nothing_else() {
 fn a_true_ranking_loses_more_than_random_ones() {
     let (people, truth) = (strangers(), &PEOPLE.1);
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
-        for way in [Way::Deletion, Way::Insertion] {
+        for way in [DeletionDirection::Deletion, DeletionDirection::Insertion] {
             let shares = match way {
-                Way::Deletion => vec![0.0, 0.07, 0.14, 0.2, 0.3],
-                Way::Insertion => vec![0.0, 0.07, 0.14, 0.3, 0.5, 1.0],
+                DeletionDirection::Deletion => vec![0.0, 0.07, 0.14, 0.2, 0.3],
+                DeletionDirection::Insertion => vec![0.0, 0.07, 0.14, 0.3, 0.5, 1.0],
             };
-            let how = Trying { shares, orders: 12, ..Trying::new(Axis::Channels, way) };
+            let how =
+                DeletionSettings { shares, orders: 12, ..DeletionSettings::new(RankedAxis::Channels, way) };
             let ranking = Ranking::Same(truth.channels.clone());
-            let found = tried(&**fitted, &people, &ranking, &how).unwrap();
+            let found = run_deletion_test(&**fitted, &people, &ranking, &how).unwrap();
             let areas = found.balanced_accuracy;
-            let sign = if way == Way::Deletion { 1.0 } else { -1.0 };
+            let sign = if way == DeletionDirection::Deletion { 1.0 } else { -1.0 };
             assert!(
                 areas.between > 0.05 && sign * (areas.random - areas.highest) > 0.05,
                 "{way:?}: {areas:?}"
             );
             assert!(areas.p < 0.4, "{way:?}: {areas:?}");
             // What is whole is the same whatever goes first.
-            let whole = if way == Way::Deletion { 0 } else { 5 };
+            let whole = if way == DeletionDirection::Deletion { 0 } else { 5 };
             assert_eq!(found.highest.log_loss[whole], found.random[3].log_loss[whole]);
             let against: Vec<f64> = truth.channels.iter().map(|c| -c).collect();
             // The same seed gives the same orders.
-            let few = Trying { orders: 2, ..how };
-            let wrong = tried(&**fitted, &people, &Ranking::Same(against), &few).unwrap();
+            let few = DeletionSettings { orders: 2, ..how };
+            let wrong = run_deletion_test(&**fitted, &people, &Ranking::Same(against), &few).unwrap();
             assert!(wrong.balanced_accuracy.between < 0.0, "{way:?}: {wrong:?}");
             assert_eq!(wrong.random, found.random[..2]);
         }
     }
     // Random orders of times are the ranking itself, moved along the trial.
     let times: Vec<f64> = (0..256).map(|t| f64::from(u8::from(t < 128))).collect();
-    let how = Trying { shares: vec![0.0, 0.5, 1.0], orders: 6, ..Trying::new(Axis::Times, Way::Deletion) };
-    let found = tried(&*CSP[0].fitted, &people, &Ranking::Same(times), &how).unwrap();
+    let how = DeletionSettings {
+        shares: vec![0.0, 0.5, 1.0],
+        orders: 6,
+        ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
+    };
+    let found = run_deletion_test(&*CSP[0].fitted, &people, &Ranking::Same(times), &how).unwrap();
     let halves: Vec<f64> = found.random.iter().map(|course| course.log_loss[1]).collect();
     assert!(halves.iter().any(|loss| *loss != halves[0]), "{halves:?}");
-    let short =
-        tried(&*CSP[0].fitted, &people, &Ranking::Same(vec![1.0]), &Trying::new(Axis::Times, Way::Deletion));
+    let short = run_deletion_test(
+        &*CSP[0].fitted,
+        &people,
+        &Ranking::Same(vec![1.0]),
+        &DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion),
+    );
     assert!(short.unwrap_err().to_string().contains("S07 needs 256"));
 }
 
@@ -190,26 +204,31 @@ fn a_true_ranking_loses_more_than_random_ones() {
 fn explanations_of_what_was_drawn_anew_look_different() {
     let people = strangers();
     let look = |fitted: &dyn FittedDecoder| {
-        let found = attribution(fitted, &people, OWN, &How::TimesInput)?;
-        Ok(found.map(|r| r.by_person("gradient", &people)).map(|m| [m.space_mean(), m.time_mean()]))
+        let found = attribution(fitted, &people, OWN, &AttributionMethod::TimesInput)?;
+        Ok(found.map(|r| r.by_subject("gradient", &people)).map(|m| [m.space_mean(), m.time_mean()]))
     };
     let fits: Vec<&dyn FittedDecoder> = EEGNET.iter().map(|fit| &*fit.fitted).collect();
-    let [space, _] = randomised(&fits, 50, &look).unwrap().unwrap();
+    let [space, _] = randomise_parameters(&fits, 50, &look).unwrap().unwrap();
     assert_eq!((space.trained.len(), space.drawn.len()), (1, 4));
     assert!(space.trained_mean() > space.drawn_mean(), "{space:?}");
-    assert!(randomised(&[&*CSP[0].fitted], 50, &look).unwrap().is_none());
+    assert!(randomise_parameters(&[&*CSP[0].fitted], 50, &look).unwrap().is_none());
 }
 
 #[test]
 fn times_are_tried_in_each_person() {
     let people = strangers();
-    let found = attribution(&*EEGNET[0].fitted, &people, OWN, &How::TimesInput).unwrap().unwrap();
-    let ranking = Ranking::of(&found.by_person("gradient", &people), Axis::Times);
-    let how = Trying { orders: 4, shares: vec![0.0, 0.2, 0.4], ..Trying::new(Axis::Times, Way::Deletion) };
-    let found = tried(&*EEGNET[0].fitted, &people, &ranking, &how).unwrap();
+    let found =
+        attribution(&*EEGNET[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
+    let ranking = Ranking::of(&found.by_subject("gradient", &people), RankedAxis::Times);
+    let how = DeletionSettings {
+        orders: 4,
+        shares: vec![0.0, 0.2, 0.4],
+        ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
+    };
+    let found = run_deletion_test(&*EEGNET[0].fitted, &people, &ranking, &how).unwrap();
     assert!(found.log_loss.between > 0.0, "{:?}", found.log_loss);
     let nobody = Ranking::Each(Default::default());
-    assert!(tried(&*EEGNET[0].fitted, &people, &nobody, &how).is_err());
+    assert!(run_deletion_test(&*EEGNET[0].fitted, &people, &nobody, &how).is_err());
 }
 
 /// The classic methods find in the trials what was put there.
@@ -219,21 +238,22 @@ fn patterns_are_where_and_when_the_truth_is() {
     let all = trials.all();
     let settings = CspLda { filters: 2, ..CspLda::default() };
     let csp = csp_relevance(&all, &settings).unwrap();
-    assert_eq!(favours(&csp, &truth.task_channels()), 1.0);
+    assert_eq!(truth_auc(&csp, &truth.task_channels()), 1.0);
     let agrees = agreement(&csp, &truth.channels, &trials.layout().channels, 200, 1);
     assert!(agrees.rank_correlation > 0.5 && agrees.p < 0.1, "{} {}", agrees.rank_correlation, agrees.p);
-    let times = difference(&all, Compared::Power).unwrap().time();
-    let favour = favours(&times, &truth.task_times(trials.layout()));
+    let times = difference(&all, ContrastQuantity::Power).unwrap().time();
+    let favour = truth_auc(&times, &truth.task_times(trials.layout()));
     assert!(favour > 0.7, "{favour}");
 
-    let cohort = Cohort { subjects: 3, sessions: 1, runs: 1, artifacts: 0.0, ..Cohort::of(Task::Erp) };
+    let cohort =
+        Cohort { subjects: 3, sessions: 1, runs: 1, artifacts: 0.0, ..Cohort::of(SimulatedTask::Erp) };
     let source = Source::Simulated { cohort: Box::new(cohort.clone()), note: None };
     let trials = source.load(None, None).unwrap().trials;
     let truth = cohort.truth_in(trials.layout());
-    let found = difference(&trials.all(), Compared::Signal).unwrap();
-    assert!(favours(&found.time(), &truth.task_times(trials.layout())) > 0.8);
-    assert!(favours(&found.space(), &truth.task_channels()) > 0.8);
+    let found = difference(&trials.all(), ContrastQuantity::Signal).unwrap();
+    assert!(truth_auc(&found.time(), &truth.task_times(trials.layout())) > 0.8);
+    assert!(truth_auc(&found.space(), &truth.task_channels()) > 0.8);
     let xdawn = xdawn_relevance(&trials.all(), &XdawnTs { filters: 1, ..XdawnTs::default() }).unwrap();
-    let favour = favours(&xdawn, &truth.task_channels());
+    let favour = truth_auc(&xdawn, &truth.task_channels());
     assert!(favour > 0.7, "{favour}");
 }

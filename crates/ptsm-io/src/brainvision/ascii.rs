@@ -1,6 +1,6 @@
 //! Samples written as text. Nothing says where a sample lies, so the whole file is read when it is opened.
 
-use super::header::{Head, WrittenEdf};
+use super::header::{Head, SampleEncoding};
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 use crate::stored::{Encoding, Number};
@@ -11,7 +11,7 @@ pub(super) const ENCODING: Encoding = Encoding { number: Number::F32, big_endian
 /// The numbers of a file of text in binary, in the order they have there, in the unit signals come in. `hidden` signals follow those
 /// the header describes.
 pub(super) fn read(place: &Place, bytes: &[u8], head: &Head, hidden: usize) -> Result<Vec<u8>> {
-    let WrittenEdf::Ascii { decimal, skip_lines, skip_columns } = head.written else { return Ok(vec![]) };
+    let SampleEncoding::Ascii { decimal, skip_lines, skip_columns } = head.written else { return Ok(vec![]) };
     let gains: Vec<f64> = head.signals.iter().map(|scaled| scaled.gain).chain(vec![1.0; hidden]).collect();
     let mut values = vec![];
     let mut rows = 0;

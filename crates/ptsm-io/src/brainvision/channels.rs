@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptsm_signal::Position;
 
-use super::header::WrittenEdf;
+use super::header::SampleEncoding;
 use super::text::{Entries, Entry, unescape};
 use crate::error::{Place, Result};
 use crate::kind::kind_of;
@@ -13,7 +13,7 @@ use crate::unit::voltage;
 
 /// A signal and what its numbers are multiplied by.
 #[derive(Debug)]
-pub(super) struct Scaled {
+pub(super) struct ScaledSignal {
     pub(super) signal: SignalHeader,
     pub(super) gain: f64,
 }
@@ -23,10 +23,10 @@ pub(super) fn read(
     place: &Place,
     entries: &Entries,
     count: Entry,
-    written: &WrittenEdf,
+    written: &SampleEncoding,
     rate_hz: f64,
     notes: &mut Vec<String>,
-) -> Result<Vec<Scaled>> {
+) -> Result<Vec<ScaledSignal>> {
     let channels = count.count(place)?;
     if channels == 0 {
         return Err(count.error(place, "a recording has at least one channel"));
@@ -63,7 +63,7 @@ fn numbered<'a>(entries: &Entries<'a>, section: &str) -> BTreeMap<usize, Entry<'
 }
 
 /// `name,reference,resolution,unit`.
-fn scaled(place: &Place, info: &Entry, written: &WrittenEdf, rate_hz: f64) -> Result<Scaled> {
+fn scaled(place: &Place, info: &Entry, written: &SampleEncoding, rate_hz: f64) -> Result<ScaledSignal> {
     let mut fields = info.value.split(',');
     let mut next = || fields.next().unwrap_or_default().trim();
     let (name, _reference, resolution, unit) = (next(), next(), next(), next());
@@ -83,10 +83,10 @@ fn scaled(place: &Place, info: &Entry, written: &WrittenEdf, rate_hz: f64) -> Re
     signal.unit = unit.to_string();
     signal.microvolts = factor.is_some();
     let gain = resolution * factor.unwrap_or(1.0);
-    if let WrittenEdf::Binary(encoding) = written {
+    if let SampleEncoding::Binary(encoding) = written {
         signal.range = encoding.range(gain);
     }
-    Ok(Scaled { signal, gain })
+    Ok(ScaledSignal { signal, gain })
 }
 
 /// `radius,theta,phi`: degrees from the top and from the right ear. Radius 0 is a place nobody knows; others are in millimetres
@@ -105,9 +105,10 @@ mod tests {
     use crate::recording_file::SignalKind;
     use crate::stored::{Encoding, Number};
 
-    const INT_16: WrittenEdf = WrittenEdf::Binary(Encoding { number: Number::I16, big_endian: false });
+    const INT_16: SampleEncoding =
+        SampleEncoding::Binary(Encoding { number: Number::I16, big_endian: false });
 
-    fn of(text: &str, notes: &mut Vec<String>) -> Result<Vec<Scaled>> {
+    fn of(text: &str, notes: &mut Vec<String>) -> Result<Vec<ScaledSignal>> {
         let place = Place::from(std::path::Path::new("a.vhdr"));
         let entries = Entries::of(text);
         let count = entries.get("Common Infos", "NumberOfChannels").unwrap();

@@ -1,6 +1,6 @@
 //! The header file: how the samples are stored, and what signals there are.
 
-use super::channels::{self, Scaled};
+use super::channels::{self, ScaledSignal};
 use super::text::{Entries, Entry, decode};
 use crate::error::{Error, Place, Result};
 use crate::stored::{Encoding, Number};
@@ -10,7 +10,7 @@ const LONGEST: usize = 4 << 20;
 
 /// How the samples are written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum WrittenEdf {
+pub(super) enum SampleEncoding {
     Binary(Encoding),
     Ascii {
         /// `.` or `,`.
@@ -27,14 +27,14 @@ pub(super) struct Head {
     pub(super) data_file: Option<String>,
     /// The name of the file with the markers, as written.
     pub(super) marker_file: Option<String>,
-    pub(super) written: WrittenEdf,
+    pub(super) written: SampleEncoding,
     /// One signal after the other, instead of one sample after the other.
     pub(super) vectorized: bool,
     /// How many samples each signal has, where the header says it.
     pub(super) points: Option<usize>,
     pub(super) rate_hz: f64,
     /// Their samples are not counted yet.
-    pub(super) signals: Vec<Scaled>,
+    pub(super) signals: Vec<ScaledSignal>,
     pub(super) notes: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Head {
     }
 }
 
-fn written(place: &Place, entries: &Entries) -> Result<WrittenEdf> {
+fn written(place: &Place, entries: &Entries) -> Result<SampleEncoding> {
     let ascii = match entries.get("Common Infos", "DataFormat") {
         Some(format) => choice(place, format, &["BINARY", "ASCII"])? == 1,
         None => false,
@@ -93,7 +93,7 @@ fn written(place: &Place, entries: &Entries) -> Result<WrittenEdf> {
             Some(entry) if entry.value != "." => return Err(entry.error(place, "must be `.` or `,`")),
             _ => b'.',
         };
-        return Ok(WrittenEdf::Ascii {
+        return Ok(SampleEncoding::Ascii {
             decimal,
             skip_lines: count("SkipLines")?,
             skip_columns: count("SkipColumns")?,
@@ -113,7 +113,7 @@ fn written(place: &Place, entries: &Entries) -> Result<WrittenEdf> {
         Some(order) => choice(place, order, &["NO", "YES"])? == 1,
         None => false,
     };
-    Ok(WrittenEdf::Binary(Encoding { number, big_endian }))
+    Ok(SampleEncoding::Binary(Encoding { number, big_endian }))
 }
 
 /// Which of some words a value is.

@@ -13,13 +13,13 @@ mod text;
 
 use std::path::Path;
 
-use self::header::{Head, WrittenEdf};
+use self::header::{Head, SampleEncoding};
 use self::markers::Markers;
 use self::samples::Binary;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
 use crate::recording_file::{Header, RecordingFile, Segment};
-use crate::triggers::{self, Trust};
+use crate::triggers::{self, TriggerEvidence};
 
 /// Opens a recording by its header. The other two files are found by the names in it, or by its own name.
 pub fn open(path: &Path) -> Result<RecordingFile> {
@@ -49,8 +49,8 @@ fn assemble(
 ) -> Result<RecordingFile> {
     let hidden = usize::from(files::is_ahdr(&place.path));
     let (encoding, data) = match head.written {
-        WrittenEdf::Binary(encoding) => (encoding, data),
-        WrittenEdf::Ascii { .. } => {
+        SampleEncoding::Binary(encoding) => (encoding, data),
+        SampleEncoding::Ascii { .. } => {
             let values = ascii::read(data_place, &data, &head, hidden)?;
             // They are in the unit signals come in already.
             head.signals.iter_mut().for_each(|scaled| scaled.gain = 1.0);
@@ -72,7 +72,7 @@ fn assemble(
     if annotations.is_empty() {
         let whole = [Segment { start_s: 0.0, first: 0, samples: length }];
         let parts = if segments.is_empty() { &whole[..] } else { &segments };
-        annotations = triggers::read(&signals, &samples, parts, Trust::Named, &mut head.notes)?;
+        annotations = triggers::read(&signals, &samples, parts, TriggerEvidence::Named, &mut head.notes)?;
     }
     let header = Header {
         format: "BrainVision".into(),

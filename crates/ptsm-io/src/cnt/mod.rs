@@ -5,7 +5,7 @@ mod neuroscan;
 
 use std::path::{Path, PathBuf};
 
-use self::ant::Beside;
+use self::ant::SideFiles;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
 use crate::recording_file::RecordingFile;
@@ -19,21 +19,21 @@ pub fn open(path: &Path) -> Result<RecordingFile> {
     let named = |ending: &str| Some(path.with_extension(ending)).filter(|path| path.is_file());
     let (evt, trg) = (named("evt"), named("trg"));
     let read = |path: &Option<PathBuf>| path.as_deref().map(Bytes::open).transpose();
-    let beside = Beside { evt: read(&evt)?, trg: read(&trg)?, seg: named("seg").is_some() };
+    let beside = SideFiles { evt: read(&evt)?, trg: read(&trg)?, seg: named("seg").is_some() };
     Ok(ant::parse(bytes, &beside, &place)?.with_files(evt.into_iter().chain(trg)))
 }
 
 /// The same from bytes, without files beside it; `place` is for messages.
 pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     match is_ant(&bytes) {
-        true => ant::parse(bytes, &Beside::default(), place),
+        true => ant::parse(bytes, &SideFiles::default(), place),
         false => neuroscan::parse(bytes, place),
     }
 }
 
 /// Opens a recording of ANT with the events of an `.evt` file, both from bytes.
 pub fn parse_with_events(bytes: Bytes, evt: Bytes, place: &Place) -> Result<RecordingFile> {
-    ant::parse(bytes, &Beside { evt: Some(evt), ..Beside::default() }, place)
+    ant::parse(bytes, &SideFiles { evt: Some(evt), ..SideFiles::default() }, place)
 }
 
 fn is_ant(bytes: &[u8]) -> bool {

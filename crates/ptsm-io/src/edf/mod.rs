@@ -21,7 +21,7 @@ use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
 use crate::recording_file::{Annotation, Header, RecordingFile, SignalHeader};
 use crate::records::Records;
-use crate::triggers::{self, Trust};
+use crate::triggers::{self, TriggerEvidence};
 
 use annotations::Annotations;
 use header::Head;
@@ -81,7 +81,8 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     }
     timeline.place(&mut annotations, &mut notes);
     if annotations.is_empty() && status.is_none() {
-        annotations = triggers::read(&signals, &records, &timeline.segments, Trust::Named, &mut notes)?;
+        annotations =
+            triggers::read(&signals, &records, &timeline.segments, TriggerEvidence::Named, &mut notes)?;
     }
     let header = Header {
         format: head.format,

@@ -1,7 +1,7 @@
 //! The fields of the struct `EEG`, wherever in the file they are.
 
 use crate::error::{Error, Place, Result};
-use crate::mat::{MatFile, Outline, Value, Want};
+use crate::mat::{FieldDetail, MatFile, Outline, Value};
 
 /// What is wanted of the struct.
 pub(super) struct Fields {
@@ -29,15 +29,15 @@ impl Data {
 }
 
 /// What is wanted of a field of `EEG`. All else, such as names of people and what was done to the data, stays in the file.
-fn want(path: &[&str]) -> Want {
+fn want(path: &[&str]) -> FieldDetail {
     match path {
-        ["data"] => Want::Outline,
+        ["data"] => FieldDetail::Outline,
         []
         | ["nbchan" | "pnts" | "trials" | "srate" | "xmin" | "chanlocs" | "event" | "epoch"]
         | ["chanlocs", "labels" | "type" | "X" | "Y" | "Z"]
         | ["event", "type" | "latency" | "duration"]
-        | ["epoch", "eventlatency" | "eventtype"] => Want::Whole,
-        _ => Want::Nothing,
+        | ["epoch", "eventlatency" | "eventtype"] => FieldDetail::Whole,
+        _ => FieldDetail::Nothing,
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn read(file: &MatFile, place: &Place) -> Result<Fields> {
 /// Fields that are variables of their own.
 fn top_level(file: &MatFile, names: &[String]) -> Result<(Value, Vec<Outline>)> {
     let (mut fields, mut outlines) = (vec![], vec![]);
-    for name in names.iter().map(String::as_str).filter(|name| want(&[name]) != Want::Nothing) {
+    for name in names.iter().map(String::as_str).filter(|name| want(&[name]) != FieldDetail::Nothing) {
         let inside = |path: &[&str]| want(&[&[name], path].concat());
         let (value, more) = file.survey(name, &inside)?;
         fields.push((name, value));

@@ -23,7 +23,7 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage};
 use crate::recording_file::{Header, RecordingFile, Samples};
-use crate::triggers::{self, Trust};
+use crate::triggers::{self, TriggerEvidence};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<RecordingFile> {
@@ -57,7 +57,7 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
     let (segments, mut annotations) = events::place(&events, &sizes);
     let signals = channels::read(&record, &sizes, &mut notes);
     if annotations.is_empty() && epochs.is_none() {
-        annotations = triggers::read(&signals, &*samples, &segments, Trust::Named, &mut notes)?;
+        annotations = triggers::read(&signals, &*samples, &segments, TriggerEvidence::Named, &mut notes)?;
     }
     let header = Header {
         format: if epochs.is_some() { "EEGLAB epochs" } else { "EEGLAB" }.into(),

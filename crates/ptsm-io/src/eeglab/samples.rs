@@ -5,21 +5,21 @@ use std::sync::Arc;
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
-use crate::mat::{MatFile, Order, Outline, Storage, Where, rows_of};
+use crate::mat::{MatFile, NumberLocation, Order, Outline, Storage, rows_of};
 use crate::recording_file::Samples;
 
 /// Numbers of a file whose first dimension is channels.
 pub(crate) fn of(outline: Outline, file: &MatFile, place: &Place) -> Box<dyn Samples> {
     let (channels, place) = (outline.dims[0], place.clone());
     match outline.place {
-        Where::InFile { at, storage, order } => {
+        NumberLocation::InFile { at, storage, order } => {
             Box::new(Plain { bytes: file.bytes(), at, storage, order, channels, place })
         }
-        Where::Inflated { bytes, storage, order } => {
+        NumberLocation::Inflated { bytes, storage, order } => {
             let bytes = Arc::new(Bytes::from(bytes));
             Box::new(Plain { bytes, at: 0, storage, order, channels, place })
         }
-        Where::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
+        NumberLocation::Rows(dataset) => Box::new(Rows::new(*dataset, &outline.dims, &place)),
     }
 }
 

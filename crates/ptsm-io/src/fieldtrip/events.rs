@@ -3,7 +3,7 @@
 use super::trials::Trials;
 use crate::error::Result;
 use crate::limit::MOST;
-use crate::mat::{MatFile, Value, Want};
+use crate::mat::{FieldDetail, MatFile, Value};
 use crate::recording_file::Annotation;
 
 /// The first column of `trialinfo`, a text for each trial; empty where there is none.
@@ -50,8 +50,8 @@ pub(super) fn read(
         return Ok(vec![]);
     };
     let want = |path: &[&str]| match path {
-        [] | ["type" | "value" | "sample" | "duration"] => Want::Whole,
-        _ => Want::Nothing,
+        [] | ["type" | "value" | "sample" | "duration"] => FieldDetail::Whole,
+        _ => FieldDetail::Nothing,
     };
     let (list, _) = file.survey(name, &want)?;
     if list.count() > MOST || list.element(0, "sample").is_none() {

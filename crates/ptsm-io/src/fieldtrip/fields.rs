@@ -1,7 +1,7 @@
 //! The struct of a recording, whatever its name is.
 
 use crate::error::{Error, Place, Result};
-use crate::mat::{MatFile, Outline, Value, Want};
+use crate::mat::{FieldDetail, MatFile, Outline, Value};
 
 /// What is wanted of the struct.
 pub(super) struct Fields {
@@ -14,13 +14,13 @@ pub(super) struct Fields {
 }
 
 /// What is wanted of a field. All else, such as what was done to the data and names of files, stays in the file.
-fn want(path: &[&str]) -> Want {
+fn want(path: &[&str]) -> FieldDetail {
     match path {
-        ["trial"] => Want::Outline,
+        ["trial"] => FieldDetail::Outline,
         []
         | ["label" | "fsample" | "time" | "trialinfo" | "sampleinfo" | "chanunit" | "chantype" | "hdr"]
-        | ["hdr", "label" | "Fs" | "chanunit" | "chantype"] => Want::Whole,
-        _ => Want::Nothing,
+        | ["hdr", "label" | "Fs" | "chanunit" | "chantype"] => FieldDetail::Whole,
+        _ => FieldDetail::Nothing,
     }
 }
 
@@ -30,7 +30,8 @@ impl Fields {
         let mut found = vec![];
         for name in file.names() {
             // The names of its fields, and of numbers where they are.
-            let names = |path: &[&str]| if path.is_empty() { Want::Outline } else { Want::Nothing };
+            let names =
+                |path: &[&str]| if path.is_empty() { FieldDetail::Outline } else { FieldDetail::Nothing };
             let (value, _) = file.survey(&name, &names)?;
             if let Value::Struct { fields, .. } = &value
                 && ["label", "trial", "time"].iter().all(|wanted| fields.iter().any(|field| field == wanted))

@@ -26,7 +26,7 @@ use self::split::Piece;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::recording_file::{Header, RecordingFile, SignalHeader, SignalKind};
-use crate::triggers::{self, Trust};
+use crate::triggers::{self, TriggerEvidence};
 
 pub use self::write::write_epochs;
 
@@ -90,7 +90,13 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
     let mut annotations = annotations::annotated(contents, &raw, &mut notes);
     let segments = annotations::parted(&raw.segments, &annotations, contents.rate_hz);
     if !annotations.iter().any(annotations::is_event) {
-        annotations.extend(triggers::read(&signals, &raw, &raw.segments, Trust::Stated, &mut notes)?);
+        annotations.extend(triggers::read(
+            &signals,
+            &raw,
+            &raw.segments,
+            TriggerEvidence::Stated,
+            &mut notes,
+        )?);
     } else if let Some(trigger) = signals.iter().find(|signal| signal.kind == SignalKind::Stimulus) {
         notes.push(format!(
             "events come from the annotations; trigger channels, such as `{}`, are not read",

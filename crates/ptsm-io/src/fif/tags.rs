@@ -174,14 +174,14 @@ impl<'a> Iterator for Tags<'a> {
 }
 
 /// What a tag says about the one after it.
-enum Next {
+enum NextTag {
     At(usize),
     /// This one is the last.
     None,
 }
 
 /// A tag, and where the next one is.
-fn read<'a>(bytes: &'a [u8], at: usize, place: &'a Place) -> Result<(Tag<'a>, Next)> {
+fn read<'a>(bytes: &'a [u8], at: usize, place: &'a Place) -> Result<(Tag<'a>, NextTag)> {
     let mut cursor = Cursor::new(bytes, place);
     cursor.seek(at)?;
     let (kind, of) = (cursor.i32_be()?, cursor.i32_be()? as u32);
@@ -192,9 +192,9 @@ fn read<'a>(bytes: &'a [u8], at: usize, place: &'a Place) -> Result<(Tag<'a>, Ne
     };
     let data = cursor.take(size)?;
     let next = match (next, usize::try_from(next)) {
-        (0, _) => Next::At(cursor.at()),
-        (-1, _) => Next::None,
-        (_, Ok(next)) => Next::At(next),
+        (0, _) => NextTag::At(cursor.at()),
+        (-1, _) => NextTag::None,
+        (_, Ok(next)) => NextTag::At(next),
         (_, Err(_)) => return refuse(format!("the tag after this one is said to be at byte {next}")),
     };
     Ok((Tag { kind, of, at, data, place }, next))
@@ -219,8 +219,8 @@ fn chain(bytes: &[u8], place: &Place) -> Result<(Vec<usize>, bool)> {
         }
         order.push(at);
         match next {
-            Next::At(next) => at = next,
-            Next::None => break true,
+            NextTag::At(next) => at = next,
+            NextTag::None => break true,
         }
     };
     if !sorted && let Some(at) = shared(bytes, &order, place) {

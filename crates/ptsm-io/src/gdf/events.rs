@@ -71,7 +71,7 @@ impl Table {
 
     fn of(mut rows: Vec<Row>, rate_hz: f64, data_hz: f64) -> Table {
         rows.sort_by_key(|row| row.position);
-        let ends = Ends::of(&rows);
+        let ends = EndTypes::of(&rows);
         let mut table = Table::default();
         let mut open: HashMap<(u16, u16), usize> = HashMap::new();
         let (mut orphans, mut others) = (0, 0);
@@ -112,14 +112,14 @@ impl Table {
 
 /// Which types end events. A type above 0x8000 does where an event of the same type without that bit begins in the file, and where
 /// at least half of all such rows follow what they would end: otherwise the file has another convention, and all are events.
-struct Ends {
+struct EndTypes {
     begun: HashSet<u16>,
     followed: bool,
 }
 
-impl Ends {
+impl EndTypes {
     /// Looks at rows in the order of time.
-    fn of(rows: &[Row]) -> Ends {
+    fn of(rows: &[Row]) -> EndTypes {
         let begun = rows.iter().map(|row| row.code).filter(|&code| code != 0 && code & END == 0).collect();
         let mut open: HashSet<(u16, u16)> = HashSet::new();
         let (mut closing, mut all) = (0, 0);
@@ -131,7 +131,7 @@ impl Ends {
                 closing += usize::from(open.remove(&(row.code & !END, row.channel)));
             }
         }
-        Ends { begun, followed: 2 * closing >= all }
+        EndTypes { begun, followed: 2 * closing >= all }
     }
 
     fn is_end(&self, row: &Row) -> bool {

@@ -24,7 +24,7 @@ use crate::bytes::Bytes;
 use crate::error::{Place, Result};
 use crate::recording_file::{Header, RecordingFile, Segment, SignalHeader, main_of};
 use crate::records::Records;
-use crate::triggers::{self, Trust};
+use crate::triggers::{self, TriggerEvidence};
 
 use events::{BREAK, Table};
 use header::Head;
@@ -70,7 +70,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     };
     let mut annotations = table.annotations;
     if annotations.is_empty() {
-        annotations = triggers::read(&signals, &records, &segments, Trust::Named, &mut notes)?;
+        annotations = triggers::read(&signals, &records, &segments, TriggerEvidence::Named, &mut notes)?;
     }
     let format = format!("GDF {}.{:02}", head.version / 100, head.version % 100);
     let header = Header { format, signals, segments, annotations, epochs: None, notes };

@@ -1,7 +1,7 @@
 //! MATLAB files: level 5 (v5 to v7) and v7.3, which is HDF5.
 //!
 //! [`MatFile::open`] lists the variables, [`MatFile::read`] reads one, [`MatFile::read_some`] only some fields of one,
-//! [`MatFile::sketch`] only how large its numbers are.
+//! [`MatFile::read_sizes`] only how large its numbers are.
 
 mod hdf5;
 mod level5;
@@ -22,9 +22,9 @@ use crate::error::{Error, Place, Result};
 
 use self::hdf5::Hdf5;
 pub(crate) use self::hdf5::rows_of;
-use self::level5::{Maker, Variable};
+use self::level5::{ElementMaker, Variable};
 pub(crate) use self::level5::{Order, Storage};
-pub(crate) use self::outline::{Outline, Where};
+pub(crate) use self::outline::{NumberLocation, Outline};
 pub use value::{Numbers, Value};
 
 /// Values inside of values, at most.
@@ -41,18 +41,18 @@ const MOST_PER_BYTE: u64 = 1032;
 pub struct MatFile {
     place: Place,
     bytes: Arc<Bytes>,
-    kind: SignalKind,
+    kind: FileVersion,
 }
 
 #[derive(Debug)]
-enum SignalKind {
+enum FileVersion {
     Level5 { order: Order, variables: Vec<Variable> },
     Hdf5(Hdf5),
 }
 
 /// What is wanted of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum FieldDetail {
     /// All of it.
     Whole,
     /// Nothing.
@@ -80,9 +80,9 @@ impl MatFile {
                 variables.reverse();
                 variables.retain(|variable| seen.insert(variable.name.clone()));
                 variables.reverse();
-                SignalKind::Level5 { order, variables }
+                FileVersion::Level5 { order, variables }
             }
-            Family::Hdf5 => SignalKind::Hdf5(Hdf5::open(&bytes, place)?),
+            Family::Hdf5 => FileVersion::Hdf5(Hdf5::open(&bytes, place)?),
         };
         Ok(MatFile { place: place.clone(), bytes, kind })
     }
@@ -90,8 +90,8 @@ impl MatFile {
     /// Names of the variables, in the file's order.
     pub fn names(&self) -> Vec<String> {
         match &self.kind {
-            SignalKind::Level5 { variables, .. } => variables.iter().map(|v| v.name.clone()).collect(),
-            SignalKind::Hdf5(file) => file.names.clone(),
+            FileVersion::Level5 { variables, .. } => variables.iter().map(|v| v.name.clone()).collect(),
+            FileVersion::Hdf5(file) => file.names.clone(),
         }
     }
 
@@ -104,27 +104,33 @@ impl MatFile {
     /// `keep` is asked once per field with its path inside the variable, such as `["RawData", "EegData"]`; cells and elements of
     /// struct arrays add nothing to a path.
     pub fn read_some(&self, name: &str, keep: &dyn Fn(&[&str]) -> bool) -> Result<Value> {
-        let want = |path: &[&str]| if path.is_empty() || keep(path) { Want::Whole } else { Want::Nothing };
+        let want = |path: &[&str]| {
+            if path.is_empty() || keep(path) { FieldDetail::Whole } else { FieldDetail::Nothing }
+        };
         Ok(self.survey(name, &want)?.0)
     }
 
     /// Reads a variable with all it holds but numbers: they become [`Value::Sizes`] and cost no memory.
-    pub fn sketch(&self, name: &str) -> Result<Value> {
-        Ok(self.survey(name, &|_| Want::Sizes)?.0)
+    pub fn read_sizes(&self, name: &str) -> Result<Value> {
+        Ok(self.survey(name, &|_| FieldDetail::Sizes)?.0)
     }
 
     /// Reads what is wanted of a variable and says where the numbers are that were only wanted in outline. The variable itself is asked
     /// for with an empty path.
-    pub(crate) fn survey(&self, name: &str, want: &dyn Fn(&[&str]) -> Want) -> Result<(Value, Vec<Outline>)> {
+    pub(crate) fn survey(
+        &self,
+        name: &str,
+        want: &dyn Fn(&[&str]) -> FieldDetail,
+    ) -> Result<(Value, Vec<Outline>)> {
         match &self.kind {
-            SignalKind::Level5 { order, variables } => {
+            FileVersion::Level5 { order, variables } => {
                 let variable = variables.iter().find(|v| v.name == name).ok_or_else(|| self.missing(name))?;
                 variable.read(&self.bytes, *order, &self.place, want)
             }
-            SignalKind::Hdf5(file) if !file.names.iter().any(|known| known == name) => {
+            FileVersion::Hdf5(file) if !file.names.iter().any(|known| known == name) => {
                 Err(self.missing(name))
             }
-            SignalKind::Hdf5(file) => file.read(name, &self.place, want),
+            FileVersion::Hdf5(file) => file.read(name, &self.place, want),
         }
     }
 
@@ -182,7 +188,7 @@ fn family(bytes: &[u8], place: &Place) -> Result<Family> {
 /// up with blanks to one length. Fields that were left out and opaque values cannot be written.
 pub fn write(path: &Path, variables: &[(&str, &Value)]) -> Result<()> {
     let place = Place::from(path);
-    let maker = Maker { place: &place };
+    let maker = ElementMaker { place: &place };
     let elements: Vec<_> =
         variables.iter().map(|(name, value)| maker.variable(name, value)).collect::<Result<_>>()?;
     write_atomically(path, |writer| {

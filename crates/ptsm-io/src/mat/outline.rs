@@ -7,12 +7,12 @@ use super::level5::{Order, Storage};
 pub(crate) struct Outline {
     /// At least two.
     pub(crate) dims: Vec<usize>,
-    pub(crate) place: Where,
+    pub(crate) place: NumberLocation,
 }
 
 /// Where numbers are.
 #[derive(Debug)]
-pub(crate) enum Where {
+pub(crate) enum NumberLocation {
     /// As they are, from this byte on.
     InFile { at: usize, storage: Storage, order: Order },
     /// In a packed variable, which was inflated on the way: here they are.

@@ -14,7 +14,7 @@ const LONGEST: u64 = 1 << 16;
 /// What the head says of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) kind: SignalKind,
+    pub(super) kind: ElementType,
     /// Whether the most significant byte comes first.
     pub(super) big_endian: bool,
     /// Whether the first index runs fastest.
@@ -26,7 +26,7 @@ pub(super) struct Header {
 
 /// The type of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SignalKind {
+pub(super) enum ElementType {
     Bool,
     /// Bytes per value: 1, 2, 4, 8.
     Signed(usize),
@@ -40,15 +40,16 @@ pub(super) enum SignalKind {
     Bytes(usize),
 }
 
-impl SignalKind {
+impl ElementType {
     /// Bytes per value, at least one.
     pub(super) fn size(self) -> usize {
         match self {
-            SignalKind::Bool => 1,
-            SignalKind::Signed(n) | SignalKind::Unsigned(n) | SignalKind::Float(n) | SignalKind::Bytes(n) => {
-                n
-            }
-            SignalKind::CodePoints(n) => 4 * n,
+            ElementType::Bool => 1,
+            ElementType::Signed(n)
+            | ElementType::Unsigned(n)
+            | ElementType::Float(n)
+            | ElementType::Bytes(n) => n,
+            ElementType::CodePoints(n) => 4 * n,
         }
     }
 }
@@ -150,7 +151,7 @@ fn parse(text: &str) -> Result<Header, Fault> {
 }
 
 /// Type and byte order from text such as `<f4`.
-fn kind(descr: &str) -> Result<(SignalKind, bool), Fault> {
+fn kind(descr: &str) -> Result<(ElementType, bool), Fault> {
     let unknown = || Fault {
         message: format!("holds values of type `{descr}`, which cannot be read"),
         hint: Some("save it as integers, floats, booleans or text"),
@@ -173,13 +174,13 @@ fn kind(descr: &str) -> Result<(SignalKind, bool), Fault> {
     }
     let size: usize = letters.as_str().parse().map_err(|_| unknown())?;
     let kind = match (letter, size) {
-        (Some('b'), 1) => SignalKind::Bool,
-        (Some('i'), 1 | 2 | 4 | 8) => SignalKind::Signed(size),
-        (Some('u'), 1 | 2 | 4 | 8) => SignalKind::Unsigned(size),
-        (Some('f'), 2 | 4 | 8) => SignalKind::Float(size),
+        (Some('b'), 1) => ElementType::Bool,
+        (Some('i'), 1 | 2 | 4 | 8) => ElementType::Signed(size),
+        (Some('u'), 1 | 2 | 4 | 8) => ElementType::Unsigned(size),
+        (Some('f'), 2 | 4 | 8) => ElementType::Float(size),
         // The bound keeps `4 * n` from overflowing; a size of 0 would let a file of no bytes claim any number of values.
-        (Some('U'), 1..=0x0fff_ffff) => SignalKind::CodePoints(size),
-        (Some('S'), 1..=0x0fff_ffff) => SignalKind::Bytes(size),
+        (Some('U'), 1..=0x0fff_ffff) => ElementType::CodePoints(size),
+        (Some('S'), 1..=0x0fff_ffff) => ElementType::Bytes(size),
         _ => return Err(unknown()),
     };
     Ok((kind, big_endian))

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::Array;
 use super::data::{Data, each};
-use super::header::{Header, SignalKind};
+use super::header::{ElementType, Header};
 use crate::error::{Error, Place, Result};
 
 /// Text values of one array, at most: each takes some 24 bytes of memory more than its bytes in the file.
@@ -52,22 +52,22 @@ fn values(reader: &mut impl Read, count: usize, header: &Header, place: &Place) 
         }};
     }
     let data = match header.kind {
-        SignalKind::Bool => read_numbers(reader, count, |[byte]: [u8; 1]| byte != 0).map(Data::from),
-        SignalKind::Signed(1) => numbers!(i8),
-        SignalKind::Signed(2) => numbers!(i16),
-        SignalKind::Signed(4) => numbers!(i32),
-        SignalKind::Signed(_) => numbers!(i64),
-        SignalKind::Unsigned(1) => numbers!(u8),
-        SignalKind::Unsigned(2) => numbers!(u16),
-        SignalKind::Unsigned(4) => numbers!(u32),
-        SignalKind::Unsigned(_) => numbers!(u64),
-        SignalKind::Float(2) => {
+        ElementType::Bool => read_numbers(reader, count, |[byte]: [u8; 1]| byte != 0).map(Data::from),
+        ElementType::Signed(1) => numbers!(i8),
+        ElementType::Signed(2) => numbers!(i16),
+        ElementType::Signed(4) => numbers!(i32),
+        ElementType::Signed(_) => numbers!(i64),
+        ElementType::Unsigned(1) => numbers!(u8),
+        ElementType::Unsigned(2) => numbers!(u16),
+        ElementType::Unsigned(4) => numbers!(u32),
+        ElementType::Unsigned(_) => numbers!(u64),
+        ElementType::Float(2) => {
             let make = if header.big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
             read_numbers(reader, count, |bytes| half(make(bytes))).map(Data::from)
         }
-        SignalKind::Float(4) => numbers!(f32),
-        SignalKind::Float(_) => numbers!(f64),
-        SignalKind::CodePoints(_) | SignalKind::Bytes(_) => return texts(reader, count, header, place),
+        ElementType::Float(4) => numbers!(f32),
+        ElementType::Float(_) => numbers!(f64),
+        ElementType::CodePoints(_) | ElementType::Bytes(_) => return texts(reader, count, header, place),
     };
     data.map_err(|error| failed(place, error))
 }
@@ -102,7 +102,7 @@ fn texts(reader: &mut impl Read, count: usize, header: &Header, place: &Place) -
     for i in 0..count {
         reader.read_exact(&mut bytes).map_err(|error| failed(place, error))?;
         let text = match header.kind {
-            SignalKind::CodePoints(_) => {
+            ElementType::CodePoints(_) => {
                 let make = if header.big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
                 bytes
                     .as_chunks()

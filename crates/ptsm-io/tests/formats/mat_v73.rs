@@ -140,13 +140,13 @@ fn a_sketch_has_everything_but_the_numbers() {
         let Ok(file) = MatFile::open(&path) else { continue };
         for name in file.names() {
             let Ok(whole) = file.read(&name) else { continue };
-            let sketch = file.sketch(&name).unwrap();
+            let sketch = file.read_sizes(&name).unwrap();
             assert_eq!(bare(sketch), bare(whole), "{} {name}", path.display());
             seen += 1;
         }
     }
     assert!(seen > 10, "{seen}");
-    let nested = MatFile::open(&own("v73.mat")).unwrap().sketch("nested").unwrap();
+    let nested = MatFile::open(&own("v73.mat")).unwrap().read_sizes("nested").unwrap();
     assert!(format!("{nested:?}").contains("Sizes(["), "{nested:?}");
 }
 

@@ -1,19 +1,19 @@
 //! What the answers of any decoder rest on.
 
-use crate::colour::Ramp;
-use crate::{Figure, HeatMap, Part, SmallMaps};
+use crate::colour::ColourRamp;
+use crate::{Figure, HeatMap, SectionPart, SmallMaps};
 use ptsm_data::simulate::Truth;
 use ptsm_explain::Saliency;
 use ptsm_signal::SubjectId;
 
-use super::draw::Draw;
-use super::{Built, Material, NO_RUN};
+use super::draw::FigureContext;
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
-pub(super) fn build(m: &Material) -> Built {
-    let (Some(layout), Some(rests)) = (&m.layout, &m.rests) else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let (Some(layout), Some(rests)) = (&m.layout, &m.rests) else { return SectionContent::missing(NO_RUN) };
     let task = m.truth.as_ref().map(Truth::task_channels);
-    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
+    let draw = FigureContext { layout, truth: m.truth.as_ref(), task: task.as_deref() };
     let unit = match rests.how.as_str() {
         "occlusion" => "probability lost",
         _ => "size of log-probability",
@@ -26,7 +26,7 @@ pub(super) fn build(m: &Material) -> Built {
     ));
     let maps = draw.small_maps(&rests.signed);
     if maps.len() > 1 {
-        parts.push(Part::Figure(Figure::new(SmallMaps {
+        parts.push(SectionPart::Figure(Figure::new(SmallMaps {
             title: "Channels that speak for each class".into(),
             maps,
             range: None,
@@ -36,18 +36,18 @@ pub(super) fn build(m: &Material) -> Built {
                 "log-probability of the class"
             }
             .into(),
-            ramp: Ramp::Diverging,
+            ramp: ColourRamp::Diverging,
             ring_meaning: draw.ring_meaning().into(),
         })));
     }
-    parts.push(Part::Figure(Figure::new(draw.courses(
+    parts.push(SectionPart::Figure(Figure::new(draw.courses(
         "Times the answers rest on",
         unit,
         std::slice::from_ref(&rests.people),
         None,
     ))));
     if rests.people.people.len() > 1 {
-        parts.push(Part::Figure(Figure::new(HeatMap {
+        parts.push(SectionPart::Figure(Figure::new(HeatMap {
             title: "Channels the answers rest on, each person".into(),
             row_label: "person".into(),
             column_label: "channel".into(),
@@ -55,12 +55,12 @@ pub(super) fn build(m: &Material) -> Built {
             columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
             values: rests.people.space.clone(),
             unit: unit.into(),
-            ramp: Ramp::Sequential,
+            ramp: ColourRamp::Sequential,
             ..HeatMap::default()
         })));
     }
-    parts.push(Part::Text(how(rests)));
-    Built::new(
+    parts.push(SectionPart::Text(how(rests)));
+    SectionContent::new(
         "What the probability of the right class changes with, for any decoder: a large value says that the decoder would have answered otherwise without \
          it, not that the brain does anything there.",
         parts,

@@ -1,6 +1,6 @@
 //! A benchmark as a page shows it.
 
-use ptsm_eval::{BenchmarkResults, Error, FoldReading, Matrix, Result, Summary, Table};
+use ptsm_eval::{BenchmarkResults, ComparisonMatrix, Error, FoldFeatureFindings, Result, Summary, Table};
 use serde::{Deserialize, Serialize};
 
 /// What a page shows of a benchmark.
@@ -16,9 +16,9 @@ pub struct BenchmarkMaterial {
     /// Results that may stand in one table each.
     pub groups: Vec<BenchmarkGroup>,
     /// What each is about, and the pairwise comparison of the decoders.
-    pub matrices: Vec<(String, Matrix)>,
+    pub matrices: Vec<(String, ComparisonMatrix)>,
     /// What features of every fold say of subjects; empty where that was not asked.
-    pub readings: Vec<FoldReading>,
+    pub readings: Vec<FoldFeatureFindings>,
 }
 
 /// Results that may stand in one table.

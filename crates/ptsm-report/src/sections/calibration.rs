@@ -1,27 +1,27 @@
 //! Whether probabilities mean what they say.
 
 use crate::scale::Axis;
-use crate::{Column, Curve, Figure, Part, Point, Series, Table};
-use ptsm_explain::{Bins, Calibration, wilson};
+use crate::{Column, Figure, LineChart, Point, SectionPart, Series, Table};
+use ptsm_explain::{Binning, Calibration, wilson};
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
 /// Bins with as many trials each: the usual number.
-const BINS: Bins = Bins::EqualMass(10);
+const BINS: Binning = Binning::EqualMass(10);
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(trusted) = &m.trusted else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(trusted) = &m.trusted else { return SectionContent::missing(NO_RUN) };
     let mut shown = vec![("as it is", trusted.scored.calibration(BINS))];
     let told = match trusted.temperature {
-        Some((temperature, people)) => {
+        Some((temperature, subjects)) => {
             shown.push((
                 "at the temperature of the validation people",
                 trusted.scored.at(temperature).calibration(BINS),
             ));
             format!(
                 "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
-                phrases::people(people),
+                phrases::subject_count(subjects),
                 if (0.02..50.0).contains(&temperature) {
                     ""
                 } else {
@@ -31,22 +31,22 @@ pub(super) fn build(m: &Material) -> Built {
         }
         None => "No temperature was fitted: the validation subjects are not among these data, or the decoder held none back.".into(),
     };
-    let curve = Curve {
+    let curve = LineChart {
         title: "Are probabilities true?".into(),
         x: Axis::percent("probability of the decision"),
         y: Axis::percent("share of right decisions"),
         series: shown.iter().map(|(name, calibration)| series(name, calibration, trusted.seeds)).collect(),
         diagonal: Some("perfectly calibrated".into()),
         bars: true,
-        ..Curve::default()
+        ..LineChart::default()
     };
-    Built::new(
+    SectionContent::new(
         "Decisions are put together by how probable the decoder says they are, as many in each group; of decisions that are said to be 80 % sure, 80 % \
          should be right. Bars are 95 % intervals that count a trial once, whatever the seeds, and take trials as independent, which those of one person are not.",
         vec![
-            Part::Figure(Figure::new(curve)),
-            Part::Table("Calibration".into(), table(&shown)),
-            Part::Text(told),
+            SectionPart::Figure(Figure::new(curve)),
+            SectionPart::Table("Calibration".into(), table(&shown)),
+            SectionPart::Text(told),
         ],
     )
 }

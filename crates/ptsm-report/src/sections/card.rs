@@ -1,14 +1,14 @@
 //! The model card: what a decoder is for, where it comes from, what it must not be used for.
 
-use crate::{Column, Part, Table};
+use crate::{Column, SectionPart, Table};
 use ptsm_decode::registry::find;
 use serde_json::Value;
 
-use super::{Built, DecoderOrigin, Material, NO_RUN};
+use super::{DecoderOrigin, Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(made) = &m.made else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(made) = &m.made else { return SectionContent::missing(NO_RUN) };
     let rows = facts(made);
     let table = |rows: Vec<[String; 2]>, head: &str| Table {
         columns: vec![Column::text(head), Column::text("value")],
@@ -17,11 +17,11 @@ pub(super) fn build(m: &Material) -> Built {
     };
     let mut settings = vec![];
     flat("", &made.card.settings, &mut settings);
-    let text = |text: &str| Part::Text(text.into());
-    Built::new(
+    let text = |text: &str| SectionPart::Text(text.into());
+    SectionContent::new(
         "What this decoder is, what it learnt from, what it may be used for, and what it knows about the people it learnt from.",
         vec![
-            Part::Table("What it is".into(), table(rows, "of the decoder")),
+            SectionPart::Table("What it is".into(), table(rows, "of the decoder")),
             text(
                 "Intended use. Research on decoding EEG across people: offline analysis, comparison of methods, prototypes of brain-computer \
                  interfaces with volunteers who can stop at any time.",
@@ -35,8 +35,8 @@ pub(super) fn build(m: &Material) -> Built {
                  far more than decoders do, and for some it is no better than guessing. What it decodes may be something that only goes along with \
                  the task, such as eye movements.",
             ),
-            Part::Text(privacy(made)),
-            Part::Table("All settings".into(), table(settings, "setting")),
+            SectionPart::Text(privacy(made)),
+            SectionPart::Table("All settings".into(), table(settings, "setting")),
         ],
     )
 }
@@ -60,7 +60,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
         ],
         [
             "learnt from".into(),
-            format!("{}, {}", phrases::people(from.subjects), phrases::count(from.trials, "trial")),
+            format!("{}, {}", phrases::subject_count(from.subjects), phrases::count(from.trials, "trial")),
         ],
         [
             "validation subjects held back".into(),
@@ -121,7 +121,7 @@ fn privacy(made: &DecoderOrigin) -> String {
         n => format!(
             "Privacy. The model file still holds what tells {} apart whom it learnt from (`training.keep_subjects`): do not give it away. \
              Trained without that setting it holds nothing of the kind.",
-            phrases::people(n)
+            phrases::subject_count(n)
         ),
     }
 }

@@ -1,16 +1,16 @@
 //! A benchmark: its tables, everybody under every decoder, who beats whom.
 
-use crate::colour::Ramp;
-use crate::{Figure, HeatMap, Part};
-use ptsm_eval::{ALPHA, Matrix, Summary};
+use crate::colour::ColourRamp;
+use crate::{Figure, HeatMap, SectionPart};
+use ptsm_eval::{ALPHA, ComparisonMatrix, Summary};
 
 use super::BenchmarkMaterial;
-use super::{Built, Material};
+use super::{Material, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-pub(super) fn build(m: &Material) -> Built {
+pub(super) fn build(m: &Material) -> SectionContent {
     let Some(BenchmarkMaterial { about, groups, matrices, metric, .. }) = &m.compared else {
-        return Built::missing(
+        return SectionContent::missing(
             "No benchmark was given: `--benchmark DIR` takes a folder made by `ptsm benchmark`.",
         );
     };
@@ -19,14 +19,14 @@ pub(super) fn build(m: &Material) -> Built {
         let several = groups.len() > 1;
         let named = |what: &str| if several { format!("{what}, {}", group.title) } else { what.to_string() };
         parts.extend(everybody(&group.summaries, metric, &named("Every person under every decoder")));
-        parts.extend(group.tables.iter().map(|(name, table)| Part::Table(named(name), table.clone())));
+        parts.extend(group.tables.iter().map(|(name, table)| SectionPart::Table(named(name), table.clone())));
     }
     for (of, matrix) in matrices {
         let several = if matrices.len() > 1 { format!(", {of}") } else { String::new() };
-        parts.push(Part::Figure(Figure::new(duels(matrix, &format!("Who beats whom{several}")))));
+        parts.push(SectionPart::Figure(Figure::new(pairwise(matrix, &format!("Who beats whom{several}")))));
     }
-    parts.extend(about.iter().cloned().map(Part::Text));
-    Built::new(
+    parts.extend(about.iter().cloned().map(SectionPart::Text));
+    SectionContent::new(
         format!(
             "Decoders on people they were not trained on, by {}. Intervals are 95 % bootstrap intervals over people; differences are taken person by person.",
             metric.replace('_', " ")
@@ -36,39 +36,39 @@ pub(super) fn build(m: &Material) -> Built {
 }
 
 /// People by decoders, the best decoded person on top.
-fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<Part> {
+fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<SectionPart> {
     let value = |s: &Summary, who| {
-        let own = s.subjects.iter().find(|person| person.subject == who);
-        own.and_then(|person| person.scores.get(metric).copied()).unwrap_or(f64::NAN)
+        let own = s.subjects.iter().find(|subject| subject.subject == who);
+        own.and_then(|subject| subject.scores.get(metric).copied()).unwrap_or(f64::NAN)
     };
-    let mut people: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
-    people.sort_unstable();
-    people.dedup();
+    let mut subjects: Vec<_> = summaries.iter().flat_map(|s| s.subjects.iter().map(|p| p.subject)).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
     let mean = |who| {
         let all: Vec<f64> = summaries.iter().map(|s| value(s, who)).filter(|v| v.is_finite()).collect();
         ptsm_eval::mean(&all)
     };
-    people.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
-    if people.len() < 2 || summaries.len() < 2 {
+    subjects.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
+    if subjects.len() < 2 || summaries.len() < 2 {
         return None;
     }
     let map = HeatMap {
         title: title.into(),
         row_label: "person, best decoded first".into(),
         column_label: "decoder".into(),
-        rows: people.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
+        rows: subjects.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
         columns: summaries.iter().map(|s| phrases::name(s, summaries)).collect(),
-        values: people.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
+        values: subjects.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
         unit: metric.replace('_', " "),
-        ramp: Ramp::Sequential,
+        ramp: ColourRamp::Sequential,
         reading: "A row is a person, with the mean over decoders beside the number; a column is a decoder. Rows of one colour are people whom every decoder reads alike, columns that stand out are decoders that differ.".into(),
         ..HeatMap::default()
     };
-    Some(Part::Figure(Figure::new(map)))
+    Some(SectionPart::Figure(Figure::new(map)))
 }
 
 /// Every decoder against every other.
-fn duels(matrix: &Matrix, title: &str) -> HeatMap {
+fn pairwise(matrix: &ComparisonMatrix, title: &str) -> HeatMap {
     let n = matrix.models.len();
     let mut differences = vec![vec![f64::NAN; n]; n];
     for c in &matrix.comparisons {
@@ -76,7 +76,7 @@ fn duels(matrix: &Matrix, title: &str) -> HeatMap {
         differences[c.row][c.column] = 100.0 * ptsm_eval::mean(&all);
     }
     let beats = |a, b| matrix.beats(a, b, ALPHA) == Some(true);
-    HeatMap::duels(
+    HeatMap::pairwise(
         title,
         matrix.models.iter().map(|model| model.model.clone()).collect(),
         &differences,

@@ -1,14 +1,14 @@
 //! Which class is taken for which.
 
-use crate::{Figure, HeatMap, Part};
+use crate::{Figure, HeatMap, SectionPart};
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 
 /// More would fill the page.
 const MOST: usize = 6;
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(layout) = &m.layout else { return SectionContent::missing(NO_RUN) };
     let mut models: Vec<String> = vec![];
     for record in &m.records {
         if !models.contains(&record.model) {
@@ -16,7 +16,7 @@ pub(super) fn build(m: &Material) -> Built {
         }
     }
     if models.is_empty() {
-        return Built::missing(NO_RUN);
+        return SectionContent::missing(NO_RUN);
     }
     let k = layout.classes.len();
     let map = |model: &String| {
@@ -27,9 +27,9 @@ pub(super) fn build(m: &Material) -> Built {
             }
         }
         let title = format!("Decoded classes of {model}");
-        Part::Figure(Figure::new(HeatMap::confusion(title, layout.classes.clone(), &counts)))
+        SectionPart::Figure(Figure::new(HeatMap::confusion(title, layout.classes.clone(), &counts)))
     };
-    Built::new(
+    SectionContent::new(
         "All scored people and all seeds together: a trial is counted once for each seed.",
         models.iter().take(MOST).map(map).collect(),
     )

@@ -1,8 +1,10 @@
 //! Maps over the head and courses over time, which several sections draw.
 
-use crate::colour::Ramp;
+use crate::colour::ColourRamp;
 use crate::scale::Axis;
-use crate::{Curve, Electrode, Figure, Part, Point, Reference, Series, SmallMap, SmallMaps, Window};
+use crate::{
+    Electrode, Figure, LineChart, Point, ReferenceLine, SectionPart, Series, ShadedSpan, SmallMap, SmallMaps,
+};
 use ptsm_data::simulate::Truth;
 use ptsm_explain::Masks;
 use ptsm_signal::Layout;
@@ -11,14 +13,14 @@ use ptsm_signal::Layout;
 const RESAMPLES: usize = 1000;
 
 /// What all of them share.
-pub(super) struct Draw<'a> {
+pub(super) struct FigureContext<'a> {
     pub(super) layout: &'a Layout,
     pub(super) truth: Option<&'a Truth>,
     /// Channels that carry the task, where that is known.
     pub(super) task: Option<&'a [bool]>,
 }
 
-impl Draw<'_> {
+impl FigureContext<'_> {
     fn electrodes(&self, values: &[f64]) -> Vec<Electrode> {
         let electrode = |(i, channel): (usize, &ptsm_signal::Channel)| {
             Some(Electrode {
@@ -44,22 +46,22 @@ impl Draw<'_> {
     }
 
     /// Maps side by side with one scale, or a flat one would look like a strong one.
-    pub(super) fn maps(&self, title: &str, unit: &str, maps: Vec<(String, Vec<f64>)>) -> Option<Part> {
+    pub(super) fn maps(&self, title: &str, unit: &str, maps: Vec<(String, Vec<f64>)>) -> Option<SectionPart> {
         let maps = self.small_maps(&maps);
         (!maps.is_empty()).then(|| {
-            Part::Figure(Figure::new(SmallMaps {
+            SectionPart::Figure(Figure::new(SmallMaps {
                 title: title.into(),
                 maps,
                 range: None,
                 unit: unit.into(),
-                ramp: Ramp::Sequential,
+                ramp: ColourRamp::Sequential,
                 ring_meaning: self.ring_meaning().into(),
             }))
         })
     }
 
     /// Courses over time with the interval over people; the cue, and when the true effect is, where that is known.
-    pub(super) fn courses(&self, title: &str, unit: &str, all: &[Masks], null: Option<Series>) -> Curve {
+    pub(super) fn courses(&self, title: &str, unit: &str, all: &[Masks], null: Option<Series>) -> LineChart {
         let times: Vec<f64> = self.layout.times_s().collect();
         let series = all.iter().map(|mask| {
             let point = |(i, (&x, &y)): (usize, (&f64, &f64))| {
@@ -73,14 +75,14 @@ impl Draw<'_> {
             }
         });
         let last = times.last().copied().unwrap_or(f64::MAX);
-        let window = self.truth.map(|t| Window {
+        let window = self.truth.map(|t| ShadedSpan {
             from: t.window_s[0],
             to: t.window_s[1].min(last),
             label: "true effect".into(),
         });
-        let cue =
-            (self.layout.start_s <= 0.0 && last >= 0.0).then(|| Reference { at: 0.0, label: "cue".into() });
-        Curve {
+        let cue = (self.layout.start_s <= 0.0 && last >= 0.0)
+            .then(|| ReferenceLine { at: 0.0, label: "cue".into() });
+        LineChart {
             title: title.into(),
             x: Axis::new("time after the cue (s)"),
             y: Axis::new(unit),
@@ -88,7 +90,7 @@ impl Draw<'_> {
             windows: window.into_iter().collect(),
             marks: cue.into_iter().collect(),
             null,
-            ..Curve::default()
+            ..LineChart::default()
         }
     }
 }

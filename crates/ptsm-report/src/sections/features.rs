@@ -2,13 +2,13 @@
 
 use ptsm_eval::feature_tables::decoders;
 use ptsm_eval::phrases::signed;
-use ptsm_eval::{FoldReading, Reading, mean};
+use ptsm_eval::{FeatureFindings, FoldFeatureFindings, mean};
 
 use crate::HeatMap;
-use crate::colour::Ramp;
+use crate::colour::ColourRamp;
 
 /// Every fold of every decoder that could be asked; none where none could, or there is one fold.
-pub(super) fn figure(readings: &[FoldReading]) -> Option<HeatMap> {
+pub(super) fn figure(readings: &[FoldFeatureFindings]) -> Option<HeatMap> {
     let folds = readings.iter().map(|r| r.fold + 1).max().filter(|folds| *folds > 1)?;
     let mut map = HeatMap {
         title: "People tested from people learnt from, every fold".into(),
@@ -17,16 +17,16 @@ pub(super) fn figure(readings: &[FoldReading]) -> Option<HeatMap> {
         columns: (1..=folds).map(|fold| fold.to_string()).collect(),
         unit: "proxy A-distance, mean over seeds".into(),
         range: Some([0.0, 2.0]),
-        ramp: Ramp::Sequential,
+        ramp: ColourRamp::Sequential,
         reading: "A cell is how well the people tested in that fold can be told from those learnt from by the decoder's task features: 0 not at all, 2 always. A small distance says that features are alike in both, not that the task is in them.".into(),
         ..HeatMap::default()
     };
     for (name, own) in decoders(readings) {
         let distances = |fold: usize| -> Vec<f64> {
             let of_fold = own.iter().filter(|r| r.fold == fold);
-            let distance = |r: &&&FoldReading| match r.reading {
-                Reading::Made { distance, .. } => Some(distance),
-                Reading::Not { .. } => None,
+            let distance = |r: &&&FoldFeatureFindings| match r.reading {
+                FeatureFindings::Made { distance, .. } => Some(distance),
+                FeatureFindings::Not { .. } => None,
             };
             of_fold.filter_map(|r| distance(&r)).collect()
         };
@@ -49,17 +49,31 @@ pub(super) fn figure(readings: &[FoldReading]) -> Option<HeatMap> {
 mod tests {
     use super::*;
 
-    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldReading {
-        let reading =
-            Reading::Made { distance, exchanged: Some(0.5), p: Some(0.4), person: None, person_chance: None };
+    fn one(model: &str, fold: usize, seed: u64, distance: f64) -> FoldFeatureFindings {
+        let reading = FeatureFindings::Made {
+            distance,
+            exchanged: Some(0.5),
+            p: Some(0.4),
+            person: None,
+            person_chance: None,
+        };
         let (data, protocol) = ("a".into(), "kfold:2".into());
-        FoldReading { model: model.into(), data, protocol, learnt: None, fold, seed, people: 4, reading }
+        FoldFeatureFindings {
+            model: model.into(),
+            data,
+            protocol,
+            learnt: None,
+            fold,
+            seed,
+            people: 4,
+            reading,
+        }
     }
 
     #[test]
     fn folds_are_means_over_seeds() {
-        let not = Reading::Not { why: "no features".into() };
-        let csp = FoldReading { reading: not, ..one("csp-lda", 0, 1, 0.0) };
+        let not = FeatureFindings::Not { why: "no features".into() };
+        let csp = FoldFeatureFindings { reading: not, ..one("csp-lda", 0, 1, 0.0) };
         let all = [one("ptsm", 0, 1, 0.2), one("ptsm", 0, 2, 0.4), one("ptsm", 1, 1, 1.5), csp];
         let map = figure(&all).unwrap();
         assert_eq!(

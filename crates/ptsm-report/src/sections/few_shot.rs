@@ -1,21 +1,21 @@
 //! What a few labelled trials are worth.
 
 use crate::scale::Axis;
-use crate::{Curve, Figure, Part, Point, Reference, Series};
+use crate::{Figure, LineChart, Point, ReferenceLine, SectionPart, Series};
 use ptsm_eval::Summary;
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
-pub(super) fn build(m: &Material) -> Built {
+pub(super) fn build(m: &Material) -> SectionContent {
     let mut points: Vec<(usize, &Summary)> = m.few.iter().filter_map(|s| Some((s.adapt?.shots, s))).collect();
     if points.is_empty() {
         return match m.summaries.is_empty() {
-            true => Built::missing(NO_RUN),
-            false if m.made.as_ref().is_some_and(|made| made.adapted.is_some()) => Built::missing(
+            true => SectionContent::missing(NO_RUN),
+            false if m.made.as_ref().is_some_and(|made| made.adapted.is_some()) => SectionContent::missing(
                 "This decoder is adapted already; give the run it was made from, with `--shots`.",
             ),
-            false => Built::missing(
+            false => SectionContent::missing(
                 "Nobody was adapted to. Give `--shots 1,2,5,10`, with a decoder that adapts (`ptsm models`).",
             ),
         };
@@ -25,7 +25,7 @@ pub(super) fn build(m: &Material) -> Built {
     // What chance is of.
     let chance = &points[0].1.chance;
     let metric = chance.metric();
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     let mut title = said.clone();
     title[..1].make_ascii_uppercase();
     let series = Series {
@@ -38,17 +38,17 @@ pub(super) fn build(m: &Material) -> Built {
             })
             .collect(),
     };
-    let curve = Curve {
+    let curve = LineChart {
         title: format!("{title} after a few labelled trials"),
         x: Axis::new("labelled trials of each class"),
         y: Axis::percent(said),
         series: vec![series],
-        levels: chance.level.into_iter().map(|at| Reference { at, label: "chance".into() }).collect(),
-        ..Curve::default()
+        levels: chance.level.into_iter().map(|at| ReferenceLine { at, label: "chance".into() }).collect(),
+        ..LineChart::default()
     };
-    let mut parts = vec![Part::Figure(Figure::new(curve))];
-    parts.extend(m.adapted.clone().map(Part::Text));
-    Built::new(
+    let mut parts = vec![SectionPart::Figure(Figure::new(curve))];
+    parts.extend(m.adapted.clone().map(SectionPart::Text));
+    SectionContent::new(
         format!(
             "The personal masks are tuned on the first trials of each class; the first {aside} of each class are never scored, so that \
              every point is about the same later trials. The band is the 95 % interval over people.{}",

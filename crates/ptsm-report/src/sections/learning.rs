@@ -3,29 +3,29 @@
 use std::collections::BTreeSet;
 
 use crate::scale::Axis;
-use crate::{Curve, Figure, Part, Point, Reference, Series};
+use crate::{Figure, LineChart, Point, ReferenceLine, SectionPart, Series};
 use ptsm_decode::EpochRecord;
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 
-pub(super) fn build(m: &Material) -> Built {
+pub(super) fn build(m: &Material) -> SectionContent {
     if m.histories.iter().all(|(_, history)| history.is_empty()) {
         return match m.summaries.is_empty() {
-            true => Built::missing(NO_RUN),
-            false => {
-                Built::missing("There is no log of training: the decoder was fitted at once, or adapted.")
-            }
+            true => SectionContent::missing(NO_RUN),
+            false => SectionContent::missing(
+                "There is no log of training: the decoder was fitted at once, or adapted.",
+            ),
         };
     }
-    let mut parts: Vec<Part> =
-        accuracy(m).into_iter().map(|curve| Part::Figure(Figure::new(curve))).collect();
+    let mut parts: Vec<SectionPart> =
+        accuracy(m).into_iter().map(|curve| SectionPart::Figure(Figure::new(curve))).collect();
     parts.extend(
         m.histories
             .iter()
             .flat_map(|(name, history)| losses(name, history))
-            .map(|curve| Part::Figure(Figure::new(curve))),
+            .map(|curve| SectionPart::Figure(Figure::new(curve))),
     );
-    Built::new(
+    SectionContent::new(
         "Accuracy on validation people, who are neither trained on nor scored; the epoch to keep was chosen by it. The band spans the \
          seeds, fewer towards the end as they stop. Losses are means over the steps of an epoch, each by its own name and before it is weighted.",
         parts,
@@ -48,20 +48,20 @@ fn course(history: &[EpochRecord], of: impl Fn(&EpochRecord) -> Option<f64>) -> 
     (1..=last).filter_map(point).collect()
 }
 
-fn accuracy(m: &Material) -> Option<Curve> {
+fn accuracy(m: &Material) -> Option<LineChart> {
     let series = m.histories.iter().map(|(name, history)| Series {
         name: name.clone(),
         points: course(history, |epoch| epoch.validation_accuracy),
     });
     let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
     let level = 1.0 / m.layout.as_ref()?.classes.len() as f64;
-    (!series.is_empty()).then(|| Curve {
+    (!series.is_empty()).then(|| LineChart {
         title: "Validation accuracy while learning".into(),
         x: Axis::new("epoch"),
         y: Axis::percent("balanced accuracy"),
         series,
-        levels: vec![Reference { at: level, label: "chance".into() }],
-        ..Curve::default()
+        levels: vec![ReferenceLine { at: level, label: "chance".into() }],
+        ..LineChart::default()
     })
 }
 
@@ -69,7 +69,7 @@ fn accuracy(m: &Material) -> Option<Curve> {
 const TOGETHER: usize = 4;
 
 /// Every loss of a model by name, a few on each chart.
-fn losses(model: &str, history: &[EpochRecord]) -> Vec<Curve> {
+fn losses(model: &str, history: &[EpochRecord]) -> Vec<LineChart> {
     let mut names: Vec<&str> = vec![];
     let mut known = BTreeSet::new();
     for (name, _) in history.iter().flat_map(|epoch| &epoch.losses) {
@@ -78,7 +78,7 @@ fn losses(model: &str, history: &[EpochRecord]) -> Vec<Curve> {
         }
     }
     let charts = names.len().div_ceil(TOGETHER);
-    let chart = |(i, names): (usize, &[&str])| Curve {
+    let chart = |(i, names): (usize, &[&str])| LineChart {
         title: match charts {
             1 => format!("Losses of {model}"),
             _ => format!("Losses of {model}, {} of {charts}", i + 1),
@@ -94,7 +94,7 @@ fn losses(model: &str, history: &[EpochRecord]) -> Vec<Curve> {
                 }),
             })
             .collect(),
-        ..Curve::default()
+        ..LineChart::default()
     };
     names.chunks(TOGETHER).enumerate().map(chart).collect()
 }

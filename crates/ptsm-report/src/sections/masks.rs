@@ -1,42 +1,45 @@
 //! What PTSM's masks let pass.
 
-use crate::colour::Ramp;
-use crate::{Figure, HeatMap, Part, Point, Series};
+use crate::colour::ColourRamp;
+use crate::{Figure, HeatMap, Point, SectionPart, Series};
 use ptsm_data::simulate::Truth;
-use ptsm_explain::{MaskFindings, Masks, favours, rank_correlation};
+use ptsm_explain::{MaskFindings, Masks, rank_correlation, truth_auc};
 use ptsm_signal::{Layout, SubjectId};
 
-use super::draw::Draw;
-use super::{Built, Material, NO_RUN};
+use super::draw::FigureContext;
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
 const UNIT: &str = "mask, 0 to 1";
 /// Maps of more classes would fill the page.
 const MOST_CLASSES: usize = 6;
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(layout) = &m.layout else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(layout) = &m.layout else { return SectionContent::missing(NO_RUN) };
     let Some(looked) = m.looked.as_ref().filter(|looked| !looked.all.is_empty()) else {
-        return Built::missing(
+        return SectionContent::missing(
             "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have.",
         );
     };
     let task = m.truth.as_ref().map(Truth::task_channels);
-    let draw = Draw { layout, truth: m.truth.as_ref(), task: task.as_deref() };
+    let draw = FigureContext { layout, truth: m.truth.as_ref(), task: task.as_deref() };
     let mut parts = vec![];
     let kinds = looked.all.iter().map(|mask| (mask.kind.clone(), mask.space_mean())).collect();
     parts.extend(draw.maps("Spatial masks", UNIT, kinds));
     parts.extend(draw.maps("Spatial masks of each class", UNIT, by_class(looked)));
     match looked.nulls.is_empty() {
-        true => {
-            parts.push(Part::Figure(Figure::new(draw.courses("Temporal masks", UNIT, &looked.all, None))))
-        }
+        true => parts.push(SectionPart::Figure(Figure::new(draw.courses(
+            "Temporal masks",
+            UNIT,
+            &looked.all,
+            None,
+        )))),
         // Each against its own: the common and the personal one are often each other's mirror image.
         false => {
             for mask in &looked.all {
                 let title = format!("Temporal mask, {}", mask.kind);
                 let null = null(looked, &mask.kind, layout);
-                parts.push(Part::Figure(Figure::new(draw.courses(
+                parts.push(SectionPart::Figure(Figure::new(draw.courses(
                     &title,
                     UNIT,
                     std::slice::from_ref(mask),
@@ -50,12 +53,12 @@ pub(super) fn build(m: &Material) -> Built {
     }
     // Only who asks for explanations can ask for decoders of shuffled labels.
     if m.believed.is_some() || !looked.nulls.is_empty() {
-        parts.push(Part::Text(against_null(looked)));
+        parts.push(SectionPart::Text(against_null(looked)));
     }
     if let (Some(truth), Some(task)) = (&m.truth, &task) {
-        parts.push(Part::Text(verdict(&looked.all, layout, truth, task)));
+        parts.push(SectionPart::Text(verdict(&looked.all, layout, truth, task)));
     }
-    Built::new(
+    SectionContent::new(
         "The masks PTSM lays over each trial, the mean over trials and people who were not trained on. A mask shows what the network let \
          pass, not what was there nor whether it matters.",
         parts,
@@ -73,9 +76,9 @@ fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
 }
 
 /// Every person's mask.
-fn everybody(mask: &Masks, layout: &Layout) -> Option<Part> {
+fn everybody(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
     (mask.people.len() > 1).then(|| {
-        Part::Figure(Figure::new(HeatMap {
+        SectionPart::Figure(Figure::new(HeatMap {
             title: format!("Spatial mask of each person, {}", mask.kind),
             row_label: "person".into(),
             column_label: "channel".into(),
@@ -83,7 +86,7 @@ fn everybody(mask: &Masks, layout: &Layout) -> Option<Part> {
             columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
             values: mask.space.clone(),
             unit: UNIT.into(),
-            ramp: Ramp::Sequential,
+            ramp: ColourRamp::Sequential,
             reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
             ..HeatMap::default()
         }))
@@ -132,8 +135,8 @@ fn verdict(masks: &[Masks], layout: &Layout, truth: &Truth, task: &[bool]) -> St
     let each: Vec<String> = masks
         .iter()
         .map(|mask| {
-            let space = favours(&mask.space_mean(), task);
-            let time = favours(&mask.time_mean(), &inside);
+            let space = truth_auc(&mask.space_mean(), task);
+            let time = truth_auc(&mask.time_mean(), &inside);
             format!("{}: channels {space:.2}, times {time:.2}", mask.kind)
         })
         .collect();

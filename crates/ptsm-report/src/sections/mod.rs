@@ -13,17 +13,17 @@ mod few_shot;
 mod learning;
 mod masks;
 mod numbers;
-mod people;
 mod short;
 mod signals;
+mod subjects;
 mod subspaces;
 mod validity;
 
 use crate::svg::standalone;
-use crate::{Page, Part, Section};
+use crate::{Page, Section, SectionPart};
 use ptsm_data::simulate::Truth;
 use ptsm_decode::EpochRecord;
-use ptsm_decode::file::Card;
+use ptsm_decode::file::ModelCard;
 use ptsm_eval::{Record, Summary};
 use ptsm_explain::{
     Disentanglement, ExplainRequest, Explanation, MaskFindings, ProbabilityFindings, Saliency, SanityChecks,
@@ -43,34 +43,34 @@ pub struct SectionKind {
     heading: &'static str,
     /// Whether `ptsm explain` shows it: what a decoder looked at, and whether to believe it.
     explains: bool,
-    build: fn(&Material) -> Built,
+    build: fn(&Material) -> SectionContent,
 }
 
 /// What came of a section.
-enum Built {
+enum SectionContent {
     Made {
         /// One sentence on what it shows and how to read it.
         lead: String,
-        parts: Vec<Part>,
+        parts: Vec<SectionPart>,
     },
     /// What is missing and how to get it.
     Missing(String),
 }
 
-impl Built {
-    fn new(lead: impl Into<String>, parts: Vec<Part>) -> Built {
-        Built::Made { lead: lead.into(), parts }
+impl SectionContent {
+    fn new(lead: impl Into<String>, parts: Vec<SectionPart>) -> SectionContent {
+        SectionContent::Made { lead: lead.into(), parts }
     }
 
-    fn missing(why: impl Into<String>) -> Built {
-        Built::Missing(why.into())
+    fn missing(why: impl Into<String>) -> SectionContent {
+        SectionContent::Missing(why.into())
     }
 }
 
 /// All sections, in the order of the page.
 pub const SECTIONS: &[SectionKind] = &[
     SectionKind { name: "short", heading: "In short", explains: false, build: short::build },
-    SectionKind { name: "people", heading: "Each person", explains: false, build: people::build },
+    SectionKind { name: "people", heading: "Each person", explains: false, build: subjects::build },
     SectionKind {
         name: "confusion",
         heading: "What is taken for what",
@@ -164,7 +164,7 @@ pub struct DecoderOrigin {
     /// Whom it was adapted to; none where it was not.
     pub adapted: Option<AdaptedTo>,
     /// The model card.
-    pub card: Card,
+    pub card: ModelCard,
     /// Numbers it has learnt.
     pub parameters: usize,
     /// Training subjects it can still tell apart.
@@ -264,13 +264,13 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
     for kind in kinds {
         let built = match m.keeps(kind) {
             true => (kind.build)(m),
-            false => Built::missing("It is not among the sections whose numbers were kept."),
+            false => SectionContent::missing("It is not among the sections whose numbers were kept."),
         };
         match built {
-            Built::Made { lead, parts } => {
+            SectionContent::Made { lead, parts } => {
                 sections.push(Section { heading: kind.heading.into(), lead, parts });
             }
-            Built::Missing(why) => {
+            SectionContent::Missing(why) => {
                 let failed = m.failed.iter().find(|(section, _)| section == kind.name);
                 let why = failed.map_or(why, |(_, reason)| reason.clone());
                 match missing.iter_mut().find(|(other, _)| *other == why) {
@@ -284,7 +284,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
         let part = |(why, headings): &(String, Vec<&str>)| {
             let names = headings.join("; ");
             let end = if names.ends_with('?') { "" } else { "." };
-            Part::Absent(format!("{names}{end} {why}"))
+            SectionPart::Absent(format!("{names}{end} {why}"))
         };
         sections.push(Section {
             heading: "What is not here".into(),
@@ -304,7 +304,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
 /// Every figure of a page as a file of its own: its title as a name, and the drawing.
 pub fn figures(page: &Page) -> Vec<(String, String)> {
     let parts = page.sections.iter().flat_map(|s| &s.parts);
-    let figures = parts.filter_map(|p| if let Part::Figure(f) = p { Some(f) } else { None });
+    let figures = parts.filter_map(|p| if let SectionPart::Figure(f) = p { Some(f) } else { None });
     figures.map(|f| (file_name(f.drawing.title()), standalone(&f.drawing.svg("figure")))).collect()
 }
 

@@ -1,13 +1,13 @@
 //! The numbers to read first.
 
-use crate::{Fact, Part};
+use crate::{Fact, SectionPart};
 use ptsm_eval::STRICT_ALPHA;
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(first) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
     let mut facts = vec![];
     // What chance is of.
@@ -18,7 +18,7 @@ pub(super) fn build(m: &Material) -> Built {
             format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
         });
         facts.push(fact(
-            &phrases::called(s, &m.summaries),
+            &phrases::display_name(s, &m.summaries),
             format!("{} %", percent(accuracy.mean)),
             interval,
         ));
@@ -34,11 +34,11 @@ pub(super) fn build(m: &Material) -> Built {
         told.push((level, n));
         let together = match leading.name {
             "accuracy" => format!("for all {n} trials together"),
-            _ => format!("for the mean over {}", phrases::people(s.subjects.len())),
+            _ => format!("for the mean over {}", phrases::subject_count(s.subjects.len())),
         };
         facts.push(fact(
             &if told.len() > 1 {
-                format!("Chance, {}", phrases::called(s, &m.summaries))
+                format!("Chance, {}", phrases::display_name(s, &m.summaries))
             } else {
                 "Chance".into()
             },
@@ -53,15 +53,15 @@ pub(super) fn build(m: &Material) -> Built {
         seen.join("; "),
         format!("{}, {}", first.protocol, phrases::count(first.seeds, "seed")),
     ));
-    let mut said = phrases::spoken(leading);
+    let mut said = phrases::metric_label(leading);
     said[..1].make_ascii_uppercase();
-    Built::new(
+    SectionContent::new(
         format!(
             "{said} in people the decoders were not trained on, the mean over people of the mean over seeds."
         ),
         vec![
-            Part::Facts(facts),
-            Part::Table("All scores".into(), ptsm_eval::tables::summaries(&m.summaries)),
+            SectionPart::Facts(facts),
+            SectionPart::Table("All scores".into(), ptsm_eval::tables::summaries(&m.summaries)),
         ],
     )
 }

@@ -1,69 +1,69 @@
 //! Who fails, and what their signals look like.
 
-use crate::colour::Ramp;
-use crate::{Column, Figure, HeatMap, Part, Table};
+use crate::colour::ColourRamp;
+use crate::{Column, Figure, HeatMap, SectionPart, Table};
 use ptsm_explain::{BANDS, EXTREME, Signals, rank_correlation};
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(summary) = m.summaries.first() else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(summary) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     // What chance is of.
     let metric = summary.chance.metric();
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     // Everybody with a score, the worst first.
-    let mut people: Vec<(&Signals, f64, bool)> = m
+    let mut subjects: Vec<(&Signals, f64, bool)> = m
         .signals
         .iter()
         .filter_map(|signals| {
             // People it has seen and people it has not are summed up apart.
             let all = m.summaries.iter().filter(|s| s.model == summary.model);
-            let own = all.flat_map(|s| &s.subjects).find(|person| person.subject == signals.subject)?;
+            let own = all.flat_map(|s| &s.subjects).find(|subject| subject.subject == signals.subject)?;
             Some((signals, own.scores.get(metric.name).copied()?, own.above_chance == Some(true)))
         })
         .collect();
-    people.sort_by(|a, b| a.1.total_cmp(&b.1));
-    if people.is_empty() {
-        return Built::missing("Nobody's signals were looked at.");
+    subjects.sort_by(|a, b| a.1.total_cmp(&b.1));
+    if subjects.is_empty() {
+        return SectionContent::missing("Nobody's signals were looked at.");
     }
     let names: Vec<String> =
         BANDS.iter().map(|(name, [low, high])| format!("{name} {low:.0}-{high:.0} Hz")).collect();
-    let failing = people.iter().filter(|(_, _, above)| !above).count();
+    let failing = subjects.iter().filter(|(_, _, above)| !above).count();
     let map = HeatMap {
         title: "Where each person's power is".into(),
         row_label: "person, worst decoded first".into(),
         column_label: "band".into(),
-        rows: people
+        rows: subjects
             .iter()
             .map(|(s, accuracy, _)| format!("{}: {} %", s.subject, percent(*accuracy)))
             .collect(),
         // With their frequencies they would be cut short.
         columns: BANDS.iter().map(|(name, _)| name.to_string()).collect(),
-        values: people.iter().map(|(s, _, _)| s.shares.clone()).collect(),
+        values: subjects.iter().map(|(s, _, _)| s.shares.clone()).collect(),
         unit: "share of power".into(),
-        ramp: Ramp::Sequential,
+        ramp: ColourRamp::Sequential,
         reading: format!(
             "A row is a person with their {said} under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
-            summary.called(),
+            summary.display_name(),
             names.join(", ")
         ),
         ..HeatMap::default()
     };
-    Built::new(
+    SectionContent::new(
         format!(
             "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the median of its channel in that person.",
-            phrases::people(people.len()),
+            phrases::subject_count(subjects.len()),
         ),
         vec![
-            Part::Figure(Figure::new(map)),
-            Part::Table("Signals of each person".into(), table(&people, &names, &said)),
-            Part::Table(format!("Does it go with {said}?"), correlations(&people, &names, &said)),
+            SectionPart::Figure(Figure::new(map)),
+            SectionPart::Table("Signals of each person".into(), table(&subjects, &names, &said)),
+            SectionPart::Table(format!("Does it go with {said}?"), correlations(&subjects, &names, &said)),
         ],
     )
 }
 
-fn table(people: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
+fn table(subjects: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
     let mut columns = vec![
         Column::text("person"),
         Column::number(format!("{metric} %")),
@@ -83,20 +83,20 @@ fn table(people: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Ta
         row.push(percent(s.extreme));
         row
     };
-    Table { columns, rows: people.iter().map(row).collect(), note: String::new() }
+    Table { columns, rows: subjects.iter().map(row).collect(), note: String::new() }
 }
 
-fn correlations(people: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
-    let accuracy: Vec<f64> = people.iter().map(|(_, accuracy, _)| *accuracy).collect();
+fn correlations(subjects: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
+    let accuracy: Vec<f64> = subjects.iter().map(|(_, accuracy, _)| *accuracy).collect();
     let with = |values: Vec<f64>| {
         let r = rank_correlation(&values, &accuracy);
         if r.is_finite() { format!("{r:+.2}") } else { "-".into() }
     };
-    let band = |i: usize| with(people.iter().map(|(s, _, _)| s.shares[i]).collect());
+    let band = |i: usize| with(subjects.iter().map(|(s, _, _)| s.shares[i]).collect());
     let mut rows: Vec<Vec<String>> =
         names.iter().enumerate().map(|(i, name)| vec![name.clone(), band(i)]).collect();
-    rows.push(vec!["extreme trials".into(), with(people.iter().map(|(s, _, _)| s.extreme).collect())]);
-    let n = people.len() as f64;
+    rows.push(vec!["extreme trials".into(), with(subjects.iter().map(|(s, _, _)| s.extreme).collect())]);
+    let n = subjects.len() as f64;
     // Where a correlation of unrelated ranks lies in 19 of 20 cohorts.
     let luck = if n > 3.0 { format!("{:.2}", 1.96 / (n - 1.0).sqrt()) } else { "1.00".into() };
     Table {
@@ -107,7 +107,7 @@ fn correlations(people: &[(&Signals, f64, bool)], names: &[String], metric: &str
         rows,
         note: format!(
             "Spearman's rank correlation over {}. Without any relation it lies within {luck} of 0 in 19 of 20 cohorts, and one of six rows may well lie outside.",
-            phrases::people(people.len())
+            phrases::subject_count(subjects.len())
         ),
     }
 }

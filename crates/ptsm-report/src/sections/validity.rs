@@ -1,34 +1,37 @@
 //! Whether an explanation is true: tests that it can fail.
 
 use crate::scale::Axis;
-use crate::{Column, Curve, Figure, Part, Point, Series, Table};
-use ptsm_explain::{Areas, Course, SanityCheck, SanityChecks, Stability, Tried};
+use crate::{Column, Figure, LineChart, Point, SectionPart, Series, Table};
+use ptsm_explain::{CurveAreas, DeletionResult, SanityCheck, SanityChecks, ScoreCurve, Stability};
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(believed) = &m.believed else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(believed) = &m.believed else { return SectionContent::missing(NO_RUN) };
     let mut parts = vec![];
     for tested in &believed.tested {
         for (i, tried) in tested.removed.iter().flatten().enumerate() {
-            parts.push(Part::Figure(Figure::new(curve(&tested.name, i == 0, tried))));
+            parts.push(SectionPart::Figure(Figure::new(curve(&tested.name, i == 0, tried))));
         }
     }
     if believed.tested.iter().any(|tested| tested.removed.is_some()) {
-        parts.push(Part::Table("Taken away and brought back".into(), removals(&believed.tested)));
+        parts.push(SectionPart::Table("Taken away and brought back".into(), removals(&believed.tested)));
     }
     let places = m
         .layout
         .as_ref()
         .is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
-    parts.push(Part::Table("Agreement with what is known".into(), agreements(&believed.tested, places)));
-    parts.push(Part::Table(
+    parts.push(SectionPart::Table(
+        "Agreement with what is known".into(),
+        agreements(&believed.tested, places),
+    ));
+    parts.push(SectionPart::Table(
         "Does it follow what was learnt, and is it the same again?".into(),
         repeated(believed),
     ));
     if let Some(found) = &believed.identified {
-        parts.push(Part::Text(format!(
+        parts.push(SectionPart::Text(format!(
             "People recognised by their personal masks from one of two {} to the other: {} % (guessing {} %, p = {:.3}); correlation with oneself {:.2}, with others {:.2}. A biomarker would have to.",
             believed.parts,
             phrases::percent(found.accuracy),
@@ -38,7 +41,7 @@ pub(super) fn build(m: &Material) -> Built {
             found.others
         )));
     }
-    Built::new(
+    SectionContent::new(
         format!(
             "Tests that a mask or an attribution can fail. Deletion: {} are scored again with channels or times replaced by zero, those ranked highest first, lowest first, and in random order (times: the same order moved along the trial). Trials without a part \
              of them are like nothing the decoder has learnt from, so that the random orders, not the whole trial, are what to compare with.",
@@ -48,8 +51,8 @@ pub(super) fn build(m: &Material) -> Built {
     )
 }
 
-fn curve(name: &str, deleted: bool, tried: &Tried) -> Curve {
-    let series = |name: &str, course: &Course| {
+fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> LineChart {
+    let series = |name: &str, course: &ScoreCurve| {
         Series::line(name, tried.shares.iter().copied().zip(course.balanced_accuracy.iter().copied()))
     };
     let point = |(i, &x): (usize, &f64)| {
@@ -58,7 +61,7 @@ fn curve(name: &str, deleted: bool, tried: &Tried) -> Curve {
         let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
     };
-    Curve {
+    LineChart {
         title: format!("{}: {name}", if deleted { "Deletion" } else { "Insertion" }),
         x: Axis::percent(if deleted { "share taken away" } else { "share brought back" }),
         y: Axis::percent("balanced accuracy"),
@@ -67,7 +70,7 @@ fn curve(name: &str, deleted: bool, tried: &Tried) -> Curve {
             name: "random orders".into(),
             points: tried.shares.iter().enumerate().map(point).collect(),
         }),
-        ..Curve::default()
+        ..LineChart::default()
     }
 }
 
@@ -75,7 +78,7 @@ fn removals(tested: &[SanityCheck]) -> Table {
     let mut rows = vec![];
     for one in tested {
         for (i, tried) in one.removed.iter().flatten().enumerate() {
-            let Areas { highest, lowest, random, between, p } = &tried.log_loss;
+            let CurveAreas { highest, lowest, random, between, p } = &tried.log_loss;
             let accuracy = &tried.balanced_accuracy;
             rows.push(vec![
                 one.name.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ptsm_report::colour::Ramp;
+use ptsm_report::colour::ColourRamp;
 use ptsm_report::scale::Axis;
 use ptsm_report::*;
 use quick_xml::Reader;
@@ -34,37 +34,37 @@ fn map(title: &str, names: &[&str], value: impl Fn(usize) -> f64) -> ScalpMap {
     }
 }
 
-fn curve(title: &str, value: impl Fn(usize) -> f64) -> Curve {
+fn curve(title: &str, value: impl Fn(usize) -> f64) -> LineChart {
     let points = (0..640)
         .map(|index| {
             let y = value(index);
             Point { x: index as f64 / 256.0, y, band: Some([y - 0.1, y + 0.1]) }
         })
         .collect();
-    Curve {
+    LineChart {
         title: title.into(),
         x: Axis::new(title),
         y: Axis::percent(title),
         series: vec![Series { name: title.into(), points }, Series::line("other", [(0.0, 0.2), (2.0, 0.4)])],
-        windows: vec![Window { from: 0.5, to: 1.5, label: title.into() }],
-        levels: vec![Reference { at: 0.5, label: title.into() }],
+        windows: vec![ShadedSpan { from: 0.5, to: 1.5, label: title.into() }],
+        levels: vec![ReferenceLine { at: 0.5, label: title.into() }],
         marks: vec![
-            Reference { at: 0.0, label: title.into() },
-            Reference { at: f64::NAN, label: "nowhere".into() },
+            ReferenceLine { at: 0.0, label: title.into() },
+            ReferenceLine { at: f64::NAN, label: "nowhere".into() },
         ],
         null: Some(Series::line("shuffled", [(0.0, 0.3), (2.0, f64::NAN)])),
-        ..Curve::default()
+        ..LineChart::default()
     }
 }
 
-fn dots(title: &str, people: usize, value: impl Fn(usize) -> f64) -> Dots {
+fn dots(title: &str, people: usize, value: impl Fn(usize) -> f64) -> DotPlot {
     let subjects = (0..people).map(|index| (format!("{title}{index}"), value(index))).collect();
-    let mean = Some(Estimate { value: value(0), interval: Some([value(0) - 0.1, value(0) + 0.1]) });
-    Dots {
+    let mean = Some(PointEstimate { value: value(0), interval: Some([value(0) - 0.1, value(0) + 0.1]) });
+    DotPlot {
         title: title.into(),
         axis: Axis::percent(title),
-        models: vec![Scores { name: title.into(), subjects, mean, ..Scores::default() }],
-        chance: Some(Chance { level: 0.5, threshold: Some(0.58) }),
+        models: vec![ModelScores { name: title.into(), subjects, mean, ..ModelScores::default() }],
+        chance: Some(ChanceLevel { level: 0.5, threshold: Some(0.58) }),
     }
 }
 
@@ -80,13 +80,13 @@ fn heat(title: &str, rows: usize, columns: usize, value: impl Fn(usize) -> f64) 
     }
 }
 
-fn scatter(title: &str, groups: usize, each: usize, value: impl Fn(usize) -> f64) -> Scatter {
+fn scatter(title: &str, groups: usize, each: usize, value: impl Fn(usize) -> f64) -> ScatterPlot {
     let points = |group: usize| (0..each).map(|i| (value(group + i), value(group * each + 3 * i))).collect();
-    Scatter {
+    ScatterPlot {
         title: title.into(),
         x: Axis::new(title),
         y: Axis::new(title),
-        groups: (0..groups).map(|g| Group { name: format!("{title}{g}"), points: points(g) }).collect(),
+        groups: (0..groups).map(|g| PointGroup { name: format!("{title}{g}"), points: points(g) }).collect(),
     }
 }
 
@@ -104,13 +104,13 @@ fn small(title: &str, count: usize, value: impl Fn(usize) -> f64 + Copy) -> Smal
     }
 }
 
-fn reliability(title: &str, value: impl Fn(usize) -> f64) -> Curve {
+fn reliability(title: &str, value: impl Fn(usize) -> f64) -> LineChart {
     let points = (0..10).map(|bin| Point {
         x: bin as f64 / 10.0,
         y: value(bin),
         band: Some([value(bin) - 0.1, value(bin) + 0.1]),
     });
-    Curve::reliability(title, vec![Series { name: title.into(), points: points.collect() }])
+    LineChart::reliability(title, vec![Series { name: title.into(), points: points.collect() }])
 }
 
 /// The other kinds of figures, from the same values.
@@ -121,7 +121,7 @@ fn others(title: &str, value: impl Fn(usize) -> f64 + Copy) -> Vec<Figure> {
         Figure::new(heat(title, 6, 8, value)),
         Figure::new(heat(title, 40, 64, value)),
         Figure::new(HeatMap::confusion(title, names(), &counts)),
-        Figure::new(HeatMap::duels(title, names(), &counts, |row, column| row > column, title)),
+        Figure::new(HeatMap::pairwise(title, names(), &counts, |row, column| row > column, title)),
         Figure::new(scatter(title, 3, 20, value)),
         Figure::new(small(title, 3, value)),
         Figure::new(reliability(title, value)),
@@ -135,9 +135,13 @@ fn page(title: &str, figures: Vec<Figure>) -> Page {
         note: title.into(),
     };
     let fact = Fact { label: title.into(), value: title.into(), note: title.into() };
-    let mut parts: Vec<Part> = figures.into_iter().map(Part::Figure).collect();
-    parts.extend([Part::Table(title.into(), table), Part::Text(title.into()), Part::Facts(vec![fact])]);
-    parts.push(Part::Absent(title.into()));
+    let mut parts: Vec<SectionPart> = figures.into_iter().map(SectionPart::Figure).collect();
+    parts.extend([
+        SectionPart::Table(title.into(), table),
+        SectionPart::Text(title.into()),
+        SectionPart::Facts(vec![fact]),
+    ]);
+    parts.push(SectionPart::Absent(title.into()));
     let section = |parts| Section { heading: title.into(), lead: title.into(), parts };
     Page {
         title: title.into(),
@@ -149,7 +153,8 @@ fn page(title: &str, figures: Vec<Figure>) -> Page {
 }
 
 fn typical(title: &str) -> Page {
-    let diverging = ScalpMap { ramp: Ramp::Diverging, ..map(title, &NAMES, |index| (index as f64).sin()) };
+    let diverging =
+        ScalpMap { ramp: ColourRamp::Diverging, ..map(title, &NAMES, |index| (index as f64).sin()) };
     page(
         title,
         vec![
@@ -274,9 +279,9 @@ fn missing_values_are_gaps() {
     ));
     check(&page("Gaps", others("all", nothing)));
     check(&page("Gaps", others("some", some)));
-    let gap = Curve {
+    let gap = LineChart {
         series: vec![Series::line("a", [(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)])],
-        ..Curve::default()
+        ..LineChart::default()
     };
     let svg = gap.svg("a");
     let line = elements(&svg)
@@ -301,8 +306,11 @@ fn little_and_much_do_not_matter() {
                 })),
                 Figure::new(dots("one", 1, |_| value)),
                 Figure::new(dots("many", 400, |index| value * index as f64)),
-                Figure::new(Curve { series: vec![Series::line("one", [(1.0, value)])], ..Curve::default() }),
-                Figure::new(Curve { series: vec![Series::default(); 14], ..Curve::default() }),
+                Figure::new(LineChart {
+                    series: vec![Series::line("one", [(1.0, value)])],
+                    ..LineChart::default()
+                }),
+                Figure::new(LineChart { series: vec![Series::default(); 14], ..LineChart::default() }),
             ],
         ));
     }
@@ -316,9 +324,9 @@ fn little_and_much_do_not_matter() {
             Figure::new(ScalpMap::default()),
             Figure::new(SmallMaps::default()),
             Figure::new(HeatMap::default()),
-            Figure::new(Curve::default()),
-            Figure::new(Dots::default()),
-            Figure::new(Scatter::default()),
+            Figure::new(LineChart::default()),
+            Figure::new(DotPlot::default()),
+            Figure::new(ScatterPlot::default()),
             Figure::new(HeatMap::confusion("none", vec![], &[])),
             Figure::new(HeatMap { texts: vec![vec!["x".into()]], ..heat("short", 2, 2, |_| 1.0) }),
             Figure::new(HeatMap { values: vec![vec![], vec![1.0; 9]], ..heat("ragged", 2, 2, |_| 1.0) }),
@@ -344,7 +352,7 @@ fn tables_hold_what_is_drawn() {
 
 #[test]
 fn values_outside_the_asked_range_widen_it() {
-    let fixed = Dots {
+    let fixed = DotPlot {
         axis: Axis::percent("accuracy").from_to(0.4, 1.0),
         ..dots("S", 2, |index| 0.1 + 0.5 * index as f64)
     };
@@ -358,7 +366,7 @@ fn legends_of_maps_tell_their_ends_apart() {
     assert!(small.svg("m").contains(">0.5002<") && small.svg("m").contains(">0.5001<"));
     assert!(small.caution().contains("Colours span only 0.5 to 0.5002"), "{}", small.caution());
     let range = Some([-1.0, 3.0]);
-    let diverging = ScalpMap { ramp: Ramp::Diverging, range, ..small };
+    let diverging = ScalpMap { ramp: ColourRamp::Diverging, range, ..small };
     assert!(diverging.caution().contains("only \u{2212}3 to 3"), "{}", diverging.caution());
 }
 
@@ -385,7 +393,8 @@ fn heat_maps_say_what_they_show() {
     assert!(confusion.svg("a").contains("<title>a, b: 0.25</title>"));
     let difference = [vec![0.0, 0.2], vec![-0.2, 0.0]];
     let duels = |real: bool| {
-        HeatMap::duels("d", ["a", "b"].map(String::from).to_vec(), &difference, |_, _| real, "accuracy").texts
+        HeatMap::pairwise("d", ["a", "b"].map(String::from).to_vec(), &difference, |_, _| real, "accuracy")
+            .texts
     };
     assert_eq!(duels(true), [["", "+"], ["\u{2212}", ""]]);
     assert_eq!(duels(false), [["", "·"], ["·", ""]]);

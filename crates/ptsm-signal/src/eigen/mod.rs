@@ -12,7 +12,7 @@ mod versions;
 use nalgebra::{DMatrix, DVector};
 
 use reflect::{reduce, unfold};
-use several::{Beside, sweep};
+use several::{TridiagonalBatch, sweep};
 use turn::rotate;
 
 use crate::lanes::{Isa, LANES};

@@ -10,7 +10,7 @@ use super::{Eigen, STEPS, Work};
 use crate::lanes::{Isa, LANES, Lanes};
 
 /// Tridiagonal matrices beside each other, with the rows that the present step of each is about: from `first` to `last`, or none.
-pub(crate) struct Beside {
+pub(crate) struct TridiagonalBatch {
     diagonal: Vec<Lanes>,
     beside: Vec<Lanes>,
     first: [usize; LANES],
@@ -31,7 +31,7 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
     let mut works = matrices.iter().map(|matrix| Work::new(matrix, isa)).collect::<Option<Vec<_>>>()?;
     works.iter_mut().for_each(Work::reduce);
     let lane = |of: fn(&Work) -> &[f64], i: usize| from_fn(|l| works.get(l).map_or(0.0, |work| of(work)[i]));
-    let mut all = Beside {
+    let mut all = TridiagonalBatch {
         diagonal: (0..size).map(|i| lane(|work| &work.diagonal, i)).collect(),
         beside: (0..size).map(|i| lane(|work| &work.beside, i)).collect(),
         first: from_fn(|l| if l < matrices.len() { 0 } else { size }),
@@ -40,7 +40,7 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
         apart: false,
     };
     let mut steps = [0; LANES];
-    let mut told = vec![Told::default(); works.len()];
+    let mut told = vec![RotationLog::default(); works.len()];
     while all.next(&mut steps, size)? {
         versions::sweep(isa, &mut all);
         if all.apart {
@@ -49,7 +49,7 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
         told.iter_mut().enumerate().for_each(|(l, told)| told.add(&all, l));
     }
     // The vectors come last and one matrix after the other: those of eight are more than fits near the processor.
-    let one = |((l, work), told): ((usize, &mut Work), Told)| {
+    let one = |((l, work), told): ((usize, &mut Work), RotationLog)| {
         work.diagonal.iter_mut().zip(&all.diagonal).for_each(|(to, from)| *to = from[l]);
         let mut vectors = work.unfold();
         let mut rest = &told.turns[..];
@@ -65,14 +65,14 @@ pub(super) fn several(matrices: &[DMatrix<f64>], isa: Isa) -> Option<Vec<Eigen>>
 
 /// All rotations of one matrix.
 #[derive(Clone, Default)]
-struct Told {
+struct RotationLog {
     turns: Vec<[f64; 2]>,
     /// The last row of each step, and how many rotations it has.
     steps: Vec<(usize, usize)>,
 }
 
-impl Told {
-    fn add(&mut self, all: &Beside, l: usize) {
+impl RotationLog {
+    fn add(&mut self, all: &TridiagonalBatch, l: usize) {
         let (first, last) = (all.first[l], all.last[l]);
         if first < last {
             self.turns.extend(all.turns[first..last].iter().rev().map(|turn| turn.map(|lanes| lanes[l])));
@@ -81,7 +81,7 @@ impl Told {
     }
 }
 
-impl Beside {
+impl TridiagonalBatch {
     /// Finds the rows of the next step of every matrix; false where all are diagonal, nothing where one takes too many.
     fn next(&mut self, steps: &mut [usize; LANES], size: usize) -> Option<bool> {
         for (l, steps) in steps.iter_mut().enumerate() {
@@ -115,8 +115,8 @@ impl Beside {
 
 /// One implicit QL step of every matrix, as [`Work::step`] does it.
 #[inline(always)]
-pub(crate) fn sweep(all: &mut Beside) {
-    let Beside { diagonal: d, beside: e, first, last, turns, apart } = all;
+pub(crate) fn sweep(all: &mut TridiagonalBatch) {
+    let TridiagonalBatch { diagonal: d, beside: e, first, last, turns, apart } = all;
     let busy = |l: &usize| first[*l] < last[*l];
     let top = (0..LANES).filter(busy).map(|l| first[l]).min().unwrap_or(0);
     let bottom = (0..LANES).filter(busy).map(|l| last[l]).max().unwrap_or(0);

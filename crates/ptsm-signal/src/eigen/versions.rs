@@ -12,7 +12,7 @@ versions! {
     fn unfold(columns: &[f64], size: usize, stride: usize, factors: &[f64], vectors: &mut [f64]) = eigen::unfold;
 
     /// A step towards the diagonal of several matrices.
-    fn sweep(all: &mut eigen::Beside) = eigen::sweep;
+    fn sweep(all: &mut eigen::TridiagonalBatch) = eigen::sweep;
 
     /// Rotates columns.
     fn rotate(columns: &mut [f64], stride: usize, last: usize, turns: &[[f64; 2]]) = eigen::rotate;

@@ -8,7 +8,7 @@ use crate::lanes::Isa;
 
 /// What a causal filter assumes before the first sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum FilterStart {
     /// Silence.
     Zero,
     /// That the first sample had been there for ever, so that an offset makes no transient.
@@ -17,18 +17,18 @@ pub enum Start {
 
 /// A causal filter of some channels. Chunk by chunk it gives the same bytes as all at once.
 #[derive(Clone, Debug)]
-pub struct Causal {
+pub struct CausalFilter {
     sections: Sections,
-    start: Start,
+    start: FilterStart,
     /// `[channel][section]`; empty before the first sample.
     state: Vec<State<1>>,
     channels: usize,
 }
 
-impl Causal {
+impl CausalFilter {
     /// A filter in its initial state.
-    pub fn new(sections: Sections, channels: usize, start: Start) -> Causal {
-        Causal { sections, start, state: Vec::new(), channels }
+    pub fn new(sections: Sections, channels: usize, start: FilterStart) -> CausalFilter {
+        CausalFilter { sections, start, state: Vec::new(), channels }
     }
 
     /// Forgets all that came before.
@@ -51,7 +51,7 @@ impl Causal {
         }
         if self.state.is_empty() {
             for channel in chunk.chunks_exact(samples) {
-                let level = if self.start == Start::Zero { 0.0 } else { channel[0] };
+                let level = if self.start == FilterStart::Zero { 0.0 } else { channel[0] };
                 self.state.extend(self.sections.settled(&[level]));
             }
         }
@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn chunks_give_the_bytes_of_the_whole() {
         for (order, pass) in [(1, Pass::High(0.5)), (4, Pass::Band(8.0, 30.0)), (7, Pass::Low(40.0))] {
-            for start in [Start::Zero, Start::FirstSample] {
-                let mut filter = Causal::new(butterworth(order, pass, 250.0).unwrap(), 2, start);
+            for start in [FilterStart::Zero, FilterStart::FirstSample] {
+                let mut filter = CausalFilter::new(butterworth(order, pass, 250.0).unwrap(), 2, start);
                 let signal = noise(500);
                 let mut whole = signal.clone();
                 filter.filter(&mut whole).unwrap();
@@ -107,17 +107,17 @@ mod tests {
     fn an_offset_makes_no_transient_when_the_filter_starts_from_it() {
         let sections = butterworth(4, Pass::Band(8.0, 30.0), 160.0).unwrap();
         let mut constant = vec![250.0; 50];
-        Causal::new(sections.clone(), 1, Start::FirstSample).filter(&mut constant).unwrap();
+        CausalFilter::new(sections.clone(), 1, FilterStart::FirstSample).filter(&mut constant).unwrap();
         assert!(constant.iter().all(|v| v.abs() < 1e-9));
         let mut constant = vec![250.0; 50];
-        Causal::new(sections, 1, Start::Zero).filter(&mut constant).unwrap();
+        CausalFilter::new(sections, 1, FilterStart::Zero).filter(&mut constant).unwrap();
         assert!(constant.iter().any(|v| v.abs() > 10.0));
     }
 
     #[test]
     fn samples_of_no_whole_channel_are_refused() {
         let sections = butterworth(2, Pass::Low(30.0), 160.0).unwrap();
-        assert!(Causal::new(sections.clone(), 2, Start::Zero).filter(&mut [0.0; 3]).is_err());
-        assert!(Causal::new(sections, 0, Start::Zero).filter(&mut []).is_err());
+        assert!(CausalFilter::new(sections.clone(), 2, FilterStart::Zero).filter(&mut [0.0; 3]).is_err());
+        assert!(CausalFilter::new(sections, 0, FilterStart::Zero).filter(&mut []).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Filters and resampling, equal to SciPy's to rounding.
 //!
 //! Recursive filters are cascades of second-order [`Sections`], designed by [`butterworth`] and [`notch`], and run either
-//! over a whole signal with zero phase ([`zero_phase`]) or sample by sample with a state that is carried on ([`Causal`]).
+//! over a whole signal with zero phase ([`zero_phase`]) or sample by sample with a state that is carried on ([`CausalFilter`]).
 //! [`firwin`] designs windowed sincs, [`fir`] applies them with zero phase. [`Resampler`] changes the rate by a ratio of small
 //! whole numbers. One signal is a slice of `f64`; a filter is designed once and used for every channel. A pipeline filters eight
 //! channels at once (`lanes`), by the same code and to the same bytes.
@@ -20,7 +20,7 @@ mod zero_phase;
 pub(crate) use butterworth::LARGEST_ORDER;
 pub use butterworth::butterworth;
 pub(crate) use causal::forwards;
-pub use causal::{Causal, Start};
+pub use causal::{CausalFilter, FilterStart};
 pub(crate) use fir::{MOST_TAPS, zero_phase_fir};
 pub use fir::{fir, firwin};
 pub use notch::notch;

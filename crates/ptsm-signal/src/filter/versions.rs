@@ -19,8 +19,8 @@ versions! {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Causal, Pass, Start, WindowFunction, both_ways, butterworth, firwin, forwards, zero_phase,
-        zero_phase_fir,
+        CausalFilter, FilterStart, Pass, WindowFunction, both_ways, butterworth, firwin, forwards,
+        zero_phase, zero_phase_fir,
     };
     use super::*;
     use crate::lanes::{Isa, LANES, Lanes, divide, interleave};
@@ -75,7 +75,9 @@ mod tests {
                     forwards(isa, &sections, &mut one_way);
                     same(&one_way, |x| {
                         let mut x = x.to_vec();
-                        Causal::new(sections.clone(), 1, Start::FirstSample).filter(&mut x).unwrap();
+                        CausalFilter::new(sections.clone(), 1, FilterStart::FirstSample)
+                            .filter(&mut x)
+                            .unwrap();
                         x
                     });
                 }

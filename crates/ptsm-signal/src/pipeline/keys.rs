@@ -128,7 +128,7 @@ impl Pipeline {
         };
         let unfit = |error: serde_json::Error| key.wrong(&error.to_string(), None);
         let mut all = serde_json::to_value(self).map_err(unfit)?;
-        let meant = meant(key, &all[name], value)?;
+        let meant = suggestion(key, &all[name], value)?;
         all[name] = meant;
         let changed: Pipeline = serde_json::from_value(all).map_err(unfit)?;
         changed.check().map_err(|error| match &error {
@@ -146,7 +146,7 @@ impl Pipeline {
 }
 
 /// What a value means: short forms at length, over the value that is there.
-fn meant(key: &PipelineKey, own: &Value, given: &Value) -> Result<Value> {
+fn suggestion(key: &PipelineKey, own: &Value, given: &Value) -> Result<Value> {
     Ok(match (key.name, given) {
         // JSON has no other word for numbers that are none.
         (_, Value::Null) => return Err(key.wrong("is no finite number", None)),
@@ -193,7 +193,7 @@ fn band<'a>(
 fn unknown<'a>(table: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
     let pairs = || known.iter().map(|key| (*key, *key));
-    let (nearest, meant) = (nearest::nearest(name, pairs()), nearest::meant(name, pairs()));
+    let (nearest, meant) = (nearest::nearest(name, pairs()), nearest::suggestion(name, pairs()));
     let example = nearest.and_then(|near| PIPELINE_KEYS.iter().find(|key| key.name == near));
     let example = example.map_or_else(String::new, |key| format!("write `{} = {}`; ", key.name, key.example));
     Error::pipeline(format!("there is no key `{table}.{name}`"))

@@ -2,7 +2,9 @@
 
 use nalgebra::DMatrix;
 
-use super::{Need, apply_values, congruence, decompose_each, floor, inverse_sqrt, log, recompose, same_size};
+use super::{
+    EigenvalueNeed, apply_values, congruence, decompose_each, floor, inverse_sqrt, log, recompose, same_size,
+};
 use crate::eigen::Eigen;
 use crate::error::Result;
 
@@ -42,7 +44,7 @@ impl TangentSpace {
         matrices.iter().try_for_each(|matrix| same_size(&self.reference, matrix))?;
         let white: Vec<_> = matrices.iter().map(|matrix| congruence(&self.whitening, matrix)).collect();
         let one = |eigen: Eigen| {
-            floor(&eigen.values, Need::FullRank)?;
+            floor(&eigen.values, EigenvalueNeed::FullRank)?;
             Ok(upper(&recompose(&eigen, f64::ln)))
         };
         decompose_each(&white)?.into_iter().map(one).collect()

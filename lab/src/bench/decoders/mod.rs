@@ -17,13 +17,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use ptsm_data::Source;
 use ptsm_data::arrays::write_trials;
-use ptsm_data::simulate::{Cohort, Task};
+use ptsm_data::simulate::{Cohort, SimulatedTask};
 use ptsm_decode::registry::{METHODS, Method, find};
 use ptsm_signal::{Layout, Pipeline};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::others::Spent;
+use super::others::ProcessorTime;
 use super::process::Worker;
 use crate::python::{CLASSIC, MODELS, Python};
 use crate::{shell, worker};
@@ -65,7 +65,7 @@ pub(crate) struct Request {
 
 /// What a side answers when it has learnt once; the peers' side one for each peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct FirstFit {
     /// What works there; nothing where there is no peer.
     pub(crate) peer: Option<String>,
     /// Why there is none.
@@ -78,7 +78,7 @@ pub(crate) struct Ready {
 
 /// What a side answers after a turn, the peers' side one for each peer there is: each time it learnt and each time it decoded all trials.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Turn {
+pub(crate) struct TurnTimes {
     pub(crate) fit_ms: Vec<f64>,
     pub(crate) predict_ms: Vec<f64>,
 }
@@ -114,7 +114,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     progress("building our worker");
     shell::capture(&mut shell::cargo(["build", "--release", "--locked", "--package", "lab"]))?;
     let ours = shell::target().join("release").join(format!("lab{}", std::env::consts::EXE_SUFFIX));
-    let before = Spent::now([]);
+    let before = ProcessorTime::now([]);
     let mut report = Report::new(&classic, networks.as_ref(), &layout, &request, options)?;
     for method in methods {
         let deep = deep(method)?;
@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let row = compare(&request, deep, own, python.script("bench_decoders.py"), options.rounds.get())?;
         report.rows.push(row);
     }
-    report.others = Spent::now([]).zip(before).map(|(after, before)| after.others_since(before));
+    report.others = ProcessorTime::now([]).zip(before).map(|(after, before)| after.others_since(before));
     println!("{report}");
     let json = folder.join("decoders.json");
     fs::write(&json, serde_json::to_string_pretty(&report)? + "\n")
@@ -158,7 +158,7 @@ fn people(file: &Path, threads: usize) -> Result<(Layout, Request)> {
         runs: 1,
         trials: TRIALS,
         rate_hz: 250.0,
-        ..Cohort::of(Task::Imagery)
+        ..Cohort::of(SimulatedTask::Imagery)
     };
     // Broadband: classic decoders filter by themselves.
     let pipeline = Pipeline { band: None, window_s: [0.0, 2.0], ..cohort.pipeline() };
@@ -191,12 +191,12 @@ fn compare(request: &Request, deep: bool, ours: Command, mut theirs: Command, ro
     let mut own = Worker::spawn(ours, format!("ours ({name})"))?;
     let mut ours = Side::new(own.ask(request)?);
     let mut peer = Worker::spawn(theirs, format!("peer ({name})"))?;
-    let (there, missing): (Vec<Ready>, Vec<Ready>) =
-        peer.ask::<Vec<Ready>>(request)?.into_iter().partition(|ready| ready.peer.is_some());
+    let (there, missing): (Vec<FirstFit>, Vec<FirstFit>) =
+        peer.ask::<Vec<FirstFit>>(request)?.into_iter().partition(|ready| ready.peer.is_some());
     let mut theirs: Vec<Side> = there.into_iter().map(Side::new).collect();
     for _ in 0..rounds {
         ours.add(own.ask(&"turn")?);
-        let turns: Vec<Turn> = peer.ask(&"turn")?;
+        let turns: Vec<TurnTimes> = peer.ask(&"turn")?;
         theirs.iter_mut().zip(turns).for_each(|(side, turn)| side.add(turn));
     }
     own.quit()?;

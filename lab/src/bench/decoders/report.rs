@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::super::machine;
 use super::super::page;
 use super::super::table::Table;
-use super::{Options, Ready, Request, Turn};
+use super::{FirstFit, Options, Request, TurnTimes};
 use crate::python::Python;
 
 /// Where the table goes in the documentation.
@@ -42,17 +42,17 @@ pub(crate) struct Row {
 /// What one side took.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Side {
-    pub(crate) ready: Ready,
+    pub(crate) ready: FirstFit,
     fit_ms: Vec<f64>,
     predict_ms: Vec<f64>,
 }
 
 impl Side {
-    pub(crate) fn new(ready: Ready) -> Side {
+    pub(crate) fn new(ready: FirstFit) -> Side {
         Side { ready, fit_ms: vec![], predict_ms: vec![] }
     }
 
-    pub(crate) fn add(&mut self, turn: Turn) {
+    pub(crate) fn add(&mut self, turn: TurnTimes) {
         self.fit_ms.extend(turn.fit_ms);
         self.predict_ms.extend(turn.predict_ms);
     }
@@ -92,7 +92,7 @@ impl Row {
     fn remarks(&self) -> Vec<String> {
         let mut all = self.why.clone();
         if let Some(ours) = self.ours.ready.parameters {
-            for Ready { peer, parameters, .. } in self.theirs.iter().map(|side| &side.ready) {
+            for FirstFit { peer, parameters, .. } in self.theirs.iter().map(|side| &side.ready) {
                 if let (Some(peer), Some(n)) = (peer, parameters)
                     && *n != ours
                 {
@@ -120,9 +120,9 @@ impl Report {
             ["python", "numpy", "scipy", "scikit-learn", "pyriemann", "torch"].contains(&&**name)
         });
         versions.insert("rustc".into(), machine::rustc()?);
-        let people = request.train.len() + request.validation.len() + request.test.len();
+        let subjects = request.train.len() + request.validation.len() + request.test.len();
         let about = format!(
-            "{} threads on each side; {people} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
+            "{} threads on each side; {subjects} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
             request.threads,
             super::TRIALS,
             layout.channels.len(),
@@ -245,7 +245,7 @@ mod tests {
 
     fn side(fit: &[f64], predict: &[f64]) -> Side {
         let ready =
-            Ready { peer: Some("a".into()), why: None, accuracy: Some(0.5), parameters: Some(fit.len()) };
+            FirstFit { peer: Some("a".into()), why: None, accuracy: Some(0.5), parameters: Some(fit.len()) };
         Side { ready, fit_ms: fit.to_vec(), predict_ms: predict.to_vec() }
     }
 

@@ -1,6 +1,6 @@
 //! What training on a GPU is to reach.
 
-use super::line::{Case, Network, Trial, Who, Work};
+use super::line::{Case, Network, Trainer, Trial, Work};
 use super::report::Report;
 
 /// The shape that the goals are about.
@@ -23,8 +23,8 @@ pub(super) fn of(report: &Report) -> Vec<String> {
     let mut all = vec![];
     for network in [Network::PtsmEach, Network::PtsmLast] {
         let work = |replicas| Work { network, trial: TRIAL, batch: BATCH, replicas };
-        let ours = |replicas| report.find(Who::Ours, work(replicas));
-        let graph = ours(1).zip(report.find(Who::Graph, work(1)));
+        let ours = |replicas| report.find(Trainer::Ours, work(replicas));
+        let graph = ours(1).zip(report.find(Trainer::Graph, work(1)));
         all.push(judged(
             format!("{network} {TRIAL}, one network at least {ONE} times the captured graph"),
             graph
@@ -56,7 +56,7 @@ pub(super) fn of(report: &Report) -> Vec<String> {
             }),
         ));
     }
-    let ours = || report.cases.iter().filter(|case| case.who == Who::Ours);
+    let ours = || report.cases.iter().filter(|case| case.who == Trainer::Ours);
     let new = ours().filter_map(|case| Some((case, case.ready_new_s?)));
     let known = ours().map(|case| (case, case.ready_s));
     all.push(ready("new", new, READY_S[0]));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use ptsm_decode::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::Pool, ptsm::Ptsm};
+use ptsm_decode::{deepconvnet::DeepConvNet, eegnet::EegNet, ptsm::PoolPlacement, ptsm::Ptsm};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::Model;
@@ -29,8 +29,8 @@ impl Network {
     /// Its configuration.
     pub(crate) fn model(self) -> Model {
         match self {
-            Network::PtsmEach => Model::Ptsm(Ptsm { pool: Pool::Each, ..Ptsm::default() }),
-            Network::PtsmLast => Model::Ptsm(Ptsm { pool: Pool::Last, ..Ptsm::default() }),
+            Network::PtsmEach => Model::Ptsm(Ptsm { pool: PoolPlacement::Each, ..Ptsm::default() }),
+            Network::PtsmLast => Model::Ptsm(Ptsm { pool: PoolPlacement::Last, ..Ptsm::default() }),
             Network::Eegnet => Model::EegNet(EegNet::default()),
             Network::Deepconvnet => Model::DeepConvNet(DeepConvNet::default()),
         }
@@ -76,7 +76,7 @@ impl fmt::Display for Trial {
 /// Who trains, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Who {
+pub(crate) enum Trainer {
     /// This workspace.
     Ours,
     /// PyTorch.
@@ -89,14 +89,14 @@ pub(crate) enum Who {
     CompileGraph,
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for Trainer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Who::Ours => "ours",
-            Who::Eager => "PyTorch eager",
-            Who::Graph => "PyTorch, captured graph",
-            Who::Compile => "torch.compile",
-            Who::CompileGraph => "torch.compile, captured graph",
+            Trainer::Ours => "ours",
+            Trainer::Eager => "PyTorch eager",
+            Trainer::Graph => "PyTorch, captured graph",
+            Trainer::Compile => "torch.compile",
+            Trainer::CompileGraph => "torch.compile, captured graph",
         })
     }
 }
@@ -115,7 +115,7 @@ pub(crate) struct Work {
 /// Its measured steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Case {
-    pub(crate) who: Who,
+    pub(crate) who: Trainer,
     #[serde(flatten)]
     pub(crate) work: Work,
     /// Milliseconds per step: the median of rounds of steps, and their quartiles.
@@ -197,7 +197,7 @@ pub(crate) enum Line {
     Case(Case),
     /// One that was not.
     Failed {
-        who: Who,
+        who: Trainer,
         #[serde(flatten)]
         work: Work,
         reason: String,

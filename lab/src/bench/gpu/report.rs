@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use super::super::table::Table;
 use super::goals;
-use super::line::{Case, Kernel, Line, Loso, Trial, Who, Work};
+use super::line::{Case, Kernel, Line, Loso, Trainer, Trial, Work};
 use super::profile;
 
 /// What the chip reached at most.
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     versions: BTreeMap<String, String>,
     pub(super) ceilings: Option<Ceilings>,
     pub(super) cases: Vec<Case>,
-    failed: Vec<(Who, Work, String)>,
+    failed: Vec<(Trainer, Work, String)>,
     profiles: Vec<(Work, Vec<Kernel>)>,
     pub(super) losos: Vec<Loso>,
 }
@@ -70,7 +70,7 @@ impl Report {
 
     /// Networks of different size would make every ratio void.
     fn same_networks(&self) -> Result<()> {
-        for ours in self.of(Who::Ours) {
+        for ours in self.of(Trainer::Ours) {
             let same = |c: &&Case| c.work.network == ours.work.network && c.work.trial == ours.work.trial;
             if let Some(other) = self.cases.iter().filter(same).find(|c| c.parameters != ours.parameters) {
                 bail!(
@@ -86,17 +86,17 @@ impl Report {
         Ok(())
     }
 
-    fn of(&self, who: Who) -> impl Iterator<Item = &Case> {
+    fn of(&self, who: Trainer) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(move |case| case.who == who)
     }
 
-    pub(super) fn find(&self, who: Who, work: Work) -> Option<&Case> {
+    pub(super) fn find(&self, who: Trainer, work: Work) -> Option<&Case> {
         self.of(who).find(|case| case.work == work)
     }
 
     /// The way of PyTorch's with the most trials per second for this batch, one network after the other.
     pub(super) fn best_peer(&self, of: Work) -> Option<&Case> {
-        let same = |c: &&Case| c.who != Who::Ours && c.work == Work { replicas: c.work.replicas, ..of };
+        let same = |c: &&Case| c.who != Trainer::Ours && c.work == Work { replicas: c.work.replicas, ..of };
         self.cases.iter().filter(same).max_by(|a, b| a.trials_per_s().total_cmp(&b.trials_per_s()))
     }
 
@@ -116,8 +116,8 @@ impl Report {
             "least/ours",
         ];
         let mut table = Table::new(2, &header);
-        for ours in self.of(Who::Ours).filter(|c| c.work.replicas == 1) {
-            let others = [Who::Eager, Who::Graph, Who::Compile, Who::CompileGraph]
+        for ours in self.of(Trainer::Ours).filter(|c| c.work.replicas == 1) {
+            let others = [Trainer::Eager, Trainer::Graph, Trainer::Compile, Trainer::CompileGraph]
                 .map(|who| self.find(who, ours.work));
             let least = others.iter().flatten().map(|c| c.ms).min_by(f64::total_cmp);
             let ratio = |ms: Option<f64>| ms.map_or("-".into(), |ms| format!("{:.2}x", ms / ours.ms));
@@ -147,7 +147,7 @@ impl Report {
             "known, s",
         ];
         let mut table = Table::new(2, &header);
-        for ours in self.of(Who::Ours) {
+        for ours in self.of(Trainer::Ours) {
             let Work { network, trial, batch, replicas } = ours.work;
             let best = self.best_peer(ours.work).map(Case::trials_per_s);
             let optional = |value: Option<String>| value.unwrap_or("-".into());
@@ -173,7 +173,7 @@ impl Report {
     fn peers(&self) -> Table {
         let mut table =
             Table::new(3, &["network", "trial", "how", "batch", "ms", "k trials/s", "MiB", "ready, s"]);
-        for case in self.cases.iter().filter(|c| c.who != Who::Ours) {
+        for case in self.cases.iter().filter(|c| c.who != Trainer::Ours) {
             let Work { network, trial, batch, .. } = case.work;
             table.row(vec![
                 network.to_string(),
@@ -339,7 +339,7 @@ pub(super) mod tests {
         let failed = |replicas| {
             let trial = Trial { channels: 64, time: 400 };
             let work = Work { network: super::super::line::Network::Deepconvnet, trial, batch: 64, replicas };
-            Line::Failed { who: Who::Ours, work, reason: "too short".into() }
+            Line::Failed { who: Trainer::Ours, work, reason: "too short".into() }
         };
         let report = Report::new(vec![failed(1), failed(20)]).unwrap();
         assert_eq!(report.not_measured(), ["ours, deepconvnet 64x400, batch 64, R = 1, 20: too short"]);

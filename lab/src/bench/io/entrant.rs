@@ -83,9 +83,9 @@ impl Programs {
     pub(crate) fn new(python: Python, root: &Path, most: Option<usize>) -> Result<Programs> {
         let mut files = vec![];
         let folder = root.join("physionet-mi");
-        for person in list(&folder)? {
+        for subject in list(&folder)? {
             files.extend(
-                list(&person)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "edf")),
+                list(&subject)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "edf")),
             );
         }
         // Whole people: ours is asked for people, not for files.

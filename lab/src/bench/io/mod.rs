@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::others::Spent;
+use super::others::ProcessorTime;
 use super::process::Worker;
 use crate::python::{Python, READERS};
 use crate::recordings;
@@ -38,7 +38,7 @@ pub(crate) struct Options {
 
 /// What a side answers when it is ready.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct ReaderReady {
     /// Always true.
     pub(crate) ready: bool,
     /// Resident memory before any work.
@@ -47,7 +47,7 @@ pub(crate) struct Ready {
 
 /// What a side answers when all trials are there.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct ReadingResult {
     /// Wall time.
     pub(crate) ms: f64,
     /// Processor time of all threads and helpers; with helpers their start too.
@@ -64,10 +64,10 @@ pub(crate) struct Done {
 
 /// One side's turns.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct ReaderResults {
     pub(crate) entrant: Entrant,
-    pub(crate) ready: Ready,
-    pub(crate) turns: Vec<Done>,
+    pub(crate) ready: ReaderReady,
+    pub(crate) turns: Vec<ReadingResult>,
 }
 
 /// How far means may differ: filters begin and end a recording in their own ways.
@@ -85,8 +85,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     progress("building our worker");
     shell::capture(&mut shell::cargo(["build", "--release", "--locked", "--package", "lab"]))?;
     let programs = Programs::new(python, &data, options.files.map(NonZeroUsize::get))?;
-    let mut measured: Vec<Measured> = vec![];
-    let before = Spent::now([]);
+    let mut measured: Vec<ReaderResults> = vec![];
+    let before = ProcessorTime::now([]);
     let mut own_ms = 0.0;
     for round in 0..options.rounds.get() {
         let mut order = Entrant::all();
@@ -99,12 +99,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             own_ms += done.whole_cpu_ms;
             match measured.iter_mut().find(|m| m.entrant == entrant) {
                 Some(known) => known.turns.push(done),
-                None => measured.push(Measured { entrant, ready, turns: vec![done] }),
+                None => measured.push(ReaderResults { entrant, ready, turns: vec![done] }),
             }
         }
     }
     same_work(&measured)?;
-    let others = Spent::now([]).zip(before).map(|(after, before)| after.others_beside(before, own_ms));
+    let others =
+        ProcessorTime::now([]).zip(before).map(|(after, before)| after.others_beside(before, own_ms));
     let report = Report::new(&programs, measured, others)?;
     println!("{report}");
     let json = shell::target().join("bench").join("io.json");
@@ -116,17 +117,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// One process from its start to its end.
-fn turn(programs: &Programs, entrant: Entrant) -> Result<(Ready, Done)> {
+fn turn(programs: &Programs, entrant: Entrant) -> Result<(ReaderReady, ReadingResult)> {
     programs.make_ready(entrant)?;
     let mut worker = Worker::spawn(programs.command(entrant), entrant.to_string())?;
-    let ready: Ready = worker.ask(&programs.request(entrant))?;
-    let done: Done = worker.ask(&"go")?;
+    let ready: ReaderReady = worker.ask(&programs.request(entrant))?;
+    let done: ReadingResult = worker.ask(&"go")?;
     worker.ended()?;
     Ok((ready, done))
 }
 
 /// Sides that did something else would make every number void.
-fn same_work(measured: &[Measured]) -> Result<()> {
+fn same_work(measured: &[ReaderResults]) -> Result<()> {
     let Some(ours) = measured.first().and_then(|m| m.turns.first()) else { return Ok(()) };
     for side in measured {
         for turn in &side.turns {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::machine;
 use super::super::page;
 use super::super::table::Table;
-use super::Measured;
+use super::ReaderResults;
 use super::entrant::{Entrant, Programs};
 use crate::worker::reading::Cached;
 
@@ -28,10 +28,10 @@ pub(crate) struct Report {
     rounds: usize,
     /// Share of the machine's processor time that went to other programs.
     others: Option<f64>,
-    measured: Vec<Measured>,
+    measured: Vec<ReaderResults>,
 }
 
-impl Measured {
+impl ReaderResults {
     fn best(&self) -> f64 {
         self.turns.iter().map(|turn| turn.ms).fold(f64::INFINITY, f64::min)
     }
@@ -52,7 +52,11 @@ impl Measured {
 }
 
 impl Report {
-    pub(crate) fn new(programs: &Programs, measured: Vec<Measured>, others: Option<f64>) -> Result<Report> {
+    pub(crate) fn new(
+        programs: &Programs,
+        measured: Vec<ReaderResults>,
+        others: Option<f64>,
+    ) -> Result<Report> {
         let mut versions = programs.python.versions()?;
         versions
             .retain(|name, _| ["python", "mne", "scipy", "numpy", "pyedflib", "joblib"].contains(&&**name));
@@ -70,12 +74,12 @@ impl Report {
         })
     }
 
-    fn of(&self, entrant: Entrant) -> Option<&Measured> {
+    fn of(&self, entrant: Entrant) -> Option<&ReaderResults> {
         self.measured.iter().find(|measured| measured.entrant == entrant)
     }
 
     /// The fastest way to use MNE.
-    fn mne(&self) -> Option<&Measured> {
+    fn mne(&self) -> Option<&ReaderResults> {
         let all = self.measured.iter().filter(|m| matches!(m.entrant, Entrant::Mne { .. }));
         all.min_by(|a, b| a.best().total_cmp(&b.best()))
     }

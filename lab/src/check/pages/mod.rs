@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use self::drawn::Drawn;
+use self::drawn::DrawnPage;
 use crate::shell::{self, capture, stream};
 
 /// Browsers that can be driven, by their programs' names.
@@ -26,12 +26,12 @@ pub(super) fn check(write: bool, fixture: bool) -> Result<()> {
     let mut pages = drawn::all(&folder, fixture)?;
     let demo = shell::target().join("demo/demo.html");
     if demo.exists() {
-        pages.push(Drawn::without_pictures(demo));
+        pages.push(DrawnPage::without_pictures(demo));
     }
     let mut look = Command::new("node");
     look.current_dir(&folder).arg("look.mjs").arg(browser);
     look.arg(shell::root().join("crates/ptsm-report/fonts")).arg(if write { "write" } else { "compare" });
-    look.args(pages.iter().map(Drawn::spelled));
+    look.args(pages.iter().map(DrawnPage::spelled));
     stream(&mut look).with_context(|| {
         "a page is not as it was or not as it should be; where it should look as it does now, renew the pictures with \
          `cargo xtask test pages --write` and look at them"

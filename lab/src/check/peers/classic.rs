@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail, ensure};
 use nalgebra::DMatrix;
 use ptsm_decode::classic::{
-    Csp, Evidence, Lda, Logistic, Moments, Regularisation, Xdawn, mutual_information,
+    Csp, Lda, Logistic, Regularisation, SparseEvidence, TrialMoments, Xdawn, mutual_information,
 };
 use ptsm_decode::registry::find;
 use ptsm_decode::{NoWatch, Run, TrainingData};
@@ -16,8 +16,8 @@ use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Held;
-use super::telling::Telling;
+use super::PeerTally;
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// How far a number may be off, in parts of the largest of its array.
@@ -36,14 +36,14 @@ pub(super) struct Expected {
     arrays: Vec<(String, Vec<usize>)>,
 }
 
-pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("peers.py");
     // Small matrices are slower on several threads.
     script.env("OPENBLAS_NUM_THREADS", "1");
-    let mut telling = Telling::start(script)?;
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = Told::new(&expected, values);
+        let told = NamedArrays::new(&expected, values);
         held.add(&expected.title, "classic".as_ref(), told.and_then(|told| compare(&expected, &told)));
     }
     println!(
@@ -53,7 +53,7 @@ pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &Told) -> Result<()> {
+fn compare(expected: &Expected, told: &NamedArrays) -> Result<()> {
     let settings = expected.settings.clone();
     match &*expected.what {
         "covariances" => covariances(told),
@@ -70,10 +70,10 @@ fn compare(expected: &Expected, told: &Told) -> Result<()> {
 }
 
 /// Arrays by name.
-pub(super) struct Told(HashMap<String, (Vec<usize>, Vec<f64>)>);
+pub(super) struct NamedArrays(HashMap<String, (Vec<usize>, Vec<f64>)>);
 
-impl Told {
-    pub(super) fn new(expected: &Expected, values: Vec<f64>) -> Result<Told> {
+impl NamedArrays {
+    pub(super) fn new(expected: &Expected, values: Vec<f64>) -> Result<NamedArrays> {
         let mut rest = &values[..];
         let mut arrays = HashMap::new();
         for (name, shape) in &expected.arrays {
@@ -81,7 +81,7 @@ impl Told {
             arrays.insert(name.clone(), (shape.clone(), own.to_vec()));
         }
         ensure!(rest.is_empty(), "{} values more were told", rest.len());
-        Ok(Told(arrays))
+        Ok(NamedArrays(arrays))
     }
 
     pub(super) fn array(&self, name: &str) -> Result<(&[usize], &[f64])> {
@@ -145,7 +145,7 @@ fn by_rows(matrix: &DMatrix<f64>) -> Vec<f64> {
     matrix.transpose().as_slice().to_vec()
 }
 
-fn covariances(told: &Told) -> Result<()> {
+fn covariances(told: &NamedArrays) -> Result<()> {
     let (shape, x) = told.array("x")?;
     let (channels, one) = (shape[1], shape[1] * shape[2]);
     for (name, estimator) in
@@ -157,7 +157,7 @@ fn covariances(told: &Told) -> Result<()> {
     Ok(())
 }
 
-fn geometry(told: &Told) -> Result<()> {
+fn geometry(told: &NamedArrays) -> Result<()> {
     let all = told.matrices("covariances")?;
     let mean = karcher_mean(&all)?;
     told.is("mean", by_rows(&mean))?;
@@ -182,7 +182,7 @@ fn geometry(told: &Told) -> Result<()> {
     told.is("probabilities", first.flat_map(|p| [p, 1.0 - p]))
 }
 
-fn csp(told: &Told) -> Result<()> {
+fn csp(told: &NamedArrays) -> Result<()> {
     let all = told.matrices("covariances")?;
     let filters = told.array("features")?.0[1];
     let csp = Csp::fit(&all, &told.labels()?, 2, filters)?;
@@ -194,7 +194,7 @@ fn rows_of(matrix: &DMatrix<f64>) -> Vec<Vec<f64>> {
     matrix.row_iter().map(|row| row.iter().copied().collect()).collect()
 }
 
-fn lda(told: &Told, settings: &Value) -> Result<()> {
+fn lda(told: &NamedArrays, settings: &Value) -> Result<()> {
     let features = told.matrix("features")?;
     let shrinkage = serde_json::from_value(settings["shrinkage"].clone())?;
     let lda = Lda::fit(&features, &told.labels()?, told.classes()?, shrinkage)?;
@@ -202,7 +202,7 @@ fn lda(told: &Told, settings: &Value) -> Result<()> {
     told.is("probabilities", found.iter().flat_map(|p| p.iter().copied()))
 }
 
-fn logistic(told: &Told, settings: &Value) -> Result<()> {
+fn logistic(told: &NamedArrays, settings: &Value) -> Result<()> {
     let number = |name: &str| settings[name].as_f64().with_context(|| format!("`{name}`"));
     let how = Regularisation {
         inverse_penalty: number("inverse_penalty")?,
@@ -217,9 +217,9 @@ fn logistic(told: &Told, settings: &Value) -> Result<()> {
     told.within(DEFAULT_SOLVER, "default_probabilities", all.iter().flat_map(|p| p.iter().copied()))
 }
 
-fn xdawn(told: &Told, settings: &Value) -> Result<()> {
+fn xdawn(told: &NamedArrays, settings: &Value) -> Result<()> {
     let (shape, x) = told.array("x")?;
-    let mut moments = Moments::new(told.classes()?, shape[1], shape[2]);
+    let mut moments = TrialMoments::new(told.classes()?, shape[1], shape[2]);
     let trials = x.chunks_exact(shape[1] * shape[2]);
     for (trial, label) in trials.clone().zip(told.labels()?) {
         moments.add(trial, label)?;
@@ -235,7 +235,7 @@ fn xdawn(told: &Told, settings: &Value) -> Result<()> {
     Ok(())
 }
 
-fn information(told: &Told) -> Result<()> {
+fn information(told: &NamedArrays) -> Result<()> {
     let features = told.matrix("features")?;
     let (labels, classes) = (told.labels()?, told.classes()?);
     let columns = features.column_iter();
@@ -244,11 +244,12 @@ fn information(told: &Told) -> Result<()> {
     told.is("told", found)
 }
 
-fn sparse(told: &Told) -> Result<()> {
+fn sparse(told: &NamedArrays) -> Result<()> {
     let all = told.matrices("matrices")?;
     let size = all[0].nrows();
     let vectors: Vec<f64> = all.iter().flat_map(upper).collect();
-    let evidence = Evidence::new(DMatrix::from_row_slice(all.len(), size * (size + 1) / 2, &vectors), size)?;
+    let evidence =
+        SparseEvidence::new(DMatrix::from_row_slice(all.len(), size * (size + 1) / 2, &vectors), size)?;
     let target = evidence.target(told.values("y")?.to_vec())?;
     let (mut step, mut losses, mut noises) = (evidence.start(), vec![], vec![]);
     for _ in 0..told.values("losses")?.len() {
@@ -261,7 +262,7 @@ fn sparse(told: &Told) -> Result<()> {
     told.is("weights", by_rows(&step.weights))
 }
 
-fn decoder(told: &Told, settings: &Value) -> Result<()> {
+fn decoder(told: &NamedArrays, settings: &Value) -> Result<()> {
     let (shape, x) = told.array("x")?;
     let &[_, channels, samples] = shape else { bail!("`x` is {shape:?}") };
     let layout = Layout {
@@ -283,9 +284,9 @@ fn decoder(told: &Told, settings: &Value) -> Result<()> {
     let decoder = method.build(method.settings(trials.layout(), &settings["changes"])?)?;
     let cpu = Cpu::new()?;
     let run = Run { device: &(&cpu).into(), identity: "peers" };
-    let people = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
-    let lesson = TrainingData::new(people(1), people(3))?;
-    let fits = decoder.fit_seeds(&lesson, &[1], &run, &mut NoWatch)?;
-    let found = fits[0].fitted.probabilities(&people(2))?;
+    let subjects = |id: u32| trials.all().only(|t| t.subject == SubjectId(id));
+    let data = TrainingData::new(subjects(1), subjects(3))?;
+    let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
+    let found = fits[0].fitted.probabilities(&subjects(2))?;
     told.within(SINGLE, "probabilities", found.into_iter().map(f64::from))
 }

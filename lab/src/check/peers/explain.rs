@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_explain::{
-    Bins, Features, Intraclass, NEIGHBOURS, Picture, Predicted, Probe, Question, Shuffles, Split, distance,
-    embedding, identified, linear_probabilities, probe, shared, stability, trustworthiness,
+    Binning, EmbeddingKind, Features, Intraclass, LabelledProbabilities, NEIGHBOURS, PermutationSettings,
+    Probe, ProbeInput, TrialSplit, distance, embedding, identify_subjects, linear_probabilities, probe,
+    shared_spectra, stability, trustworthiness,
 };
 use serde_json::Value;
 
-use super::Held;
-use super::classic::{Expected, Told};
-use super::telling::Telling;
+use super::PeerTally;
+use super::classic::{Expected, NamedArrays};
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// How far a number may be off, in parts of the largest of its array.
@@ -23,17 +24,17 @@ const FLAT: f64 = 1e-6;
 /// A picture may be so much less true than scikit-learn's, whose steps are the same only at first.
 const PICTURE: f64 = 0.02;
 /// Labels are not exchanged.
-const NONE: Shuffles = Shuffles { draws: 0, seed: 0 };
+const NONE: PermutationSettings = PermutationSettings { draws: 0, seed: 0 };
 
-pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("peers.py");
     // Small matrices are slower on several threads.
     script.env("OPENBLAS_NUM_THREADS", "1");
-    let mut telling = Telling::start(script)?;
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     let mut largest = BTreeMap::new();
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = Told::new(&expected, values);
+        let told = NamedArrays::new(&expected, values);
         let found = told.and_then(|told| compare(&expected, &told, &mut largest));
         held.add(&expected.title, "explain".as_ref(), found);
     }
@@ -52,7 +53,7 @@ type Largest = BTreeMap<String, f64>;
 
 /// Holds found values against those told, in parts of the largest of them.
 fn held(
-    told: &Told,
+    told: &NamedArrays,
     name: &str,
     found: impl IntoIterator<Item = f64>,
     precision: f64,
@@ -74,12 +75,12 @@ fn held(
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()> {
+fn compare(expected: &Expected, told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     match &*expected.what {
         "linear" => {
             read_out(told, &expected.settings, Probe::Linear, largest)?;
             let (labels, split, features) = question(told, &expected.settings)?;
-            let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+            let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
             held(told, "probabilities", linear_probabilities(&ask, &split)?, REGRESSION, largest)
         }
         "nonlinear" => read_out(told, &expected.settings, Probe::Nonlinear, largest),
@@ -89,38 +90,38 @@ fn compare(expected: &Expected, told: &Told, largest: &mut Largest) -> Result<()
         "calibration" => calibrated(told, largest),
         "stability" => agreed(told, largest),
         "identified" => {
-            let found = identified(&features(told, "one")?, &features(told, "other")?, NONE)?;
+            let found = identify_subjects(&features(told, "one")?, &features(told, "other")?, NONE)?;
             held(told, "found", [found.accuracy, found.own], PRECISION, largest)
         }
         other => bail!("`{other}` is not known here"),
     }
 }
 
-fn features(told: &Told, name: &str) -> Result<Features> {
+fn features(told: &NamedArrays, name: &str) -> Result<Features> {
     let (shape, values) = told.array(name)?;
     Ok(Features::new(values, *shape.get(1).context("features are a table")?)?)
 }
 
-fn numbers(told: &Told, name: &str) -> Result<Vec<u32>> {
+fn numbers(told: &NamedArrays, name: &str) -> Result<Vec<u32>> {
     Ok(told.values(name)?.iter().map(|&value| value as u32).collect())
 }
 
 /// Labels, the first trials to learn from, and features.
-fn question(told: &Told, settings: &Value) -> Result<(Vec<u32>, Split, Features)> {
+fn question(told: &NamedArrays, settings: &Value) -> Result<(Vec<u32>, TrialSplit, Features)> {
     let labels = numbers(told, "labels")?;
     let first = usize::try_from(settings["first"].as_u64().context("`first`")?)?;
-    let split = Split { train: (0..first).collect(), test: (first..labels.len()).collect() };
+    let split = TrialSplit { train: (0..first).collect(), test: (first..labels.len()).collect() };
     Ok((labels, split, features(told, "x")?))
 }
 
-fn read_out(told: &Told, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
+fn read_out(told: &NamedArrays, settings: &Value, kind: Probe, largest: &mut Largest) -> Result<()> {
     let (labels, split, features) = question(told, settings)?;
-    let ask = Question { features: &features, labels: &labels, groups: &labels, blocks: &labels };
+    let ask = ProbeInput { features: &features, labels: &labels, groups: &labels, blocks: &labels };
     let found = probe(&ask, &split, kind, NONE)?;
     held(told, "scores", [found.accuracy, found.balanced_accuracy], PRECISION, largest)
 }
 
-fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
+fn apart(told: &NamedArrays, settings: &Value, largest: &mut Largest) -> Result<()> {
     let divisions = usize::try_from(settings["divisions"].as_u64().context("`divisions`")?)?;
     let (source, target) = (features(told, "source")?, features(told, "target")?);
     let (of_source, of_target) = (numbers(told, "of_source")?, numbers(told, "of_target")?);
@@ -129,16 +130,16 @@ fn apart(told: &Told, settings: &Value, largest: &mut Largest) -> Result<()> {
     held(told, "distances", found, PRECISION, largest)
 }
 
-fn in_common(told: &Told, largest: &mut Largest) -> Result<()> {
+fn in_common(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let one = features(told, "one")?;
-    let found = shared(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
+    let found = shared_spectra(&one, &features(told, "other")?, &vec![0; one.len()], NONE)?;
     held(told, "correlations", found.correlations.values, PRECISION, largest)?;
     held(told, "canonical", found.canonical.values, PRECISION, largest)
 }
 
-fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
+fn on_paper(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let x = features(told, "x")?;
-    let found = embedding(&x, Picture::Principal, x.len())?;
+    let found = embedding(&x, EmbeddingKind::Principal, x.len())?;
     held(told, "points", found.points.as_flattened().iter().copied(), PRECISION, largest)?;
     held(told, "explained", found.explained.context("shares of the variance")?, PRECISION, largest)?;
     let &[of_principal, of_neighbours] = told.values("trustworthiness")? else { bail!("`trustworthiness`") };
@@ -146,7 +147,7 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     let most = largest.entry("trustworthiness".into()).or_default();
     *most = most.max(off);
     ensure!(off <= PRECISION, "trustworthiness differs by {off:e}");
-    let near = embedding(&x, Picture::Neighbours, x.len())?.trustworthiness;
+    let near = embedding(&x, EmbeddingKind::Neighbours, x.len())?.trustworthiness;
     let most = largest.entry("trustworthiness of t-SNE, less than scikit-learn's".into()).or_insert(f64::MIN);
     *most = most.max(of_neighbours - near);
     ensure!(
@@ -156,11 +157,11 @@ fn on_paper(told: &Told, largest: &mut Largest) -> Result<()> {
     Ok(())
 }
 
-fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
+fn calibrated(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let (shape, probabilities) = told.array("probabilities")?;
-    let predicted = Predicted::new(probabilities, &numbers(told, "labels")?, shape[1])?;
-    let uniform = predicted.calibration(Bins::EqualWidth(10));
-    let quantile = predicted.calibration(Bins::EqualMass(10));
+    let predicted = LabelledProbabilities::new(probabilities, &numbers(told, "labels")?, shape[1])?;
+    let uniform = predicted.calibration(Binning::EqualWidth(10));
+    let quantile = predicted.calibration(Binning::EqualMass(10));
     held(told, "uniform", [uniform.expected_error, uniform.maximum_error], PRECISION, largest)?;
     held(told, "quantile", [quantile.expected_error, quantile.maximum_error], PRECISION, largest)?;
     held(told, "brier", [uniform.brier], PRECISION, largest)?;
@@ -170,7 +171,7 @@ fn calibrated(told: &Told, largest: &mut Largest) -> Result<()> {
     held(told, "scaled", predicted.at(temperature).probabilities().iter().copied(), FLAT, largest)
 }
 
-fn agreed(told: &Told, largest: &mut Largest) -> Result<()> {
+fn agreed(told: &NamedArrays, largest: &mut Largest) -> Result<()> {
     let (shape, table) = told.array("table")?;
     let rows: Vec<Vec<f64>> = table.chunks(shape[1]).map(<[f64]>::to_vec).collect();
     let found = stability(&rows)?;

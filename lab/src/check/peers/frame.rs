@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use ptsm_eval::read_records;
 use serde_json::Value;
 
-use super::Held;
+use super::PeerTally;
 use crate::check::built;
 use crate::python::Python;
 use crate::shell;
@@ -23,7 +23,7 @@ data = [{ id = "simulated", subjects = "1-9" }]
 const SEEDS: usize = 2;
 const PRECISION: f64 = 1e-12;
 
-pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
     let ptsm = built::ptsm()?;
     let folder = shell::target().join("moabb-frame");
     if folder.exists() {

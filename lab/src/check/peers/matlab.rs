@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use ptsm_io::mat::{MatFile, Numbers, Value};
 use serde::Deserialize;
 
-use super::Held;
-use super::telling::Telling;
+use super::PeerTally;
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// What a file holds.
@@ -15,24 +15,24 @@ use crate::python::Python;
 struct Expected {
     title: String,
     file: PathBuf,
-    variables: Vec<(String, Described)>,
+    variables: Vec<(String, DescribedValue)>,
 }
 
 /// A value as the other side describes it: numbers are text.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "class", rename_all = "lowercase")]
-pub(super) enum Described {
+pub(super) enum DescribedValue {
     Array { dims: Vec<usize>, real: Vec<String>, imaginary: Option<Vec<String>>, logical: bool },
     Text { rows: Vec<String> },
-    Cell { dims: Vec<usize>, values: Vec<Described> },
-    Struct { dims: Vec<usize>, fields: Vec<String>, values: Vec<Described> },
+    Cell { dims: Vec<usize>, values: Vec<DescribedValue> },
+    Struct { dims: Vec<usize>, fields: Vec<String>, values: Vec<DescribedValue> },
     Sparse { dims: [usize; 2], entries: Vec<(usize, usize, String)> },
 }
 
-pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("make.py");
     script.arg(folder).arg("mat");
-    let mut telling = Telling::start(script)?;
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     while let Some((expected, _)) = telling.next::<Expected>()? {
         held.add(&expected.title, &expected.file, compare(&expected));
@@ -55,12 +55,12 @@ fn compare(expected: &Expected) -> Result<()> {
     Ok(())
 }
 
-impl Described {
+impl DescribedValue {
     /// Whether a value is the same; otherwise what differs.
     fn is(&self, value: &Value) -> Result<()> {
         match (self, value) {
             (
-                Described::Array { dims, real, imaginary, logical },
+                DescribedValue::Array { dims, real, imaginary, logical },
                 Value::Array { dims: sizes, real: numbers, imaginary: more, logical: truth },
             ) => {
                 ensure!(dims == sizes, "sizes {sizes:?} should be {dims:?}");
@@ -74,25 +74,25 @@ impl Described {
                     _ => bail!("imaginary parts: {} should be {}", more.is_some(), imaginary.is_some()),
                 }
             }
-            (Described::Text { rows }, Value::Text(found)) => {
+            (DescribedValue::Text { rows }, Value::Text(found)) => {
                 // Text without letters may have one row or none.
                 let empty = |rows: &[String]| rows.iter().all(String::is_empty);
                 ensure!(rows == found || empty(rows) && empty(found), "{found:?} should be {rows:?}");
                 Ok(())
             }
-            (Described::Cell { dims, values }, Value::Cell { dims: sizes, values: found }) => {
+            (DescribedValue::Cell { dims, values }, Value::Cell { dims: sizes, values: found }) => {
                 ensure!(dims == sizes, "sizes {sizes:?} should be {dims:?}");
                 all(values, found)
             }
             (
-                Described::Struct { dims, fields, values },
+                DescribedValue::Struct { dims, fields, values },
                 Value::Struct { dims: sizes, fields: names, values: found },
             ) => {
                 ensure!(dims == sizes, "sizes {sizes:?} should be {dims:?}");
                 ensure!(fields == names, "fields {names:?} should be {fields:?}");
                 all(values, found)
             }
-            (Described::Sparse { dims, entries }, Value::Sparse { dims: sizes, entries: found }) => {
+            (DescribedValue::Sparse { dims, entries }, Value::Sparse { dims: sizes, entries: found }) => {
                 ensure!(dims == sizes, "sizes {sizes:?} should be {dims:?}");
                 let entries: Vec<_> =
                     entries.iter().map(|(r, c, v)| Ok((*r, *c, v.parse()?))).collect::<Result<_>>()?;
@@ -104,7 +104,7 @@ impl Described {
     }
 }
 
-fn all(expected: &[Described], found: &[Value]) -> Result<()> {
+fn all(expected: &[DescribedValue], found: &[Value]) -> Result<()> {
     ensure!(expected.len() == found.len(), "{} values should be {}", found.len(), expected.len());
     for (i, (expected, found)) in expected.iter().zip(found).enumerate() {
         expected.is(found).with_context(|| format!("value {i}"))?;

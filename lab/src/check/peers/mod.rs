@@ -27,7 +27,7 @@ pub(super) fn check() -> Result<()> {
         fs::remove_dir_all(&folder)
             .with_context(|| format!("{} cannot be removed", shell::relative(&folder)))?;
     }
-    let mut held = Held::default();
+    let mut held = PeerTally::default();
     let statistics = Python::ready(&STATISTICS)?;
     statistics::check(&statistics, &mut held)?;
     frame::check(&statistics, &mut held)?;
@@ -51,12 +51,12 @@ pub(super) fn check() -> Result<()> {
 
 /// What was held against a peer.
 #[derive(Default)]
-struct Held {
+struct PeerTally {
     right: usize,
     wrong: usize,
 }
 
-impl Held {
+impl PeerTally {
     /// Counts one comparison and shows where it failed.
     fn add(&mut self, title: &str, file: &Path, result: Result<()>) {
         match result {

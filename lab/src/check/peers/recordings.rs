@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use ptsm_io::{RecordingFile, open};
 use serde::Deserialize;
 
-use super::Held;
-use super::telling::Telling;
+use super::PeerTally;
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// What the scripts make files of.
@@ -54,7 +54,7 @@ struct Epochs {
     codes: Vec<String>,
 }
 
-pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("make.py");
     script.arg(folder).args(FORMATS);
     let right = hold(script, held)?;
@@ -63,7 +63,7 @@ pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<(
 }
 
 /// Real recordings, against pyedflib.
-pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn real(python: &Python, data: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("real.py");
     script.arg("samples").arg(data);
     let right = hold(script, held)?;
@@ -72,8 +72,8 @@ pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> 
 }
 
 /// Compares all a script tells of, and counts what is as it should be.
-fn hold(script: Command, held: &mut Held) -> Result<usize> {
-    let mut telling = Telling::start(script)?;
+fn hold(script: Command, held: &mut PeerTally) -> Result<usize> {
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
         held.add(&expected.title, &expected.file, compare(&expected, &values));

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 use ptsm_eval::{
-    Chance, Matrix, RESAMPLES, SubjectSummary, Summary, bootstrap_interval, chance_threshold,
-    combined_effect, combined_p, fold_p, holm, metric,
+    Chance, ComparisonMatrix, RESAMPLES, SubjectSummary, Summary, bootstrap_interval, chance_threshold,
+    combined_effect, combined_p, corrected_fold_p, holm, metric,
 };
 use ptsm_signal::{SubjectId, TargetAccess};
 use serde_json::Value;
 
-use super::Held;
-use super::classic::{Expected, Told};
-use super::telling::Telling;
+use super::PeerTally;
+use super::classic::{Expected, NamedArrays};
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// How far a number may be off, in parts of itself.
@@ -20,18 +20,18 @@ const PRECISION: f64 = 1e-12;
 /// Any metric of which more is better.
 const METRIC: &str = "accuracy";
 
-pub(super) fn check(python: &Python, held: &mut Held) -> Result<()> {
-    let mut telling = Telling::start(python.script("peers.py"))?;
+pub(super) fn check(python: &Python, held: &mut PeerTally) -> Result<()> {
+    let mut telling = PeerScript::start(python.script("peers.py"))?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
-        let told = Told::new(&expected, values);
+        let told = NamedArrays::new(&expected, values);
         held.add(&expected.title, "statistics".as_ref(), told.and_then(|told| compare(&expected, &told)));
     }
     println!("{} cases of statistics are what MOABB and SciPy make of them", held.right - before);
     Ok(())
 }
 
-fn compare(expected: &Expected, told: &Told) -> Result<()> {
+fn compare(expected: &Expected, told: &NamedArrays) -> Result<()> {
     match &*expected.what {
         "table" => table(told, &expected.settings),
         "combined" => combined(told),
@@ -52,7 +52,7 @@ fn between(what: &str, found: f64, least: f64, most: f64) -> Result<()> {
 }
 
 /// Every pair of models on one data set or several.
-fn table(told: &Told, settings: &Value) -> Result<()> {
+fn table(told: &NamedArrays, settings: &Value) -> Result<()> {
     let sizes = settings["sizes"].as_array().context("`sizes`")?.len();
     let mut summaries = vec![];
     for k in 0..sizes {
@@ -63,7 +63,7 @@ fn table(told: &Told, settings: &Value) -> Result<()> {
             summaries.push(summary(format!("data{k}"), format!("model{model}"), own.copied()));
         }
     }
-    let matrix = Matrix::of(&summaries, metric(METRIC).context("the metric")?)?;
+    let matrix = ComparisonMatrix::of(&summaries, metric(METRIC).context("the metric")?)?;
     let models = matrix.models.len();
     let [least, most, effects, people, least_all, most_all, effect_all] =
         ["least", "most", "effects", "people", "least_all", "most_all", "effect_all"]
@@ -117,7 +117,7 @@ fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Su
     }
 }
 
-fn combined(told: &Told) -> Result<()> {
+fn combined(told: &NamedArrays) -> Result<()> {
     let people = told.values("people")?;
     let with = |name: &str| -> Result<Vec<(f64, usize)>> {
         Ok(told.values(name)?.iter().zip(people).map(|(value, n)| (*value, *n as usize)).collect())
@@ -130,15 +130,15 @@ fn combined(told: &Told) -> Result<()> {
     Ok(())
 }
 
-fn folds(told: &Told, settings: &Value) -> Result<()> {
+fn folds(told: &NamedArrays, settings: &Value) -> Result<()> {
     let trials = |name: &str| -> Result<usize> {
         Ok(usize::try_from(settings[name].as_u64().with_context(|| format!("`{name}`"))?)?)
     };
-    let found = fold_p(told.values("differences")?, trials("train")?, trials("test")?);
+    let found = corrected_fold_p(told.values("differences")?, trials("train")?, trials("test")?);
     told.within(PRECISION, "p", found)
 }
 
-fn chance(told: &Told) -> Result<()> {
+fn chance(told: &NamedArrays) -> Result<()> {
     for case in told.values("cases")?.as_chunks().0 {
         let &[n, classes, alpha, wanted] = case;
         let found = chance_threshold(n as usize, 1.0 / classes, alpha);
@@ -150,7 +150,7 @@ fn chance(told: &Told) -> Result<()> {
     Ok(())
 }
 
-fn interval(told: &Told) -> Result<()> {
+fn interval(told: &NamedArrays) -> Result<()> {
     let values = told.values("values")?;
     let found = bootstrap_interval(values, 0.95, RESAMPLES, 1).context("there is no interval")?;
     let error = told.values("error")?[0];

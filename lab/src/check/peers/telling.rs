@@ -9,19 +9,19 @@ use serde::de::DeserializeOwned;
 use crate::shell::spelled;
 
 /// A script at work.
-pub(super) struct Telling {
+pub(super) struct PeerScript {
     name: String,
     child: Child,
     out: BufReader<ChildStdout>,
 }
 
-impl Telling {
-    pub(super) fn start(mut script: Command) -> Result<Telling> {
+impl PeerScript {
+    pub(super) fn start(mut script: Command) -> Result<PeerScript> {
         let name = spelled(&script);
         let starts = || format!("`{name}` cannot be started");
         let mut child = script.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().with_context(starts)?;
         let out = child.stdout.take().with_context(starts)?;
-        Ok(Telling { name, child, out: BufReader::new(out) })
+        Ok(PeerScript { name, child, out: BufReader::new(out) })
     }
 
     /// The next thing and its numbers; nothing at the end of a script that went well.
@@ -41,7 +41,7 @@ impl Telling {
     }
 }
 
-impl Drop for Telling {
+impl Drop for PeerScript {
     fn drop(&mut self) {
         // Ended already, or not wanted any more.
         let _ = self.child.kill();

@@ -8,8 +8,8 @@ use ptsm_data::Source;
 use ptsm_signal::{Pipeline, normalise};
 use serde::Deserialize;
 
-use super::Held;
-use super::telling::Telling;
+use super::PeerTally;
+use super::telling::PeerScript;
 use crate::python::Python;
 
 /// How far a sample may be off, in parts of its trial's largest: numbers have single precision.
@@ -42,7 +42,7 @@ struct Trial {
 }
 
 /// Data sets in miniature, in the structure of the published ones.
-pub(super) fn made(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn made(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("make.py");
     script.arg(folder).arg("sets");
     let right = hold(script, held)?;
@@ -51,7 +51,7 @@ pub(super) fn made(python: &Python, folder: &Path, held: &mut Held) -> Result<()
 }
 
 /// Real recordings.
-pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn real(python: &Python, data: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("real.py");
     script.arg("trials").arg(data);
     let right = hold(script, held)?;
@@ -59,8 +59,8 @@ pub(super) fn real(python: &Python, data: &Path, held: &mut Held) -> Result<()> 
     Ok(())
 }
 
-fn hold(script: Command, held: &mut Held) -> Result<usize> {
-    let mut telling = Telling::start(script)?;
+fn hold(script: Command, held: &mut PeerTally) -> Result<usize> {
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
     while let Some((expected, values)) = telling.next::<Expected>()? {
         held.add(&expected.title, &expected.root, compare(&expected, &values));

@@ -13,14 +13,14 @@ use ptsm_io::{Error, edf, fif};
 use ptsm_signal::{Channel, Event, Layout, Recording, SubjectId, TaskDeclaration, Trial, Trials, Unit};
 use serde::Deserialize;
 
-use super::Held;
-use super::telling::Telling;
+use super::PeerTally;
+use super::telling::PeerScript;
 use crate::python::Python;
 use crate::shell;
 
 /// What the other side found in a file.
 #[derive(Deserialize)]
-struct Compared {
+struct FileComparison {
     title: String,
     file: PathBuf,
     /// What is not as it should be.
@@ -28,7 +28,7 @@ struct Compared {
 }
 
 /// Expects MATLAB files in `folder`, as [`super::matlab::check`] leaves them there.
-pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<()> {
+pub(super) fn check(python: &Python, folder: &Path, held: &mut PeerTally) -> Result<()> {
     let mut script = python.script("make.py");
     shell::stream(script.arg(folder).arg("written"))?;
     for path in files(&folder.join("written"), "npz")? {
@@ -39,9 +39,9 @@ pub(super) fn check(python: &Python, folder: &Path, held: &mut Held) -> Result<(
     }
     let mut script = python.script("check_written.py");
     script.arg(folder);
-    let mut telling = Telling::start(script)?;
+    let mut telling = PeerScript::start(script)?;
     let before = held.right;
-    while let Some((Compared { title, file, wrong }, _)) = telling.next()? {
+    while let Some((FileComparison { title, file, wrong }, _)) = telling.next()? {
         held.add(&title, &file, wrong.map_or(Ok(()), |wrong| Err(anyhow!(wrong))));
     }
     println!("{} comparisons of files written here with what others read in them", held.right - before);

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::configuration::{NODES, Ports, plain, written};
 use super::install::install;
 use super::processes::{Daemon, computed, conf, sweep};
-use super::still::Stillness;
+use super::still::StallTimer;
 use super::task::{FORMAT, Task};
 use crate::shell::{capture, target};
 
@@ -195,7 +195,7 @@ impl Cluster {
     /// longer there.
     pub(crate) fn wait_for<T>(&self, what: &str, mut answer: impl FnMut() -> Result<Option<T>>) -> Result<T> {
         let start = Instant::now();
-        let mut still = Stillness::new(start);
+        let mut still = StallTimer::new(start);
         loop {
             if let Some(answer) = answer().with_context(|| format!("while waiting until {what}"))? {
                 return Ok(answer);

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_secs(5);
 
 /// When something last moved.
-pub(super) struct Stillness<T> {
+pub(super) struct StallTimer<T> {
     last: Option<T>,
     moved: Instant,
     looked: Instant,
 }
 
-impl<T: PartialEq> Stillness<T> {
+impl<T: PartialEq> StallTimer<T> {
     /// Begins to look.
-    pub(super) fn new(now: Instant) -> Stillness<T> {
-        Stillness { last: None, moved: now, looked: now }
+    pub(super) fn new(now: Instant) -> StallTimer<T> {
+        StallTimer { last: None, moved: now, looked: now }
     }
 
     /// How long nothing has moved. `state` changes when something does; it is asked now and then.
@@ -40,7 +40,7 @@ mod tests {
     fn patience_begins_anew_with_every_move() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut still = Stillness::new(start);
+        let mut still = StallTimer::new(start);
         let mut asked = 0;
         let mut since = |seconds: u64, state: u32| {
             still.since(at(seconds), || {

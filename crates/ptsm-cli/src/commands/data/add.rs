@@ -5,7 +5,7 @@ use ptsm::data::{AddOptions, AddReport, LoadOptions, add_folder_with};
 use crate::args::AddArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use ptsm::eval::phrases::{count, people};
+use ptsm::eval::phrases::{count, subject_count};
 
 /// How many files that cannot be read are told of one by one.
 const TOLD: usize = 5;
@@ -16,7 +16,7 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
         every_s: args.every,
         events_from: args.events_from.clone(),
     };
-    let counting = session.env.counting("looking");
+    let counting = session.env.lazy_progress("looking");
     let progress = |done: usize, all: usize| counting.at(done, all);
     let options = LoadOptions {
         threads: session.env.threads,
@@ -78,6 +78,6 @@ fn text(added: &AddReport) -> String {
         "{manifest}: {} of {}, {what}\n\nnext: {first}; then\n  ptsm data check files:{manifest}\n  \
          ptsm train --data files:{manifest} --out run\n",
         count(added.recordings, "recording"),
-        people(added.subjects)
+        subject_count(added.subjects)
     )
 }

@@ -12,21 +12,21 @@ use crate::args::CheckArgs;
 use crate::commands::Session;
 use crate::exit::told;
 use ptsm::eval::load;
-use ptsm::eval::pairs;
-use ptsm::eval::phrases::{count, people};
+use ptsm::eval::parse_pairs;
+use ptsm::eval::phrases::{count, subject_count};
 
 /// How many places of a problem, and how many event codes, are told one by one.
 const TOLD: usize = 10;
 
 pub(super) fn run(args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    match Source::parse_with(&args.id, args.root.as_deref(), &pairs(&args.with)?)? {
+    match Source::parse_with(&args.id, args.root.as_deref(), &parse_pairs(&args.with)?)? {
         Source::Recordings(recordings) => recorded(&recordings, args, session),
         source => trials(&source, args, session),
     }
 }
 
 fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
-    let counting = session.env.counting("checking");
+    let counting = session.env.lazy_progress("checking");
     let progress = |done: usize, all: usize| counting.at(done, all);
     let options = LoadOptions {
         threads: session.env.threads,
@@ -63,7 +63,7 @@ fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Resul
             "{}: {} of {}; {verdict}\n",
             loaded.name,
             count(loaded.trials.len(), "trial"),
-            people(subjects)
+            subject_count(subjects)
         ),
         &json!({
             "name": loaded.name,
@@ -128,7 +128,7 @@ fn table(report: &CheckReport) -> Table {
     let note = format!(
         "{}: {}, {}, {}",
         report.name,
-        people(report.people.len()),
+        subject_count(report.people.len()),
         count(recordings, "recording"),
         count(trials, "trial")
     );

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar};
-use ptsm::data::catalogue::About;
+use ptsm::data::catalogue::DataSetInfo;
 use ptsm::data::download::{
     Download, DownloadObserver, DownloadProgress, DownloadReport, DownloadedFile, FileStatus, Settings,
 };
@@ -17,7 +17,7 @@ use crate::commands::Session;
 use crate::exit::{Stopped, told};
 use crate::progress;
 use ptsm::eval::phrases::{count, duration};
-use ptsm::eval::{Cancellation, pairs};
+use ptsm::eval::{Cancellation, parse_pairs};
 
 /// How many files that could not be had are told of one by one.
 const TOLD: usize = 5;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &GetArgs, session: &Session) -> anyhow::Result<()> {
 
 /// The data set that is meant.
 fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
-    match Source::parse_with(&args.id, Some(&args.out), &pairs(&args.with)?)? {
+    match Source::parse_with(&args.id, Some(&args.out), &parse_pairs(&args.with)?)? {
         Source::Recordings(recordings) => Ok(recordings),
         Source::Simulated { .. } => {
             Err(told("`simulated` is not downloaded", "`ptsm data simulate --out DIR` writes it"))
@@ -69,7 +69,7 @@ fn recordings(args: &GetArgs) -> anyhow::Result<Recordings> {
 }
 
 /// What should be known before it is downloaded.
-fn introduce(about: &About, download: &Download, session: &Session) {
+fn introduce(about: &DataSetInfo, download: &Download, session: &Session) {
     let mut lines = vec![format!("{}: {}", about.id, about.title)];
     for (name, text) in [("licence", &about.licence), ("cite", &about.citation), ("from", &about.home)] {
         if !text.is_empty() {
@@ -91,7 +91,7 @@ fn introduce(about: &About, download: &Download, session: &Session) {
 }
 
 /// What would be downloaded.
-fn list(about: &About, download: &Download, session: &Session) -> anyhow::Result<()> {
+fn list(about: &DataSetInfo, download: &Download, session: &Session) -> anyhow::Result<()> {
     let folder = download.folder();
     let missing = download.files().iter().filter(|file| file.found.is_none());
     let text: String =
@@ -112,7 +112,7 @@ fn list(about: &About, download: &Download, session: &Session) -> anyhow::Result
 
 /// What came of it.
 fn tell(
-    about: &About,
+    about: &DataSetInfo,
     download: &Download,
     report: &DownloadReport,
     session: &Session,

@@ -7,7 +7,7 @@ use ptsm::signal::Pipeline;
 use serde_json::json;
 
 use crate::commands::Session;
-use ptsm::eval::pairs;
+use ptsm::eval::parse_pairs;
 
 pub(super) fn run(
     id: Option<&str>,
@@ -17,7 +17,7 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     let (pipeline, of) = match id {
         None => (Pipeline::default(), "where a data set says nothing else".to_string()),
-        Some(id) => (Source::parse_with(id, root, &pairs(with)?)?.pipeline()?, format!("of {id}")),
+        Some(id) => (Source::parse_with(id, root, &parse_pairs(with)?)?.pipeline()?, format!("of {id}")),
     };
     let mut text = format!(
         "# Values {of}. In a manifest and in a configuration file this table is `[pipeline]`, in a plan `set.pipeline` of\n\

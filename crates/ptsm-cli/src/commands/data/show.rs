@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::commands::Session;
 use ptsm::eval::load;
-use ptsm::eval::pairs;
+use ptsm::eval::parse_pairs;
 use ptsm::eval::phrases::count;
 
 pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Session) -> anyhow::Result<()> {
-    let with = pairs(with)?;
+    let with = parse_pairs(with)?;
     // What is known of a data set by its name needs no recording.
     if let (Some(set), None) = (DATA_SETS.iter().find(|set| set.about().id == id), root) {
         let options = Options::new(id, set.choices(), &with)?;

@@ -1,6 +1,6 @@
 //! `ptsm data simulate`
 
-use ptsm::data::simulate::{Cohort, Task};
+use ptsm::data::simulate::{Cohort, SimulatedTask};
 use ptsm::data::{read_cohort, save_cohort, save_recordings};
 use serde_json::json;
 
@@ -12,9 +12,9 @@ use ptsm::eval::phrases::count;
 pub(super) fn run(args: &SimulateArgs, session: &Session) -> anyhow::Result<()> {
     let task = match args.task.as_deref() {
         None => None,
-        Some("imagery") => Some(Task::Imagery),
-        Some("erp") => Some(Task::Erp),
-        Some("attention") => Some(Task::Attention),
+        Some("imagery") => Some(SimulatedTask::Imagery),
+        Some("erp") => Some(SimulatedTask::Erp),
+        Some("attention") => Some(SimulatedTask::Attention),
         Some(other) => {
             return Err(told(format!("there is no task `{other}`"), "give `imagery`, `erp` or `attention`"));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ptsm_signal::{Channel, Event, Pipeline, RecordingId};
 
-use super::graz::{EYES, Graz, Half};
+use super::graz::{EYES, Graz, SessionHalf};
 use super::{RATE_HZ, drops};
 use crate::catalogue::channels::used;
 use crate::catalogue::disk::file_name;
@@ -25,7 +25,8 @@ pub(super) fn read(
 ) -> Result<Vec<RecordingPart>> {
     let path = item.file();
     let (name, value) = variable(path, &["data"], &|field| field.len() == 1 && FIELDS.contains(&field[0]))?;
-    let half = if set.sessions[0].contains(&item.session) { Half::Training } else { Half::Evaluation };
+    let half =
+        if set.sessions[0].contains(&item.session) { SessionHalf::Training } else { SessionHalf::Evaluation };
     let (sessions, chosen) = (set.sessions[half as usize], set.chosen(half, options));
     let (mut parts, mut at) = (vec![], 0);
     for record in records(path, name, &value)? {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptsm_signal::SubjectId;
 
 use super::PEOPLE;
-use super::graz::{Graz, Half};
+use super::graz::{Graz, SessionHalf};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{DataSetFiles, Options, RecordingItem, matlab};
 use crate::error::Result;
@@ -15,9 +15,9 @@ use crate::error::Result;
 pub(super) const LABELS: &str = "classlabel";
 
 /// What is under a folder, each file once.
-struct Present {
+struct FoundFiles {
     /// Files of BNCI Horizon 2020.
-    mats: BTreeMap<(u32, Half), PathBuf>,
+    mats: BTreeMap<(u32, SessionHalf), PathBuf>,
     /// Files of the competition, by person and session.
     gdfs: BTreeMap<(u32, u32), PathBuf>,
     /// Labels of the competition's files.
@@ -28,14 +28,14 @@ struct Present {
 
 /// Looks for what was chosen.
 pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSetFiles> {
-    let present = Present::new(set, root)?;
+    let present = FoundFiles::new(set, root)?;
     let classes = set.classes.iter().map(|(_, class)| class.to_string()).collect();
     let mut found = DataSetFiles { classes, doubled: present.doubled.clone(), ..DataSetFiles::default() };
     let (mut both, mut anybody) = (false, false);
     for subject in 1..=PEOPLE {
         let Some(sibling) = present.of(subject) else { continue };
         anybody = true;
-        for half in Half::ALL {
+        for half in SessionHalf::ALL {
             let sessions = set.chosen(half, options);
             let Some(&first) = sessions.first() else { continue };
             let gdf = |session: &u32| present.gdfs.get(&(subject, *session));
@@ -70,8 +70,8 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSet
             .push("MATLAB and GDF files of the same sessions are there; the MATLAB ones are read".into());
     }
     if !anybody {
-        let halves = Half::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
-        let halves: Vec<Half> = halves.collect();
+        let halves = SessionHalf::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
+        let halves: Vec<SessionHalf> = halves.collect();
         let all = (1..=PEOPLE).flat_map(|subject| halves.iter().map(move |&half| (subject, half)));
         let file = |(subject, half)| (SubjectId(subject), PathBuf::from(set.mat(subject, half)));
         found.missing = all.map(file).collect();
@@ -80,8 +80,8 @@ pub(super) fn find(set: &Graz, root: &Path, options: &Options) -> Result<DataSet
     Ok(found)
 }
 
-impl Present {
-    fn new(set: &Graz, root: &Path) -> Result<Present> {
+impl FoundFiles {
+    fn new(set: &Graz, root: &Path) -> Result<FoundFiles> {
         let (mut mats, mut gdfs, mut labels) = (vec![], vec![], vec![]);
         for path in files(set.id, root, &[".mat", ".gdf"])? {
             let name = file_name(&path);
@@ -105,12 +105,13 @@ impl Present {
         let mut doubled: Vec<(SubjectId, PathBuf)> =
             a.into_iter().map(|((subject, _), path)| whose(subject, path)).collect();
         doubled.extend(b.into_iter().chain(c).map(|((subject, _), path)| whose(subject, path)));
-        Ok(Present { mats, gdfs, labels, doubled })
+        Ok(FoundFiles { mats, gdfs, labels, doubled })
     }
 
     /// A recording of a person.
     fn of(&self, subject: u32) -> Option<&Path> {
-        let mat = self.mats.range((subject, Half::Training)..=(subject, Half::Evaluation)).next();
+        let mat =
+            self.mats.range((subject, SessionHalf::Training)..=(subject, SessionHalf::Evaluation)).next();
         let gdf = self.gdfs.range((subject, 0)..=(subject, u32::MAX)).next();
         mat.map(|(_, path)| path.as_path()).or(gdf.map(|(_, path)| path.as_path()))
     }
@@ -119,7 +120,7 @@ impl Present {
 /// What a file's name tells.
 struct Name {
     subject: u32,
-    half: Half,
+    half: SessionHalf,
     /// The session of a file that holds one.
     session: Option<u32>,
     /// Whether it can be a file of BNCI Horizon 2020, which holds all sessions of a half.
@@ -129,7 +130,7 @@ struct Name {
 impl Name {
     fn parse(set: &Graz, name: &str) -> Option<Name> {
         let ending = name.get(name.len().checked_sub(4)?..)?;
-        Half::ALL.into_iter().find_map(|half| {
+        SessionHalf::ALL.into_iter().find_map(|half| {
             let (first, last) = (set.letter, half.letter());
             let sessions = set.sessions[half as usize];
             if let Some(&[subject]) = numbers(&format!("{first}##{last}{ending}"), name).as_deref() {

@@ -37,43 +37,43 @@ impl std::fmt::Debug for Graz {
 
 /// Training or evaluation files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Half {
+pub(super) enum SessionHalf {
     Training,
     Evaluation,
 }
 
-impl Half {
-    pub(super) const ALL: [Half; 2] = [Half::Training, Half::Evaluation];
+impl SessionHalf {
+    pub(super) const ALL: [SessionHalf; 2] = [SessionHalf::Training, SessionHalf::Evaluation];
 
     /// As names of files tell it.
     pub(super) fn letter(self) -> char {
         match self {
-            Half::Training => 'T',
-            Half::Evaluation => 'E',
+            SessionHalf::Training => 'T',
+            SessionHalf::Evaluation => 'E',
         }
     }
 }
 
 impl Graz {
     /// Sessions of one kind of file that were chosen.
-    pub(super) fn chosen(&self, half: Half, options: &Options) -> Vec<u32> {
+    pub(super) fn chosen(&self, half: SessionHalf, options: &Options) -> Vec<u32> {
         let session = options.get("session");
         let all = self.sessions[half as usize].iter().copied();
         all.filter(|number| match session {
-            "T" => half == Half::Training,
-            "E" => half == Half::Evaluation,
+            "T" => half == SessionHalf::Training,
+            "E" => half == SessionHalf::Evaluation,
             _ => session.parse().map_or(true, |chosen: u32| chosen == *number),
         })
         .collect()
     }
 
     /// What a file of BNCI Horizon 2020 is called.
-    pub(super) fn mat(&self, subject: u32, half: Half) -> String {
+    pub(super) fn mat(&self, subject: u32, half: SessionHalf) -> String {
         format!("{}{subject:02}{}.mat", self.letter, half.letter())
     }
 
     /// What a file of the competition is called, without its ending.
-    pub(super) fn gdf(&self, subject: u32, session: u32, half: Half) -> String {
+    pub(super) fn gdf(&self, subject: u32, session: u32, half: SessionHalf) -> String {
         match self.sessions[0].len() + self.sessions[1].len() {
             2 => format!("{}{subject:02}{}", self.letter, half.letter()),
             _ => format!("{}{subject:02}{session:02}{}", self.letter, half.letter()),
@@ -170,14 +170,15 @@ mod tests {
         let options = |set: &Graz, session: &str| {
             Options::new(set.id, set.choices, &[("session".into(), session.into())]).unwrap()
         };
-        let of = |set: &Graz, session: &str| Half::ALL.map(|half| set.chosen(half, &options(set, session)));
+        let of =
+            |set: &Graz, session: &str| SessionHalf::ALL.map(|half| set.chosen(half, &options(set, session)));
         assert_eq!(of(&A, "both"), [vec![1], vec![2]]);
         assert_eq!(of(&A, "E"), [vec![], vec![2]]);
         assert_eq!(of(&B, "all"), [vec![1, 2, 3], vec![4, 5]]);
         assert_eq!(of(&B, "T"), [vec![1, 2, 3], vec![]]);
         assert_eq!(of(&B, "4"), [vec![], vec![4]]);
-        assert_eq!(A.mat(1, Half::Training), "A01T.mat");
-        assert_eq!(A.gdf(9, 2, Half::Evaluation), "A09E");
-        assert_eq!(B.gdf(9, 5, Half::Evaluation), "B0905E");
+        assert_eq!(A.mat(1, SessionHalf::Training), "A01T.mat");
+        assert_eq!(A.gdf(9, 2, SessionHalf::Evaluation), "A09E");
+        assert_eq!(B.gdf(9, 5, SessionHalf::Evaluation), "B0905E");
     }
 }

@@ -16,7 +16,7 @@ use ptsm_signal::{Paradigm, Pipeline, TaskDeclaration};
 
 use super::disk::file_name;
 use super::signal::zero_phase;
-use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use super::{DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::Result;
 use graz::Graz;
@@ -28,9 +28,9 @@ const PEOPLE: u32 = 9;
 const RATE_HZ: f64 = 250.0;
 
 impl DataSet for Graz {
-    fn about(&self) -> About {
+    fn about(&self) -> DataSetInfo {
         let meaning = |(code, class): (usize, &(&str, &str))| ((code + 1).to_string(), class.0.to_string());
-        About {
+        DataSetInfo {
             id: self.id.into(),
             title: self.title.into(),
             people: PEOPLE,

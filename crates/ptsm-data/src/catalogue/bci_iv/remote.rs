@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use ptsm_signal::SubjectId;
 
 use super::PEOPLE;
-use super::graz::{Graz, Half};
+use super::graz::{Graz, SessionHalf};
 use crate::catalogue::Options;
 use crate::download::{Checksum, RemoteFile};
 
 /// Every file that was chosen.
 pub(super) fn remote(set: &Graz, options: &Options) -> Vec<RemoteFile> {
-    let halves = Half::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
-    let halves: Vec<Half> = halves.collect();
+    let halves = SessionHalf::ALL.into_iter().filter(|&half| !set.chosen(half, options).is_empty());
+    let halves: Vec<SessionHalf> = halves.collect();
     let file = |(subject, half)| {
         let name = set.mat(subject, half);
         RemoteFile {

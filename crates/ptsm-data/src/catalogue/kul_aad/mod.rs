@@ -13,7 +13,7 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, TaskDeclaration};
 
 use super::channels::{BIOSEMI, pick};
 use super::signal::zero_phase;
-use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use super::{DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::Result;
 
@@ -57,8 +57,8 @@ const CHOICES: &[DataSetChoice] = &[
 ];
 
 impl DataSet for KulAad {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> DataSetInfo {
+        DataSetInfo {
             id: ID.into(),
             title: "KU Leuven auditory attention: which of two stories, left or right, is listened to".into(),
             people: PEOPLE,

@@ -27,9 +27,9 @@ pub(super) fn find(set: &Experiment, root: &Path, options: &Options) -> Result<D
     let classes = set.classes.iter().map(|class| class.to_string()).collect();
     let mut found = DataSetFiles { classes, ..DataSetFiles::default() };
     found.doubled = twice.into_iter().map(|((subject, _), path)| (SubjectId(subject), path)).collect();
-    let people: BTreeMap<u32, &PathBuf> =
+    let subjects: BTreeMap<u32, &PathBuf> =
         present.iter().rev().map(|((subject, _), path)| (*subject, path)).collect();
-    for (subject, sibling) in people {
+    for (subject, sibling) in subjects {
         for &session in sessions(options) {
             match present.get(&(subject, session)) {
                 Some(path) => found.items.extend(items(set, subject, session, path, options)),

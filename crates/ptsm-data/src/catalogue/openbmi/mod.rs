@@ -13,7 +13,7 @@ use std::path::Path;
 
 use ptsm_signal::{Pipeline, TaskDeclaration};
 
-use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use super::{DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::Result;
 use experiment::Experiment;
@@ -59,8 +59,8 @@ impl Phase {
 }
 
 impl DataSet for Experiment {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> DataSetInfo {
+        DataSetInfo {
             id: self.id.into(),
             title: self.title.into(),
             people: PEOPLE,

@@ -13,20 +13,20 @@ const LEAVES_105: [u32; 4] = [88, 92, 100, 104];
 const LEAVES_103: [u32; 2] = [38, 89];
 
 /// What was chosen.
-pub(super) struct Chosen {
+pub(super) struct RunSelection {
     /// By their numbers, ascending.
     pub(super) runs: Vec<u32>,
     pub(super) classes: Vec<String>,
-    excluded: Excluded,
+    excluded: ExcludedSubjects,
 }
 
-enum Excluded {
+enum ExcludedSubjects {
     Known(Vec<u32>),
     Listed(SubjectList),
 }
 
-impl Chosen {
-    pub(super) fn new(options: &Options) -> Result<Chosen> {
+impl RunSelection {
+    pub(super) fn new(options: &Options) -> Result<RunSelection> {
         let four = options.get("classes") == "4";
         let runs: &[u32] = match (options.get("task"), four) {
             ("execution", false) => &[3, 7, 11],
@@ -37,22 +37,22 @@ impl Chosen {
         let classes = ["left_hand", "right_hand", "hands", "feet"];
         let classes = classes[..if four { 4 } else { 2 }].iter().map(|class| class.to_string()).collect();
         let excluded = match options.get("exclude") {
-            "default" | "105" => Excluded::Known(LEAVES_105.to_vec()),
-            "103" => Excluded::Known([&LEAVES_105[..], &LEAVES_103].concat()),
-            "none" | "" => Excluded::Known(vec![]),
-            list => Excluded::Listed(list.parse().map_err(|_| {
+            "default" | "105" => ExcludedSubjects::Known(LEAVES_105.to_vec()),
+            "103" => ExcludedSubjects::Known([&LEAVES_105[..], &LEAVES_103].concat()),
+            "none" | "" => ExcludedSubjects::Known(vec![]),
+            list => ExcludedSubjects::Listed(list.parse().map_err(|_| {
                 let hint = "give `default`, `none`, `105`, `103` or numbers and ranges such as `88,92`";
                 Options::refuse(ID, "exclude", list, hint)
             })?),
         };
-        Ok(Chosen { runs: runs.to_vec(), classes, excluded })
+        Ok(RunSelection { runs: runs.to_vec(), classes, excluded })
     }
 
     /// Why a person is left out; none for those who are not.
     pub(super) fn excluded(&self, subject: u32) -> Option<&'static str> {
         match &self.excluded {
-            Excluded::Listed(list) => list.contains(SubjectId(subject)).then_some("asked for"),
-            Excluded::Known(known) => known.contains(&subject).then_some(match subject {
+            ExcludedSubjects::Listed(list) => list.contains(SubjectId(subject)).then_some("asked for"),
+            ExcludedSubjects::Known(known) => known.contains(&subject).then_some(match subject {
                 88 | 92 | 100 => "recorded at 128 Hz with other timing",
                 104 => "wrong annotations",
                 _ => "said to be annotated wrongly",
@@ -67,12 +67,12 @@ mod tests {
     use super::super::CHOICES;
     use super::*;
 
-    fn chosen(given: &[(&str, &str)]) -> Result<Chosen> {
+    fn chosen(given: &[(&str, &str)]) -> Result<RunSelection> {
         let given: Vec<_> = given.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        Chosen::new(&Options::new(ID, CHOICES, &given)?)
+        RunSelection::new(&Options::new(ID, CHOICES, &given)?)
     }
 
-    fn left(chosen: &Chosen) -> Vec<u32> {
+    fn left(chosen: &RunSelection) -> Vec<u32> {
         (1..=109).filter(|&subject| chosen.excluded(subject).is_some()).collect()
     }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
-use super::chosen::Chosen;
+use super::chosen::RunSelection;
 use super::{ID, PEOPLE};
 use crate::catalogue::disk::{file_name, files, numbers, once, size, under};
 use crate::catalogue::{DataSetFiles, RecordingItem};
 use crate::error::Result;
 
 /// Looks for what was chosen.
-pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<DataSetFiles> {
+pub(super) fn find(root: &Path, chosen: &RunSelection) -> Result<DataSetFiles> {
     let named = files(ID, root, &[".edf"])?.into_iter().filter_map(|path| {
         let [subject, run] = numbers("S###R##.edf", &file_name(&path))?[..] else { return None };
         ((1..=PEOPLE).contains(&subject) && (1..=14).contains(&run)).then_some(((subject, run), path))
@@ -47,9 +47,9 @@ pub(super) fn find(root: &Path, chosen: &Chosen) -> Result<DataSetFiles> {
 }
 
 /// Every run that was chosen, of everybody who is not left out.
-pub(super) fn wanted(chosen: &Chosen) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let people = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
-    people.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))
+pub(super) fn wanted(chosen: &RunSelection) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let subjects = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
+    subjects.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))
 }
 
 /// Where the publisher has a file.

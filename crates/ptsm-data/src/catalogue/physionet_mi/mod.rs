@@ -13,10 +13,10 @@ use ptsm_signal::{Paradigm, Pipeline, Reference, SubjectId, TaskDeclaration};
 
 use super::channels::{MOTOR, pick};
 use super::signal::zero_phase;
-use super::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use super::{DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::Result;
-use chosen::Chosen;
+use chosen::RunSelection;
 
 /// What is typed.
 const ID: &str = "physionet-mi";
@@ -57,9 +57,9 @@ const CHOICES: &[DataSetChoice] = &[
 ];
 
 impl DataSet for PhysionetMi {
-    fn about(&self) -> About {
+    fn about(&self) -> DataSetInfo {
         let event = |code: &str, meaning: &str| (code.to_string(), meaning.to_string());
-        About {
+        DataSetInfo {
             id: ID.into(),
             title: "PhysioNet EEG Motor Movement/Imagery: left or right fist, both fists or both feet".into(),
             people: PEOPLE,
@@ -115,7 +115,7 @@ impl DataSet for PhysionetMi {
     }
 
     fn find(&self, root: &Path, options: &Options) -> Result<DataSetFiles> {
-        find::find(root, &Chosen::new(options)?)
+        find::find(root, &RunSelection::new(options)?)
     }
 
     fn read(&self, item: &RecordingItem, _: &Options, pipeline: &Pipeline) -> Result<Vec<RecordingPart>> {
@@ -123,13 +123,13 @@ impl DataSet for PhysionetMi {
     }
 
     fn excluded(&self, options: &Options) -> Result<Vec<(SubjectId, String)>> {
-        let chosen = Chosen::new(options)?;
+        let chosen = RunSelection::new(options)?;
         let known =
             (1..=PEOPLE).filter_map(|subject| Some((SubjectId(subject), chosen.excluded(subject)?.into())));
         Ok(known.collect())
     }
 
     fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>> {
-        Ok(remote::remote(&Chosen::new(options)?))
+        Ok(remote::remote(&RunSelection::new(options)?))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ptsm_signal::SubjectId;
 
-use super::chosen::Chosen;
+use super::chosen::RunSelection;
 use super::find::{place, wanted};
 use crate::download::{Checksum, RemoteFile};
 
@@ -17,7 +17,7 @@ static SHA256: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| 
 });
 
 /// Every file that was chosen.
-pub(super) fn remote(chosen: &Chosen) -> Vec<RemoteFile> {
+pub(super) fn remote(chosen: &RunSelection) -> Vec<RemoteFile> {
     let file = |(subject, run)| {
         let path = place(subject, run);
         let name = format!("S{subject:03}/S{subject:03}R{run:02}.edf");
@@ -44,7 +44,7 @@ mod tests {
     fn every_file_has_a_hash() {
         assert_eq!(SHA256.len(), PEOPLE as usize * 14);
         let with = [("classes", "4"), ("exclude", "none")].map(|(n, v)| (n.to_string(), v.to_string()));
-        let chosen = Chosen::new(&Options::new(ID, CHOICES, &with).unwrap()).unwrap();
+        let chosen = RunSelection::new(&Options::new(ID, CHOICES, &with).unwrap()).unwrap();
         let all = remote(&chosen);
         assert_eq!(all.len(), 109 * 6);
         for file in &all {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::classes::usable;
 use super::super::numbers::natural;
-use super::look::Look;
+use super::look::InspectedRecording;
 
 /// More codes than this are no classes.
 const MOST_CLASSES: usize = 20;
@@ -45,7 +45,7 @@ const GDF: &[(&str, &str, bool)] = &[
 ];
 
 /// All codes, in the order of their names. Those that occur in most recordings, more than once in each, are classes.
-pub(super) fn codes(looks: &[(&str, &Look)]) -> Vec<EventCode> {
+pub(super) fn codes(looks: &[(&str, &InspectedRecording)]) -> Vec<EventCode> {
     let mut all: BTreeMap<&str, (usize, usize, bool)> = BTreeMap::new();
     for (path, look) in looks {
         let mut own: BTreeMap<&str, usize> = BTreeMap::new();
@@ -82,7 +82,7 @@ pub(super) fn codes(looks: &[(&str, &Look)]) -> Vec<EventCode> {
 }
 
 /// Seconds between events that begin trials, typically; none where there are not two in a recording.
-pub(super) fn apart_s(looks: &[(&str, &Look)], codes: &[EventCode]) -> Option<f64> {
+pub(super) fn apart_s(looks: &[(&str, &InspectedRecording)], codes: &[EventCode]) -> Option<f64> {
     let begins = |code: &str| codes.iter().any(|known| known.class && known.code == code);
     let mut gaps = vec![];
     for (_, look) in looks.iter().filter(|(_, look)| !look.epochs) {
@@ -104,10 +104,10 @@ mod tests {
 
     use super::*;
 
-    fn look(codes: &[&str]) -> Look {
+    fn look(codes: &[&str]) -> InspectedRecording {
         let event =
             |(at, code): (usize, &&str)| Event { sample: 500 * at, code: code.to_string(), samples: 0 };
-        Look {
+        InspectedRecording {
             rate_hz: Some(100.0),
             channels: vec!["C3".into()],
             length: 10_000,

@@ -6,7 +6,7 @@ use super::super::numbers::{natural, number, numbers};
 
 /// What names tell. Labels are as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Told {
+struct NameParts {
     subject: Option<String>,
     session: Option<String>,
     run: Option<String>,
@@ -14,7 +14,7 @@ struct Told {
 
 /// Whose a recording is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Whose {
+pub(super) struct RecordingOwner {
     pub(super) subject: u32,
     pub(super) session: u32,
     pub(super) run: u32,
@@ -22,7 +22,7 @@ pub(super) struct Whose {
 
 /// Where the subjects' numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum NumberingSource {
     /// Names tell, and the numbers are theirs.
     Numbers,
     /// Names tell, but their numbers are not different or not numbers: people are counted.
@@ -42,13 +42,15 @@ const RUN: [&str; 6] = ["run", "r", "block", "part", "rec", "recording"];
 const NO_PERSON: [&str; 12] = ["eeg", "erp", "mi", "raw", "bci", "eog", "emg", "ch", "v", "hz", "exp", "new"];
 
 /// Finds out whose each file is; paths are from the folder that was given on, with `/` between their parts.
-pub(super) fn guess(paths: &[String]) -> (Vec<Whose>, How) {
-    let told: Vec<Told> = paths.iter().map(|path| of_path(path)).collect();
+pub(super) fn guess(paths: &[String]) -> (Vec<RecordingOwner>, NumberingSource) {
+    let told: Vec<NameParts> = paths.iter().map(|path| of_path(path)).collect();
     let (labels, how) = people(paths, &told);
     let subjects = subject_numbers(&labels);
     let how = match how {
-        How::Numbers if subjects.iter().any(|(label, number)| trailing(label) != Some(*number)) => {
-            How::Labels
+        NumberingSource::Numbers
+            if subjects.iter().any(|(label, number)| trailing(label) != Some(*number)) =>
+        {
+            NumberingSource::Labels
         }
         how => how,
     };
@@ -66,16 +68,17 @@ pub(super) fn guess(paths: &[String]) -> (Vec<Whose>, How) {
         let session = told[at].session.as_ref().map_or(1, |label| sessions[label]);
         let first = told[at].run.as_ref().map_or(1, |label| runs[label]);
         let run = (first..).find(|&run| taken.insert((subject, session, run))).unwrap_or(u32::MAX);
-        all[at] = Some(Whose { subject, session, run });
+        all[at] = Some(RecordingOwner { subject, session, run });
     }
     (all.into_iter().flatten().collect(), how)
 }
 
 /// The label of the person of each file.
-fn people(paths: &[String], told: &[Told]) -> (Vec<String>, How) {
+fn people(paths: &[String], told: &[NameParts]) -> (Vec<String>, NumberingSource) {
     if told.iter().any(|told| told.subject.is_some()) {
-        let label = |(path, told): (&String, &Told)| told.subject.clone().unwrap_or_else(|| path.clone());
-        return (paths.iter().zip(told).map(label).collect(), How::Numbers);
+        let label =
+            |(path, told): (&String, &NameParts)| told.subject.clone().unwrap_or_else(|| path.clone());
+        return (paths.iter().zip(told).map(label).collect(), NumberingSource::Numbers);
     }
     // The first folder in which paths differ.
     let folders: Vec<Vec<&str>> = paths
@@ -88,8 +91,8 @@ fn people(paths: &[String], told: &[Told]) -> (Vec<String>, How) {
     let labels: Option<Vec<String>> =
         folders.iter().map(|folders| Some(folders.get(level)?.to_string())).collect();
     match labels.filter(|labels| labels.iter().any(|label| *label != labels[0])) {
-        Some(labels) => (labels, How::Folders),
-        None => (paths.to_vec(), How::Files),
+        Some(labels) => (labels, NumberingSource::Folders),
+        None => (paths.to_vec(), NumberingSource::Files),
     }
 }
 
@@ -115,13 +118,13 @@ fn trailing(label: &str) -> Option<u32> {
 }
 
 /// The file's own name first, then the folders from the innermost on.
-fn of_path(path: &str) -> Told {
+fn of_path(path: &str) -> NameParts {
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     parts.fold(of_name(stem), |told, folder| {
         let more = of_name(folder);
-        Told {
+        NameParts {
             subject: told.subject.or(more.subject),
             session: told.session.or(more.session),
             run: told.run.or(more.run),
@@ -130,22 +133,22 @@ fn of_path(path: &str) -> Told {
 }
 
 /// What one name tells.
-fn of_name(name: &str) -> Told {
+fn of_name(name: &str) -> NameParts {
     entities(name).or_else(|| competition(name)).unwrap_or_else(|| words(name))
 }
 
 /// `sub-XX_ses-YY_run-ZZ`
-fn entities(name: &str) -> Option<Told> {
+fn entities(name: &str) -> Option<NameParts> {
     let label = |key: &str| {
         let found = name.split('_').filter_map(|part| part.split_once('-')).find(|(found, _)| *found == key);
         found.map(|(_, label)| label.to_string()).filter(|label| !label.is_empty())
     };
-    let told = Told { subject: label("sub"), session: label("ses"), run: label("run") };
+    let told = NameParts { subject: label("sub"), session: label("ses"), run: label("run") };
     (told.subject.is_some() || told.session.is_some()).then_some(told)
 }
 
 /// `A01T`, `B0103E`: a letter, the person, the session in the second set, and whether it was for training or evaluation.
-fn competition(name: &str) -> Option<Told> {
+fn competition(name: &str) -> Option<NameParts> {
     let mut letters = name.chars();
     let (first, last) = (letters.next()?, letters.next_back()?);
     let digits = letters.as_str();
@@ -155,10 +158,10 @@ fn competition(name: &str) -> Option<Told> {
     match (fits, digits.len()) {
         (true, 1..=3) => {
             let session = if last == 'T' { "1" } else { "2" };
-            Some(Told { subject: label(digits), session: Some(session.into()), run: None })
+            Some(NameParts { subject: label(digits), session: Some(session.into()), run: None })
         }
         (true, 4) => {
-            Some(Told { subject: label(&digits[..2]), session: Some(digits[2..].into()), run: None })
+            Some(NameParts { subject: label(&digits[..2]), session: Some(digits[2..].into()), run: None })
         }
         _ => None,
     }
@@ -192,9 +195,9 @@ fn tokens(name: &str) -> Vec<&str> {
 }
 
 /// Words with numbers behind them: `S001R04`, `sess01_subj02`, `P01-2`.
-fn words(name: &str) -> Told {
+fn words(name: &str) -> NameParts {
     let tokens = tokens(name);
-    let mut told = Told::default();
+    let mut told = NameParts::default();
     let mut after = None;
     for (at, token) in tokens.iter().enumerate() {
         let key = token.to_lowercase();
@@ -248,7 +251,7 @@ fn short(tokens: &[&str]) -> (Option<String>, Option<usize>) {
 mod tests {
     use super::*;
 
-    fn whose(paths: &[&str]) -> (Vec<(u32, u32, u32)>, How) {
+    fn whose(paths: &[&str]) -> (Vec<(u32, u32, u32)>, NumberingSource) {
         let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
         let (all, how) = guess(&paths);
         (all.iter().map(|w| (w.subject, w.session, w.run)).collect(), how)
@@ -275,7 +278,7 @@ mod tests {
             (&["VP03/day2/rec1.vhdr", "VP04/day1/rec2.vhdr"], &[(3, 2, 1), (4, 1, 2)]),
             (&["01.edf", "02.edf"], &[(1, 1, 1), (2, 1, 1)]),
         ] {
-            assert_eq!(whose(paths), (expected.to_vec(), How::Numbers), "{paths:?}");
+            assert_eq!(whose(paths), (expected.to_vec(), NumberingSource::Numbers), "{paths:?}");
         }
     }
 
@@ -283,9 +286,12 @@ mod tests {
     fn people_without_numbers_of_their_own_are_counted() {
         assert_eq!(
             whose(&["p01.edf", "s01.edf", "s02.edf"]),
-            (vec![(1, 1, 1), (2, 1, 1), (3, 1, 1)], How::Labels)
+            (vec![(1, 1, 1), (2, 1, 1), (3, 1, 1)], NumberingSource::Labels)
         );
-        assert_eq!(whose(&["sub-xy_eeg.edf", "sub-ab_eeg.edf"]), (vec![(2, 1, 1), (1, 1, 1)], How::Labels));
+        assert_eq!(
+            whose(&["sub-xy_eeg.edf", "sub-ab_eeg.edf"]),
+            (vec![(2, 1, 1), (1, 1, 1)], NumberingSource::Labels)
+        );
         // One file that tells nothing is somebody else.
         assert_eq!(whose(&["S01.edf", "rest.edf"]).0, [(2, 1, 1), (1, 1, 1)]);
     }
@@ -293,12 +299,12 @@ mod tests {
     #[test]
     fn folders_stand_for_people_where_names_tell_nothing() {
         let (all, how) = whose(&["x/anna/left.edf", "x/anna/right.edf", "x/bert/left.edf"]);
-        assert_eq!((all, how), (vec![(1, 1, 1), (1, 1, 2), (2, 1, 1)], How::Folders));
-        assert_eq!(whose(&["a/x.edf", "a/y.edf"]), (vec![(1, 1, 1), (2, 1, 1)], How::Files));
-        assert_eq!(whose(&["left.edf", "right.edf"]), (vec![(1, 1, 1), (2, 1, 1)], How::Files));
-        assert_eq!(whose(&["calibration1.edf", "calibration2.edf"]).1, How::Files);
-        assert_eq!(whose(&["eeg1.edf"]).1, How::Files);
-        assert_eq!(whose(&[]), (vec![], How::Files));
+        assert_eq!((all, how), (vec![(1, 1, 1), (1, 1, 2), (2, 1, 1)], NumberingSource::Folders));
+        assert_eq!(whose(&["a/x.edf", "a/y.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
+        assert_eq!(whose(&["left.edf", "right.edf"]), (vec![(1, 1, 1), (2, 1, 1)], NumberingSource::Files));
+        assert_eq!(whose(&["calibration1.edf", "calibration2.edf"]).1, NumberingSource::Files);
+        assert_eq!(whose(&["eeg1.edf"]).1, NumberingSource::Files);
+        assert_eq!(whose(&[]), (vec![], NumberingSource::Files));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// A recording that was looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Look {
+pub(super) struct InspectedRecording {
     /// None where nobody says it.
     pub(super) rate_hz: Option<f64>,
     /// Names of the electrodes.
@@ -32,14 +32,14 @@ pub(super) struct Look {
     /// Where none of its channels counts as EEG: what they are called and of.
     pub(super) no_eeg: Option<String>,
     /// What of `mat` could have been another.
-    pub(super) doubts: Vec<Doubt>,
+    pub(super) doubts: Vec<AmbiguousKey>,
     /// Files that are read with it and are no recordings of their own.
     pub(super) others: Vec<PathBuf>,
 }
 
 /// A choice among several that fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Doubt {
+pub(super) struct AmbiguousKey {
     /// The key of `[mat]`.
     pub(super) key: &'static str,
     /// Its value as TOML writes it.
@@ -48,10 +48,10 @@ pub(super) struct Doubt {
     others: Vec<String>,
 }
 
-impl Doubt {
+impl AmbiguousKey {
     /// None where nothing else fits.
-    pub(super) fn new(key: &'static str, taken: String, others: Vec<String>) -> Option<Doubt> {
-        (!others.is_empty()).then_some(Doubt { key, taken, others })
+    pub(super) fn new(key: &'static str, taken: String, others: Vec<String>) -> Option<AmbiguousKey> {
+        (!others.is_empty()).then_some(AmbiguousKey { key, taken, others })
     }
 
     /// What else fits, for a remark in the manifest.
@@ -61,7 +61,7 @@ impl Doubt {
 
     /// The same for whoever had the manifest written, of the first of several recordings.
     pub(super) fn note(&self, file: &str, recordings: usize, all: usize) -> String {
-        let Doubt { key, taken, others } = self;
+        let AmbiguousKey { key, taken, others } = self;
         format!(
             "`{key}` of {recordings} of {all} recordings is not certain: of {file}, {taken} is taken and {} would fit too; see that it is \
              right in `[mat]` of the manifest",
@@ -86,7 +86,7 @@ fn is_matlab(path: &Path) -> bool {
 
 /// Looks at a file: mostly one recording, several where a MATLAB file holds them; none where it is no recording.
 /// Events of a table beside it take the place of its own.
-pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<Look>>> {
+pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<InspectedRecording>>> {
     if is_matlab(path) {
         // A recording of FieldTrip says itself what its variables are.
         return Some(match ptsm_io::fieldtrip::find(path) {
@@ -105,18 +105,18 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<Look>
 }
 
 /// A recording in a format that says what it holds.
-fn in_format(opened: RecordingFile, table: Option<&Path>) -> Result<Look> {
+fn in_format(opened: RecordingFile, table: Option<&Path>) -> Result<InspectedRecording> {
     let mut header = RawHeader::of(opened);
     if let Some(table) = table.filter(|_| header.epochs.is_none()) {
         events::replace(&mut header, table, &Columns::default())?;
         header.files.pop();
     }
-    Ok(Look::of(&header))
+    Ok(InspectedRecording::of(&header))
 }
 
-impl Look {
+impl InspectedRecording {
     /// What a header says.
-    pub(super) fn of(header: &RawHeader) -> Look {
+    pub(super) fn of(header: &RawHeader) -> InspectedRecording {
         let epoch = |(at, code): (usize, &String)| {
             let each = header.epochs.as_ref().map_or(0, |epochs| epochs.samples);
             Event { sample: at * each, code: code.clone(), samples: 0 }
@@ -126,7 +126,7 @@ impl Look {
         let window = |epochs: &ptsm_io::Epochs| {
             [epochs.start_s, epochs.start_s + epochs.samples as f64 / header.rate_hz]
         };
-        Look {
+        InspectedRecording {
             rate_hz: Some(header.rate_hz),
             channels: header.names(),
             length: header.length,

@@ -7,15 +7,16 @@ use ptsm_io::mat::{MatFile, Value};
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::{
-    Axis, Rows, ValuePlace, Variables, label_list, likely, listed, rivals, sizes, texts, triggers, written,
+    MatrixAxis, Rows, ValuePlace, Variables, label_list, likely, listed, rivals, sizes, texts, triggers,
+    written,
 };
 use super::super::raw_header::RawHeader;
 use super::super::words::Words;
-use super::look::{Doubt, Look};
+use super::look::{AmbiguousKey, InspectedRecording};
 use super::write::quoted;
 use crate::catalogue::SignalData;
 use crate::error::{Error, Result};
-use crate::findings::scale::{Scale, scale, spread};
+use crate::findings::scale::{AmplitudeScale, scale, spread};
 
 /// Names of variables that hold a rate, in lower case.
 const RATES: [&str; 16] = [
@@ -129,7 +130,7 @@ impl Leaf {
 fn leaves(file: &MatFile) -> Result<Vec<Leaf>> {
     let mut all = vec![];
     for name in file.names() {
-        collect(&file.sketch(&name)?, "", &name, &mut all);
+        collect(&file.read_sizes(&name)?, "", &name, &mut all);
     }
     Ok(all)
 }
@@ -180,7 +181,7 @@ struct Search<'a> {
 }
 
 /// The recordings of a file: mostly one, or one for each of several structs.
-pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<Look>> {
+pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<InspectedRecording>> {
     let file = MatFile::open(path)?;
     let leaves = leaves(&file)?;
     let search = Search { path, file, leaves };
@@ -195,10 +196,10 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<Look>> {
         );
     };
     let like = |leaf: &&Leaf| leaf.name == largest.name && kind_of(&leaf.inside) == kind_of(&largest.inside);
-    let mut found: Vec<(Variables, Vec<Doubt>)> =
+    let mut found: Vec<(Variables, Vec<AmbiguousKey>)> =
         signals().filter(like).map(|leaf| search.describe(leaf)).collect::<Result<_>>()?;
     // Of several structs those without events are rest, as between the runs of the BCI competitions.
-    let eventful = |(said, _): &(Variables, Vec<Doubt>)| {
+    let eventful = |(said, _): &(Variables, Vec<AmbiguousKey>)| {
         said.triggers.is_some() || said.onsets.is_some() || said.labels.is_some()
     };
     if found.iter().any(eventful) {
@@ -207,7 +208,10 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Result<Vec<Look>> {
         // A vector of times or frequencies beside the samples is no recording.
         return Err(search.unclear(leaf));
     }
-    found.into_iter().map(|(said, doubts)| Ok(Look { doubts, ..search.look(said, table)? })).collect()
+    found
+        .into_iter()
+        .map(|(said, doubts)| Ok(InspectedRecording { doubts, ..search.look(said, table)? }))
+        .collect()
 }
 
 impl Search<'_> {
@@ -257,7 +261,7 @@ impl Search<'_> {
     }
 
     /// Which variable is what, and what could have been another.
-    fn describe(&self, signal: &Leaf) -> Result<(Variables, Vec<Doubt>)> {
+    fn describe(&self, signal: &Leaf) -> Result<(Variables, Vec<AmbiguousKey>)> {
         let beside = self.beside(signal);
         let scalar = |leaf: &&&Leaf| leaf.texts.is_none() && leaf.size() == 1;
         let rate = beside.iter().filter(scalar).find(|leaf| RATES.contains(&&*leaf.name.to_lowercase()));
@@ -267,10 +271,10 @@ impl Search<'_> {
             if leaf.inside == signal.inside { leaf.name.clone() } else { leaf.place() }
         };
         let rate_hz = rate.and_then(|leaf| self.numbers(leaf)).map(|numbers| numbers[0]);
-        let doubt = |key: &'static str, fitting: &[&Leaf]| -> Option<Doubt> {
+        let doubt = |key: &'static str, fitting: &[&Leaf]| -> Option<AmbiguousKey> {
             let [taken, others @ ..] = fitting else { return None };
             let place = |leaf: &&Leaf| quoted(&from(leaf));
-            Doubt::new(key, place(taken), others.iter().map(place).collect())
+            AmbiguousKey::new(key, place(taken), others.iter().map(place).collect())
         };
         let said = Variables {
             inside: Some(signal.inside.clone()).filter(|inside| !inside.is_empty()),
@@ -299,11 +303,14 @@ impl Search<'_> {
             let order = likely(&signal.dims, Some(n), named)
                 .ok_or_else(|| self.refuse("its dimensions are not clear"))?;
             let others = rivals(&signal.dims, Some(n), named, &order);
-            let axes =
-                Doubt::new("axes", written(&order), others.iter().map(|order| written(order)).collect());
+            let axes = AmbiguousKey::new(
+                "axes",
+                written(&order),
+                others.iter().map(|order| written(order)).collect(),
+            );
             let variables: Vec<&Leaf> = fitting.iter().map(|(leaf, _)| *leaf).collect();
             let doubts = axes.into_iter().chain(doubt("labels", &variables)).collect();
-            let channels = order.iter().zip(&signal.dims).find(|(axis, _)| **axis == Axis::Channels);
+            let channels = order.iter().zip(&signal.dims).find(|(axis, _)| **axis == MatrixAxis::Channels);
             let count = channels.map_or(1, |(_, &count)| count);
             let said = Variables {
                 axes: Some(order.to_vec()),
@@ -427,7 +434,7 @@ impl Search<'_> {
     }
 
     /// What a manifest reads of it then, with the unit its numbers look like.
-    fn look(&self, mut said: Variables, table: Option<&Path>) -> Result<Look> {
+    fn look(&self, mut said: Variables, table: Option<&Path>) -> Result<InspectedRecording> {
         let rate_hz = match &said.rate {
             None => None,
             // As a manifest does.
@@ -440,11 +447,11 @@ impl Search<'_> {
         }
         let length = header.length;
         let epochs = header.epochs.clone();
-        let look = Look { rate_hz, ..Look::of(&header) };
+        let look = InspectedRecording { rate_hz, ..InspectedRecording::of(&header) };
         let all: Vec<usize> = (0..header.columns.len()).collect();
         said.unit = unit(header, &all, length, rate_hz)?;
         let window_s = epochs.zip(rate_hz).map(|(epochs, rate)| [0.0, epochs.samples as f64 / rate]);
-        Ok(Look { mat: Some(said), window_s, ..look })
+        Ok(InspectedRecording { mat: Some(said), window_s, ..look })
     }
 }
 
@@ -477,13 +484,13 @@ fn unit(header: RawHeader, all: &[usize], length: usize, rate_hz: Option<f64>) -
     let mut spreads: Vec<f64> = spreads.collect();
     spreads.sort_by(f64::total_cmp);
     let Some(typical) = spreads.get(spreads.len() / 2) else { return Ok(None) };
-    let fits = |factor: f64| scale(typical * factor) == Scale::Plausible;
+    let fits = |factor: f64| scale(typical * factor) == AmplitudeScale::Plausible;
     let known = [("uV", 1.0), ("V", 1e6), ("mV", 1e3)];
     Ok(known.iter().find(|(_, factor)| fits(*factor)).map(|(unit, _)| unit.to_string()))
 }
 
 /// What the manifest says about dimensions, for people.
-pub(super) fn remark(axes: &[Axis]) -> String {
+pub(super) fn remark(axes: &[MatrixAxis]) -> String {
     format!(
         "# Judged by labels and sizes, the longer side being time: see that {} is right.\n",
         written(axes)

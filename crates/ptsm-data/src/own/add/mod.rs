@@ -19,7 +19,7 @@ use super::walk::{name, walk};
 use crate::error::{Error, Result};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
-use look::{Doubt, Look, look};
+use look::{AmbiguousKey, InspectedRecording, look};
 use write::{Listed, Plan};
 
 /// Folders are looked into so deep.
@@ -130,7 +130,7 @@ fn add_here(
         Ok((path.strip_prefix(&whole).unwrap_or(path).to_str().map_or_else(String::new, slashes), looked))
     };
     let needs: Vec<u64> = walked.files.iter().map(|path| look::memory(path)).collect();
-    let mut looked: Vec<(String, Option<Result<Vec<Look>>>)> = vec![];
+    let mut looked: Vec<(String, Option<Result<Vec<InspectedRecording>>>)> = vec![];
     for part in memory::parts(&needs, options.bound()) {
         looked.append(&mut walked.files[part].par_iter().map(one).collect::<Result<Vec<_>>>()?);
     }
@@ -212,7 +212,8 @@ fn add_here(
     }
     let paths: Vec<String> = read.iter().map(|(path, _)| path.clone()).collect();
     let (whose, how) = guess::guess(&paths);
-    let looks: Vec<(&str, &Look)> = read.iter().map(|(path, look)| (path.as_str(), look)).collect();
+    let looks: Vec<(&str, &InspectedRecording)> =
+        read.iter().map(|(path, look)| (path.as_str(), look)).collect();
     let events = codes::codes(&looks);
     let first_table = from_tables.iter().flatten().next().cloned();
     let each = read.iter().zip(&whose).zip(from_tables);
@@ -251,8 +252,8 @@ fn add_here(
         notes.push(format!("{without} of {} recordings have no such table of events", read.len()));
     }
     for key in ["axes", "labels", "triggers", "onsets"] {
-        let doubt = |look: &Look| look.doubts.iter().find(|doubt| doubt.key == key).cloned();
-        let doubted: Vec<(&String, Doubt)> =
+        let doubt = |look: &InspectedRecording| look.doubts.iter().find(|doubt| doubt.key == key).cloned();
+        let doubted: Vec<(&String, AmbiguousKey)> =
             read.iter().filter_map(|(path, look)| Some((path, doubt(look)?))).collect();
         notes.extend(doubted.first().map(|(path, doubt)| doubt.note(path, doubted.len(), read.len())));
     }

@@ -6,8 +6,8 @@ use super::super::matrix::{Rows, Variables, written};
 use super::super::scan::suited;
 use super::super::words::Words;
 use super::codes::EventCode;
-use super::guess::{How, Whose};
-use super::look::Look;
+use super::guess::{NumberingSource, RecordingOwner};
+use super::look::InspectedRecording;
 use super::matlab::remark;
 
 /// All that goes into a manifest.
@@ -16,7 +16,7 @@ pub(super) struct Plan<'a> {
     pub(super) manifest: &'a str,
     pub(super) title: &'a str,
     pub(super) recordings: Vec<Listed<'a>>,
-    pub(super) how: How,
+    pub(super) how: NumberingSource,
     pub(super) codes: &'a [EventCode],
     /// Seconds between events, typically.
     pub(super) apart_s: Option<f64>,
@@ -32,8 +32,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Listed<'a> {
     /// From the manifest's folder on.
     pub(super) file: String,
-    pub(super) whose: Whose,
-    pub(super) look: &'a Look,
+    pub(super) whose: RecordingOwner,
+    pub(super) look: &'a InspectedRecording,
     /// The table of its events, from the manifest's folder on.
     pub(super) events: Option<String>,
 }
@@ -50,12 +50,14 @@ impl Plan<'_> {
         let mat = self.common();
         text += &mat.as_ref().map(|mat| self.mat(mat)).unwrap_or_default();
         let how = match self.how {
-            How::Numbers => "Subjects, sessions and runs are as the names of files and folders tell them.",
-            How::Labels => {
+            NumberingSource::Numbers => {
+                "Subjects, sessions and runs are as the names of files and folders tell them."
+            }
+            NumberingSource::Labels => {
                 "Subjects are counted in the order of their names, which have no number of their own."
             }
-            How::Folders => "Every folder is taken to be a person: see that this is so.",
-            How::Files => {
+            NumberingSource::Folders => "Every folder is taken to be a person: see that this is so.",
+            NumberingSource::Files => {
                 "Nothing tells whose a recording is: every file is taken to be a person of its own. Give the same `subject` to\n\
                  # all files of one person; somebody who is learnt from and tested spoils every score."
             }
@@ -242,7 +244,7 @@ fn entry(listed: &Listed<'_>, common: Option<&Variables>) -> String {
     let seconds = look.rate_hz.map(|rate| look.length as f64 / rate);
     let rate = look.rate_hz.map_or_else(|| "unknown rate".into(), |rate| format!("{rate} Hz"));
     let long = seconds.map_or_else(|| format!("{} samples", look.length), |s| format!("{} s", rounded(s)));
-    let Whose { subject, session, run } = *whose;
+    let RecordingOwner { subject, session, run } = *whose;
     let mut text = format!(
         "[[recording]]  # {} channels, {rate}, {long}\nfile = {}\nsubject = {subject}\nsession = {session}\nrun = {run}\n",
         look.channels.len(),

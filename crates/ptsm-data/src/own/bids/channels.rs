@@ -6,11 +6,11 @@ use ptsm_io::SignalKind;
 use ptsm_signal::normalise;
 
 use super::super::raw_header::{ChannelHeader, microvolts};
-use super::table::{Row, Table};
+use super::table::{Row, TextTable};
 
 /// Corrects what a file says of its signals. Rows are found by name, whatever their order. Where names differ the file's are
 /// kept, unless `rename` says that rows are in the file's order. Gives what the user should know.
-pub(super) fn apply(columns: &mut [ChannelHeader], table: &Table, rename: bool) -> Vec<String> {
+pub(super) fn apply(columns: &mut [ChannelHeader], table: &TextTable, rename: bool) -> Vec<String> {
     if !table.has("name") {
         return vec!["its `channels.tsv` has no column `name` and is not used".into()];
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn rows_are_found_by_name() {
         let mut signals = columns(&["C3..", "EXG1", "Cz"]);
-        let table = Table::parse(
+        let table = TextTable::parse(
             "name\ttype\tunits\tstatus\nCz\teeg\tuV\tBAD\nEXG1\tveog\tuV\tgood\nC3\tEEG\tV\tn/a\n",
         );
         assert!(apply(&mut signals, &table, true).is_empty());
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn other_names_are_taken_only_when_asked_for() {
-        let table = Table::parse("name\ttype\nC3\tEEG\nC4\tMISC\n");
+        let table = TextTable::parse("name\ttype\nC3\tEEG\nC4\tMISC\n");
         let mut signals = columns(&["A1x", "A2x"]);
         assert!(apply(&mut signals, &table, false)[0].contains("mismatch=rename"));
         assert_eq!((&*signals[0].name, signals[1].kind), ("A1x", SignalKind::Eeg));
@@ -112,7 +112,9 @@ mod tests {
         let mut signals = columns(&["C4", "Cz", "C3"]);
         assert!(apply(&mut signals, &table, true)[0].contains("lists 2 channels, the recording has 3"));
         assert_eq!((&*signals[0].name, signals[0].kind), ("C4", SignalKind::Other));
-        assert!(apply(&mut signals, &Table::parse("channel\nC3\n"), true)[0].contains("no column `name`"));
+        assert!(
+            apply(&mut signals, &TextTable::parse("channel\nC3\n"), true)[0].contains("no column `name`")
+        );
     }
 
     #[test]
@@ -123,7 +125,7 @@ mod tests {
             ChannelHeader::new("C3"),
         ];
         assert_eq!(signals[0].kind, SignalKind::Stimulus);
-        apply(&mut signals, &Table::parse("name\ttype\nLabel\tEEG\nx\teeg\nC3\tTRIG\n"), false);
+        apply(&mut signals, &TextTable::parse("name\ttype\nLabel\tEEG\nx\teeg\nC3\tTRIG\n"), false);
         assert_eq!(
             signals.iter().map(|s| s.kind).collect::<Vec<_>>(),
             [SignalKind::Eeg, SignalKind::Eeg, SignalKind::Stimulus]
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn units_the_file_does_not_name_come_from_the_table() {
         let mut signals = vec![ChannelHeader::new("C3"), ChannelHeader::new("Cz")];
-        apply(&mut signals, &Table::parse("name\tunits\nC3\tmV\nCz\tn/a\n"), false);
+        apply(&mut signals, &TextTable::parse("name\tunits\nC3\tmV\nCz\tn/a\n"), false);
         assert_eq!((signals[0].factor, signals[0].microvolts, signals[1].microvolts), (1e3, true, false));
     }
 }

@@ -48,14 +48,14 @@ pub(super) const CHOICES: &[DataSetChoice] = &[
 ];
 
 /// A list of labels as a user gives it; empty means all.
-pub(super) struct Wanted<'a> {
+pub(super) struct LabelChoice<'a> {
     name: &'a str,
     list: &'a str,
 }
 
-impl<'a> Wanted<'a> {
-    pub(super) fn new(options: &'a Options, name: &'a str) -> Wanted<'a> {
-        Wanted { name, list: options.get(name) }
+impl<'a> LabelChoice<'a> {
+    pub(super) fn new(options: &'a Options, name: &'a str) -> LabelChoice<'a> {
+        LabelChoice { name, list: options.get(name) }
     }
 
     fn parts(&self) -> impl Iterator<Item = &'a str> {

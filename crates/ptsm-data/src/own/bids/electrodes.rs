@@ -10,13 +10,13 @@ use nalgebra::{Matrix4, Vector4};
 use ptsm_signal::{Position, normalise, position};
 
 use super::super::raw_header::ChannelHeader;
-use super::table::Table;
+use super::table::TextTable;
 
 /// Known electrodes may lie so far from where the 10-05 system puts them, in radii, on average.
 const FAR: f64 = 0.5;
 
 /// Places on the unit sphere for signals the 10-05 system does not know. Gives what the user should know.
-pub(super) fn apply(columns: &mut [ChannelHeader], table: &Table, system: &str) -> Vec<String> {
+pub(super) fn apply(columns: &mut [ChannelHeader], table: &TextTable, system: &str) -> Vec<String> {
     let rows: Vec<(&str, [f64; 3])> = table
         .rows()
         .filter_map(|row| Some((row.get("name")?, [row.number("x")?, row.number("y")?, row.number("z")?])))
@@ -98,7 +98,7 @@ mod tests {
     const NAMES: [&str; 9] = ["Fp1", "Fp2", "C3", "C4", "Cz", "Oz", "P3", "P4", "T7"];
 
     /// A table of known electrodes and one nobody knows, 95 mm around a centre that is not the origin.
-    fn table(turned: bool) -> (Table, Position) {
+    fn table(turned: bool) -> (TextTable, Position) {
         let mine = direction([0.3, 0.5, 0.6], [0.0; 3]).unwrap();
         let mine = Position { x: mine[0], y: mine[1], z: mine[2] };
         let all = NAMES.iter().map(|name| (*name, position(name).unwrap())).chain([("E1", mine)]);
@@ -106,7 +106,7 @@ mod tests {
             let [x, y, z] = if turned { [p.y, -p.x, p.z] } else { [p.x, p.y, p.z] };
             format!("{name}\t{}\t{}\t{}\n", 95.0 * x + 3.0, 95.0 * y - 10.0, 95.0 * z + 40.0)
         });
-        (Table::parse(&format!("name\tx\ty\tz\n{}X\tn/a\t1\t1\n", rows.collect::<String>())), mine)
+        (TextTable::parse(&format!("name\tx\ty\tz\n{}X\tn/a\t1\t1\n", rows.collect::<String>())), mine)
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn without_known_electrodes_the_system_tells() {
-        let table = Table::parse("name\tx\ty\tz\nE1\t0.1\t0\t0\nE2\t0\t0\t0\n");
+        let table = TextTable::parse("name\tx\ty\tz\nE1\t0.1\t0\t0\nE2\t0\t0\t0\n");
         for (system, expected) in [("CTF", [0.0, 1.0]), ("CapTrak", [1.0, 0.0]), ("", [1.0, 0.0])] {
             let mut columns = vec![ChannelHeader::new("E1"), ChannelHeader::new("E2")];
             apply(&mut columns, &table, system);
@@ -144,7 +144,7 @@ mod tests {
             let p = position(NAMES[(i + 4) % NAMES.len()]).unwrap();
             format!("{name}\t{}\t{}\t{}\n", -p.x, p.z, p.y)
         });
-        let wrong = Table::parse(&format!("name\tx\ty\tz\nE1\t1\t0\t0\n{}", text.collect::<String>()));
+        let wrong = TextTable::parse(&format!("name\tx\ty\tz\nE1\t1\t0\t0\n{}", text.collect::<String>()));
         let mut columns = vec![ChannelHeader::new("E1")];
         assert!(apply(&mut columns, &wrong, "")[0].contains("is not used"));
         assert_eq!(columns[0].position, None);

@@ -4,10 +4,10 @@ use ptsm_signal::Event;
 
 use super::super::classes::technical;
 use super::super::raw_header::RawHeader;
-use super::table::Table;
+use super::table::TextTable;
 
 /// Puts a table's events in the place of the file's own. Annotations of breaks and bad segments stay. Gives what the user should know.
-pub(super) fn replace(header: &mut RawHeader, table: &Table) -> Vec<String> {
+pub(super) fn replace(header: &mut RawHeader, table: &TextTable) -> Vec<String> {
     if !table.has("onset") {
         return vec!["its `events.tsv` has no column `onset` and is not used".into()];
     }
@@ -42,7 +42,7 @@ mod tests {
         let own = |sample, code: &str| Event { sample, code: code.into(), samples: 0 };
         let events = vec![own(0, "boundary"), own(3, "T1"), own(7, "BAD_blink")];
         let mut header = RawHeader::in_memory(10.0, vec![ChannelHeader::new("C3")], vec![0.0; 40], events);
-        let table = Table::parse(
+        let table = TextTable::parse(
             "onset\tduration\ttrial_type\tvalue\tsample\n2.0\t1\tright\t2\t99\n3.0\t1e300\tlong\t3\t0\n0.5\tn/a\tn/a\t7\t0\n-1\t0\tleft\t1\t0\n\
              4.0\t0\tleft\t1\t0\nx\t0\tleft\t1\t0\n1\t0\tn/a\tn/a\t0\n",
         );
@@ -60,7 +60,7 @@ mod tests {
             ]
         );
         assert!(notes[0].contains("outside of the recording"), "{notes:?}");
-        let notes = replace(&mut header, &Table::parse("time\n1\n"));
+        let notes = replace(&mut header, &TextTable::parse("time\n1\n"));
         assert!(notes[0].contains("no column `onset`") && header.events.len() == 6);
     }
 }

@@ -7,8 +7,8 @@ use ptsm_signal::SubjectId;
 
 use super::super::numbers::{natural, numbers};
 use super::super::walk::name;
-use super::choose::Wanted;
-use super::tree::{FETCH, Named, Tree};
+use super::choose::LabelChoice;
+use super::tree::{BidsFile, FETCH, Tree};
 use crate::catalogue::{Options, RecordingItem};
 use crate::error::{Error, Result};
 
@@ -33,14 +33,14 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
         return Err(nothing(root, id, &tree));
     }
     // Numbers are of everybody there is a folder of, so that they stay the same whatever is chosen and fetched.
-    let people = numbers(tree.people.iter().map(String::as_str));
+    let subjects = numbers(tree.people.iter().map(String::as_str));
     let of = |key: &'static str, default: &'static str| {
-        move |named: &Named| named.entities.get(key).unwrap_or(default).to_string()
+        move |named: &BidsFile| named.entities.get(key).unwrap_or(default).to_string()
     };
     let (task, session, run) = (of("task", ""), of("ses", "1"), of("run", "1"));
-    let all: Vec<(String, String, String, &Named)> =
+    let all: Vec<(String, String, String, &BidsFile)> =
         tree.recordings.iter().map(|named| (task(named), session(named), run(named), named)).collect();
-    let wanted = ["task", "sessions", "runs"].map(|name| Wanted::new(options, name));
+    let wanted = ["task", "sessions", "runs"].map(|name| LabelChoice::new(options, name));
     let present: [BTreeSet<&str>; 3] = [
         all.iter().map(|(task, ..)| task.as_str()).collect(),
         all.iter().map(|(_, session, ..)| session.as_str()).collect(),
@@ -52,15 +52,15 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let sessions = numbers(present[1].iter().copied());
     let runs = numbers(present[2].iter().copied());
 
-    let mut chosen: Vec<(u32, u32, u32, &str, &Named)> = all
+    let mut chosen: Vec<(u32, u32, u32, &str, &BidsFile)> = all
         .iter()
         .filter(|(task, session, run, _)| wanted[0].has(task) && wanted[1].has(session) && wanted[2].has(run))
         .map(|(task, session, run, named)| {
-            let person = people.get(&named.person).copied().unwrap_or(0);
+            let person = subjects.get(&named.person).copied().unwrap_or(0);
             (person, sessions[session], runs[run], task.as_str(), *named)
         })
         .collect();
-    let file = |named: &Named| name(&named.path);
+    let file = |named: &BidsFile| name(&named.path);
     chosen
         .sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then_with(|| natural(&file(a.4), &file(b.4))));
     if chosen.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
     let whose = |path: &PathBuf| {
         let inside = path.strip_prefix(root).ok()?;
         let folder = inside.iter().next()?.to_string_lossy();
-        let person = people.get(folder.strip_prefix("sub-")?)?;
+        let person = subjects.get(folder.strip_prefix("sub-")?)?;
         Some((SubjectId(*person), inside.to_path_buf()))
     };
     let missing = tree.not_fetched.iter().chain(&tree.listed).filter_map(whose).collect();
@@ -86,7 +86,7 @@ pub(super) fn list(root: &Path, id: &str, options: &Options) -> Result<Listed> {
 /// Items in their order. Recordings of one session that share a run (another task, another part) are numbered on.
 fn items(
     tree: &Tree,
-    chosen: &[(u32, u32, u32, &str, &Named)],
+    chosen: &[(u32, u32, u32, &str, &BidsFile)],
     notes: &mut Vec<String>,
 ) -> Vec<RecordingItem> {
     let mut counts: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
@@ -106,7 +106,7 @@ fn items(
         ));
     }
     let mut next: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    let item = |&(person, session, run, _, named): &(u32, u32, u32, &str, &Named)| {
+    let item = |&(person, session, run, _, named): &(u32, u32, u32, &str, &BidsFile)| {
         let counted = next.entry((person, session)).or_default();
         *counted += 1;
         let mut files = vec![named.path.clone()];

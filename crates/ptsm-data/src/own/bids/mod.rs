@@ -20,13 +20,15 @@ use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 use serde_json::{Map, Value};
 
 use super::raw_header::RawHeader;
-use super::scan::{DataSetScan, Kept, PIPELINE};
+use super::scan::{DataSetScan, PIPELINE, ScanCache};
 use super::walk::name;
-use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::catalogue::{
+    DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart,
+};
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use entities::Entities;
-use table::Table;
+use table::TextTable;
 
 /// A BIDS folder.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ pub(crate) struct Bids {
     root: PathBuf,
     /// What the folder says of itself.
     about: Map<String, Value>,
-    kept: Kept,
+    kept: ScanCache,
 }
 
 impl Bids {
@@ -54,7 +56,7 @@ impl Bids {
             id: format!("bids:{}", name(&whole)),
             about: description::merged([description.as_path()]),
             root: root.to_path_buf(),
-            kept: Kept::default(),
+            kept: ScanCache::default(),
         })
     }
 
@@ -78,16 +80,16 @@ impl Bids {
 }
 
 impl DataSet for Bids {
-    fn about(&self) -> About {
+    fn about(&self) -> DataSetInfo {
         let title = self.says("Name");
-        About {
+        DataSetInfo {
             id: self.id.clone(),
             title: if title.is_empty() { "a BIDS folder".into() } else { title },
             licence: self.says("License"),
             citation: self.says("HowToAcknowledge"),
             home: self.says("DatasetDOI"),
             pipeline: PIPELINE.into(),
-            ..About::default()
+            ..DataSetInfo::default()
         }
     }
 
@@ -156,7 +158,7 @@ impl DataSet for Bids {
         Some(self.says("Name")).filter(|name| !name.is_empty()).unwrap_or_else(|| self.id.clone())
     }
 
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         true
     }
 
@@ -187,7 +189,7 @@ fn header(item: &RecordingItem, options: &Options) -> Result<RawHeader> {
         };
         others.iter().filter(fits).map(PathBuf::as_path).collect()
     };
-    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
+    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| TextTable::read(path)).transpose();
     present(others)?;
     let mut header = RawHeader::of(ptsm_io::open(first)?);
     present(&header.files)?;

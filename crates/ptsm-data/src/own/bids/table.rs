@@ -7,25 +7,28 @@ use crate::error::{Error, Result};
 
 /// A table with named columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Table {
+pub(in super::super) struct TextTable {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Table> {
-        Ok(Table::parse(&decoded(path)?))
+    pub(super) fn read(path: &Path) -> Result<TextTable> {
+        Ok(TextTable::parse(&decoded(path)?))
     }
 
     /// Reads a file whose columns are separated by tabs, semicolons or commas, whichever its first line has.
-    pub(in super::super) fn read_any(path: &Path) -> Result<Table> {
+    pub(in super::super) fn read_any(path: &Path) -> Result<TextTable> {
         let text = decoded(path)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let Some(head) = lines.next() else { return Ok(Table::default()) };
+        let Some(head) = lines.next() else { return Ok(TextTable::default()) };
         let between = ['\t', ';', ','].into_iter().find(|&sign| head.contains(sign)).unwrap_or('\t');
-        Ok(Table { columns: cells(head, between), rows: lines.map(|line| cells(line, between)).collect() })
+        Ok(TextTable {
+            columns: cells(head, between),
+            rows: lines.map(|line| cells(line, between)).collect(),
+        })
     }
 
     /// Names of the columns.
@@ -40,12 +43,12 @@ impl Table {
 
     /// Text with a line of column names first. Blank lines, blanks around cells, a byte order mark and either kind of line end do
     /// no harm; rows that are too short have no value in the last columns.
-    pub(super) fn parse(text: &str) -> Table {
+    pub(super) fn parse(text: &str) -> TextTable {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let cells = |line: &str| line.split('\t').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
         let columns = lines.next().map(cells).unwrap_or_default();
-        Table { columns, rows: lines.map(cells).collect() }
+        TextTable { columns, rows: lines.map(cells).collect() }
     }
 
     /// Whether there is a column of this name.
@@ -143,15 +146,15 @@ mod tests {
     #[test]
     fn tables_of_any_editor_are_read() {
         let table =
-            Table::parse("\u{feff}onset\tduration\ttrial_type\r\n0.5 \t n/a\tleft hand\r\n\r\n-1\t2\r\n");
+            TextTable::parse("\u{feff}onset\tduration\ttrial_type\r\n0.5 \t n/a\tleft hand\r\n\r\n-1\t2\r\n");
         assert!(table.has("onset") && !table.has("value"));
         let rows: Vec<Row<'_>> = table.rows().collect();
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].number("onset"), rows[0].get("duration")), (Some(0.5), None));
         assert_eq!(rows[0].get("trial_type"), Some("left hand"));
         assert_eq!((rows[1].number("onset"), rows[1].get("trial_type")), (Some(-1.0), None));
-        assert_eq!(Table::parse(""), Table::default());
-        assert_eq!(Table::parse("a\nNaN\ninf\n").rows().filter_map(|row| row.number("a")).count(), 0);
+        assert_eq!(TextTable::parse(""), TextTable::default());
+        assert_eq!(TextTable::parse("a\nNaN\ninf\n").rows().filter_map(|row| row.number("a")).count(), 0);
     }
 
     #[test]
@@ -162,7 +165,7 @@ mod tests {
         let path = folder.path().join("a.csv");
         for text in ["\u{feff}Onset;b\n1;x\n", "onset\tb\n1\tx\n", "onset,b\r\n\r\n1,x\r\n"] {
             std::fs::write(&path, text).unwrap();
-            let table = Table::read_any(&path).unwrap();
+            let table = TextTable::read_any(&path).unwrap();
             assert_eq!((table.column("ONSET"), table.columns()[1].as_str()), (Some(0), "b"));
             assert_eq!(table.rows().next().unwrap().at(1), Some("x"));
         }
@@ -173,22 +176,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("channels.tsv");
         std::fs::write(&path, b"name\tunits\nC3\t\xb5V\n").unwrap();
-        assert_eq!(Table::read(&path).unwrap().rows().next().unwrap().get("units"), Some("\u{b5}V"));
+        assert_eq!(TextTable::read(&path).unwrap().rows().next().unwrap().get("units"), Some("\u{b5}V"));
         for (bytes, says) in [(&b""[..], "is empty: 0 bytes"), (b"\xff\xfen\0", "UTF-16")] {
             std::fs::write(&path, bytes).unwrap();
-            let error = Table::read(&path).unwrap_err();
+            let error = TextTable::read(&path).unwrap_err();
             assert!(error.to_string().contains(says) && error.hint().is_some(), "{error}");
         }
     }
 
     #[test]
     fn a_table_that_is_not_there_is_named() {
-        let error = Table::read(Path::new("absent/events.tsv")).unwrap_err();
+        let error = TextTable::read(Path::new("absent/events.tsv")).unwrap_err();
         assert!(error.to_string().contains("events.tsv: cannot read"), "{error}");
         assert!(error.hint().unwrap().contains("put it where it is named"), "{:?}", error.hint());
         // A folder is there, and cannot be read as a table.
         let folder = tempfile::tempdir().unwrap();
-        let error = Table::read(folder.path()).unwrap_err();
+        let error = TextTable::read(folder.path()).unwrap_err();
         assert_eq!(error.hint(), Some("check who may read it"));
     }
 }

@@ -21,7 +21,7 @@ const POINTER: u64 = 32 << 10;
 
 /// A file with its name taken apart.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
+pub(super) struct BidsFile {
     pub(super) path: PathBuf,
     /// The label of the person in whose folder it is; empty above all of them.
     pub(super) person: String,
@@ -32,7 +32,7 @@ pub(super) struct Named {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// Recordings whose content is there.
-    pub(super) recordings: Vec<Named>,
+    pub(super) recordings: Vec<BidsFile>,
     /// Recordings that git-annex knows of and whose content is not there.
     pub(super) not_fetched: Vec<PathBuf>,
     /// Files called like recordings, of a kind that is not read.
@@ -47,7 +47,7 @@ pub(super) struct Tree {
     /// What belongs to recordings.
     beside: Vec<PathBuf>,
     /// Tables and descriptions, also those whose content is not there: whoever needs one says so.
-    sidecars: Vec<Named>,
+    sidecars: Vec<BidsFile>,
 }
 
 impl Tree {
@@ -79,11 +79,11 @@ impl Tree {
             let in_place = path.parent().is_some_and(|folder| name(folder) == "eeg");
             if entities.suffix == "eeg" && in_place && recording {
                 match whole(&path) {
-                    true => self.recordings.push(Named { path, person, entities }),
+                    true => self.recordings.push(BidsFile { path, person, entities }),
                     false => self.not_fetched.push(path),
                 }
             } else if ["tsv", "json"].contains(&&*entities.extension) {
-                self.sidecars.push(Named { path, person, entities });
+                self.sidecars.push(BidsFile { path, person, entities });
             } else if entities.suffix == "eeg" && in_place {
                 match BESIDE.contains(&&*entities.extension) {
                     true => self.beside.push(path),
@@ -94,7 +94,7 @@ impl Tree {
     }
 
     /// Every description of this suffix that applies to a recording, from the root down.
-    pub(super) fn descriptions(&self, recording: &Named, suffix: &str) -> Vec<&Path> {
+    pub(super) fn descriptions(&self, recording: &BidsFile, suffix: &str) -> Vec<&Path> {
         self.applicable(recording, suffix, "json")
             .into_iter()
             .map(|(_, named)| named.path.as_path())
@@ -102,24 +102,24 @@ impl Tree {
     }
 
     /// The deepest table of this suffix that applies to a recording; of several in one folder the one that says most.
-    pub(super) fn table(&self, recording: &Named, suffix: &str) -> Option<&Path> {
+    pub(super) fn table(&self, recording: &BidsFile, suffix: &str) -> Option<&Path> {
         let all = self.applicable(recording, suffix, "tsv");
         let best = all.into_iter().max_by_key(|(depth, named)| (*depth, named.entities.len()));
         best.map(|(_, named)| named.path.as_path())
     }
 
     /// With how deep each lies, the deepest last.
-    fn applicable(&self, recording: &Named, suffix: &str, extension: &str) -> Vec<(usize, &Named)> {
-        let above = |named: &Named| {
+    fn applicable(&self, recording: &BidsFile, suffix: &str, extension: &str) -> Vec<(usize, &BidsFile)> {
+        let above = |named: &BidsFile| {
             let folder = named.path.parent()?;
             recording.path.starts_with(folder).then(|| folder.components().count())
         };
-        let fits = |named: &&Named| {
+        let fits = |named: &&BidsFile| {
             named.entities.suffix == suffix
                 && named.entities.extension == extension
                 && named.entities.applies_to(&recording.entities)
         };
-        let mut all: Vec<(usize, &Named)> =
+        let mut all: Vec<(usize, &BidsFile)> =
             self.sidecars.iter().filter(fits).filter_map(|named| Some((above(named)?, named))).collect();
         all.sort_by_key(|(depth, named)| (*depth, named.entities.len()));
         all
@@ -141,7 +141,7 @@ impl Tree {
         let known: BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
         let mut absent = vec![];
         for list in self.sidecars.iter().filter(|named| named.entities.suffix == "scans") {
-            let Ok(table) = super::table::Table::read(&list.path) else { continue };
+            let Ok(table) = super::table::TextTable::read(&list.path) else { continue };
             let folder = list.path.parent().unwrap_or(&self.root);
             for path in table.rows().filter_map(|row| row.get("filename")).map(|file| folder.join(file)) {
                 let of_eeg = Entities::parse(&name(&path)).suffix == "eeg";

@@ -6,7 +6,7 @@ use ptsm_io::fif::{is_event_list, read_event_list};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
-use super::super::bids::table::{Row, Table};
+use super::super::bids::table::{Row, TextTable};
 use super::super::classes::technical;
 use super::super::raw_header::RawHeader;
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ enum Moment {
 }
 
 /// Which column is what.
-struct Meaning {
+struct ColumnRoles {
     moment: Moment,
     duration: Option<usize>,
     label: usize,
@@ -71,7 +71,7 @@ struct Meaning {
 
 impl Columns {
     /// Which column of a table is what. What is missing is told with all there are.
-    fn of(&self, table: &Table) -> Result<Meaning, (String, String)> {
+    fn of(&self, table: &TextTable) -> Result<ColumnRoles, (String, String)> {
         let there = || format!("its columns are {}", table.columns().join(", "));
         let said = |name: &Option<String>| -> Result<Option<usize>, (String, String)> {
             let Some(name) = name else { return Ok(None) };
@@ -100,7 +100,7 @@ impl Columns {
             );
             return Err((message, hint));
         };
-        Ok(Meaning { moment, duration: said(&self.duration)?.or_else(|| usual(&DURATION)), label })
+        Ok(ColumnRoles { moment, duration: said(&self.duration)?.or_else(|| usual(&DURATION)), label })
     }
 }
 
@@ -110,7 +110,7 @@ pub(in super::super) fn is_event_table(path: &Path, surely: bool) -> bool {
     if is_event_list(path) {
         return true;
     }
-    let Ok(table) = Table::read_any(path) else { return false };
+    let Ok(table) = TextTable::read_any(path) else { return false };
     let has = |names: &[&str]| names.iter().any(|name| table.column(name).is_some());
     let sure = || has(&["onset", "sample", "latency"]) && has(&LABEL[..SURE]);
     Columns::default().of(&table).is_ok() && (!surely || sure())
@@ -135,7 +135,7 @@ pub(in super::super) fn replace(header: &mut RawHeader, path: &Path, columns: &C
     let told = match is_event_list(path) {
         true => listed(header, path, &mut events)?,
         false => {
-            let table = Table::read_any(path)?;
+            let table = TextTable::read_any(path)?;
             let meaning = columns.of(&table).map_err(refuse)?;
             tabled(header, &table, &meaning, &mut events).map_err(refuse)?
         }
@@ -170,8 +170,8 @@ fn listed(header: &RawHeader, path: &Path, events: &mut Vec<Event>) -> Result<us
 /// Events of a table; gives how many it has.
 fn tabled(
     header: &RawHeader,
-    table: &Table,
-    meaning: &Meaning,
+    table: &TextTable,
+    meaning: &ColumnRoles,
     events: &mut Vec<Event>,
 ) -> Result<usize, (String, String)> {
     for (at, row) in table.rows().enumerate() {

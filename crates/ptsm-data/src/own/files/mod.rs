@@ -76,9 +76,11 @@ use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::matrix::Variables;
 use super::raw_header::RawHeader;
-use super::scan::{DataSetScan, Kept, PIPELINE};
+use super::scan::{DataSetScan, PIPELINE, ScanCache};
 use super::walk::name;
-use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
+use crate::catalogue::{
+    DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart,
+};
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use text::{Entry, Manifest};
@@ -88,7 +90,7 @@ use text::{Entry, Manifest};
 pub(crate) struct Files {
     path: PathBuf,
     manifest: Manifest,
-    kept: Kept,
+    kept: ScanCache,
 }
 
 impl Files {
@@ -97,7 +99,7 @@ impl Files {
         let manifest = text::read(path)?;
         // A mistake in the pipeline shows before any recording is opened.
         pipeline::changed(&DataSetScan::default().pipeline(), &manifest.pipeline, path)?;
-        Ok(Files { path: path.to_path_buf(), manifest, kept: Kept::default() })
+        Ok(Files { path: path.to_path_buf(), manifest, kept: ScanCache::default() })
     }
 
     /// Entries whose files are there, as items.
@@ -194,15 +196,15 @@ fn refuse(path: &Path, message: String, hint: &str) -> Error {
 }
 
 impl DataSet for Files {
-    fn about(&self) -> About {
+    fn about(&self) -> DataSetInfo {
         let title = &self.manifest.title;
-        About {
+        DataSetInfo {
             id: format!("files:{}", name(&self.path)),
             title: if title.is_empty() { "recordings of a manifest".into() } else { title.clone() },
             licence: self.manifest.licence.clone(),
             citation: self.manifest.citation.clone(),
             pipeline: PIPELINE.into(),
-            ..About::default()
+            ..DataSetInfo::default()
         }
     }
 
@@ -280,7 +282,7 @@ impl DataSet for Files {
         Ok(vec![])
     }
 
-    fn names_people(&self) -> bool {
+    fn names_subjects(&self) -> bool {
         true
     }
 }

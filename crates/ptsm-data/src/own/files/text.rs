@@ -318,7 +318,7 @@ fn plain(message: &str) -> (String, String) {
     if let Some(rest) = message.strip_prefix("unknown field ") {
         let names = quoted(rest);
         if let Some((wrong, known)) = names.split_first() {
-            return (format!("there is no key `{wrong}`"), meant(wrong, known));
+            return (format!("there is no key `{wrong}`"), suggestion(wrong, known));
         }
     }
     if message.starts_with("missing field") {
@@ -333,8 +333,8 @@ fn plain(message: &str) -> (String, String) {
 }
 
 /// The key that was most likely meant, and all there are.
-fn meant(wrong: &str, known: &[String]) -> String {
-    let meant = nearest::meant(wrong, known.iter().map(|name| (name.as_str(), name.as_str())));
+fn suggestion(wrong: &str, known: &[String]) -> String {
+    let meant = nearest::suggestion(wrong, known.iter().map(|name| (name.as_str(), name.as_str())));
     format!("{meant}known here are {}", known.join(", "))
 }
 

@@ -7,7 +7,7 @@ use super::place::sizes;
 /// What a dimension counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(in super::super) enum Axis {
+pub(in super::super) enum MatrixAxis {
     /// Epochs.
     #[serde(alias = "epochs", alias = "trial", alias = "epoch")]
     Trials,
@@ -22,36 +22,36 @@ pub(in super::super) enum Axis {
     Time,
 }
 
-impl Axis {
+impl MatrixAxis {
     /// As it is written.
     pub(in super::super) fn name(self) -> &'static str {
         match self {
-            Axis::Trials => "trials",
-            Axis::Classes => "classes",
-            Axis::Channels => "channels",
-            Axis::Time => "time",
+            MatrixAxis::Trials => "trials",
+            MatrixAxis::Classes => "classes",
+            MatrixAxis::Channels => "channels",
+            MatrixAxis::Time => "time",
         }
     }
 
     /// Whether it counts epochs.
     pub(in super::super) fn of_epochs(self) -> bool {
-        matches!(self, Axis::Trials | Axis::Classes)
+        matches!(self, MatrixAxis::Trials | MatrixAxis::Classes)
     }
 }
 
 /// `["trials", "channels", "time"]`
-pub(in super::super) fn written(axes: &[Axis]) -> String {
+pub(in super::super) fn written(axes: &[MatrixAxis]) -> String {
     format!("[{}]", axes.iter().map(|axis| format!("\"{}\"", axis.name())).collect::<Vec<_>>().join(", "))
 }
 
 /// The orders three dimensions can have, the most usual first.
-const ORDERS: [[Axis; 3]; 6] = [
-    [Axis::Trials, Axis::Channels, Axis::Time],
-    [Axis::Channels, Axis::Time, Axis::Trials],
-    [Axis::Time, Axis::Channels, Axis::Trials],
-    [Axis::Trials, Axis::Time, Axis::Channels],
-    [Axis::Channels, Axis::Trials, Axis::Time],
-    [Axis::Time, Axis::Trials, Axis::Channels],
+const ORDERS: [[MatrixAxis; 3]; 6] = [
+    [MatrixAxis::Trials, MatrixAxis::Channels, MatrixAxis::Time],
+    [MatrixAxis::Channels, MatrixAxis::Time, MatrixAxis::Trials],
+    [MatrixAxis::Time, MatrixAxis::Channels, MatrixAxis::Trials],
+    [MatrixAxis::Trials, MatrixAxis::Time, MatrixAxis::Channels],
+    [MatrixAxis::Channels, MatrixAxis::Trials, MatrixAxis::Time],
+    [MatrixAxis::Time, MatrixAxis::Trials, MatrixAxis::Channels],
 ];
 
 /// Every order of three dimensions that fits numbers of labels and of names of channels.
@@ -59,11 +59,11 @@ pub(in super::super) fn fitting(
     dims: &[usize],
     labels: Option<usize>,
     names: Option<usize>,
-) -> Vec<[Axis; 3]> {
-    let fits = |order: &&[Axis; 3]| {
+) -> Vec<[MatrixAxis; 3]> {
+    let fits = |order: &&[MatrixAxis; 3]| {
         order.iter().zip(dims).all(|(axis, &count)| match axis {
-            Axis::Trials => labels.is_none_or(|labels| labels == count),
-            Axis::Channels => names.is_none_or(|names| names == count),
+            MatrixAxis::Trials => labels.is_none_or(|labels| labels == count),
+            MatrixAxis::Channels => names.is_none_or(|names| names == count),
             _ => true,
         })
     };
@@ -75,11 +75,11 @@ pub(in super::super) fn likely(
     dims: &[usize],
     labels: Option<usize>,
     names: Option<usize>,
-) -> Option<[Axis; 3]> {
+) -> Option<[MatrixAxis; 3]> {
     let all = fitting(dims, labels, names);
     all.iter()
         .copied()
-        .find(|order| count(order, dims, Axis::Channels) <= count(order, dims, Axis::Time))
+        .find(|order| count(order, dims, MatrixAxis::Channels) <= count(order, dims, MatrixAxis::Time))
         .or(all.first().copied())
 }
 
@@ -88,17 +88,17 @@ pub(in super::super) fn rivals(
     dims: &[usize],
     labels: Option<usize>,
     names: Option<usize>,
-    taken: &[Axis; 3],
-) -> Vec<[Axis; 3]> {
+    taken: &[MatrixAxis; 3],
+) -> Vec<[MatrixAxis; 3]> {
     let mut all = fitting(dims, labels, names);
     all.retain(|order| {
-        order != taken && 2 * count(order, dims, Axis::Time) > count(order, dims, Axis::Channels)
+        order != taken && 2 * count(order, dims, MatrixAxis::Time) > count(order, dims, MatrixAxis::Channels)
     });
     all
 }
 
 /// How many an axis has.
-fn count(order: &[Axis; 3], dims: &[usize], axis: Axis) -> usize {
+fn count(order: &[MatrixAxis; 3], dims: &[usize], axis: MatrixAxis) -> usize {
     order.iter().zip(dims).find(|(own, _)| **own == axis).map_or(0, |(_, &count)| count)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn infer(
     dims: &[usize],
     labels: Option<usize>,
     names: Option<usize>,
-) -> Result<Vec<Axis>, (String, String)> {
+) -> Result<Vec<MatrixAxis>, (String, String)> {
     match &fitting(dims, labels, names)[..] {
         [one] => return Ok(one.to_vec()),
         [] => {
@@ -143,15 +143,15 @@ impl Layout {
     /// Axes for every dimension; one place of one dimension may be left out.
     pub(super) fn new(
         dims: &[usize],
-        axes: &[Axis],
+        axes: &[MatrixAxis],
         without: Option<(usize, usize)>,
     ) -> Result<Layout, String> {
         let more = dims.iter().skip(axes.len()).any(|&count| count != 1);
-        let count = |axis: Axis| axes.iter().filter(|own| **own == axis).count();
+        let count = |axis: MatrixAxis| axes.iter().filter(|own| **own == axis).count();
         if more || axes.len() < dims.len().min(2) {
             return Err(format!("is {}, and `axes` names {} dimensions", sizes(dims), axes.len()));
         }
-        if count(Axis::Time) != 1 || count(Axis::Channels) > 1 || count(Axis::Classes) > 1 {
+        if count(MatrixAxis::Time) != 1 || count(MatrixAxis::Channels) > 1 || count(MatrixAxis::Classes) > 1 {
             return Err(format!(
                 "cannot have the axes {}: time once, the others at most once",
                 written(axes)
@@ -168,7 +168,7 @@ impl Layout {
             })
             .collect();
         let kept = |dim: usize| (0..dims[dim]).filter(move |&at| without != Some((dim, at)));
-        let along = |wanted: Axis| {
+        let along = |wanted: MatrixAxis| {
             let dim = axes.iter().position(|axis| *axis == wanted);
             dim.map_or_else(|| vec![0], |dim| kept(dim).map(|at| at * strides[dim]).collect())
         };
@@ -176,17 +176,18 @@ impl Layout {
         let mut epochs = vec![(0, 0)];
         for dim in (0..axes.len()).filter(|&dim| axes[dim].of_epochs()) {
             let step = |(offset, class): (usize, usize)| {
-                let of_class = axes[dim] == Axis::Classes;
+                let of_class = axes[dim] == MatrixAxis::Classes;
                 let stride = strides[dim];
                 kept(dim).map(move |at| (offset + at * stride, if of_class { at } else { class }))
             };
             epochs = epochs.into_iter().flat_map(step).collect();
         }
-        let classes = (count(Axis::Classes) > 0).then(|| epochs.iter().map(|(_, class)| *class).collect());
+        let classes =
+            (count(MatrixAxis::Classes) > 0).then(|| epochs.iter().map(|(_, class)| *class).collect());
         Ok(Layout {
-            channels: along(Axis::Channels),
+            channels: along(MatrixAxis::Channels),
             epochs: epochs.into_iter().map(|(offset, _)| offset).collect(),
-            time: along(Axis::Time),
+            time: along(MatrixAxis::Time),
             classes,
         })
     }
@@ -231,9 +232,9 @@ mod tests {
             })
             .collect();
         for order in ORDERS {
-            let size = |axis: Axis| match axis {
-                Axis::Trials => epochs,
-                Axis::Channels => channels,
+            let size = |axis: MatrixAxis| match axis {
+                MatrixAxis::Trials => epochs,
+                MatrixAxis::Channels => channels,
                 _ => time,
             };
             let dims = order.map(size);
@@ -241,9 +242,9 @@ mod tests {
             for k in 0..dims[2] {
                 for j in 0..dims[1] {
                     for i in 0..dims[0] {
-                        let weight = |axis: Axis| match axis {
-                            Axis::Trials => 100,
-                            Axis::Channels => 10,
+                        let weight = |axis: MatrixAxis| match axis {
+                            MatrixAxis::Trials => 100,
+                            MatrixAxis::Channels => 10,
                             _ => 1,
                         };
                         numbers.push(
@@ -262,14 +263,14 @@ mod tests {
     #[test]
     fn a_dimension_may_be_the_class() {
         // Channels x time x classes x blocks, as in benchmarks of SSVEP.
-        let axes = [Axis::Channels, Axis::Time, Axis::Classes, Axis::Trials];
+        let axes = [MatrixAxis::Channels, MatrixAxis::Time, MatrixAxis::Classes, MatrixAxis::Trials];
         let layout = Layout::new(&[2, 5, 3, 4], &axes, None).unwrap();
         assert_eq!((layout.channels(), layout.epochs(), layout.samples()), (2, 12, 5));
         assert_eq!(layout.classes.as_ref().unwrap()[..5], [0, 0, 0, 0, 1]);
         assert_eq!(layout.epochs[..5], [0, 30, 60, 90, 10]);
         // A last dimension of one is not written down.
         assert_eq!(Layout::new(&[2, 5, 3], &axes, None).unwrap().epochs(), 3);
-        let rows = Layout::new(&[3, 5], &[Axis::Channels, Axis::Time], Some((0, 1))).unwrap();
+        let rows = Layout::new(&[3, 5], &[MatrixAxis::Channels, MatrixAxis::Time], Some((0, 1))).unwrap();
         assert_eq!((rows.channels, rows.epochs), (vec![0, 2], vec![0]));
     }
 
@@ -280,8 +281,14 @@ mod tests {
             rivals(&dims, Some(labels), names, &taken)
         };
         // As many epochs as channels; channels nearly as many as samples; and what is clear.
-        assert_eq!(rivals([20, 200, 20], 20, None), [[Axis::Trials, Axis::Time, Axis::Channels]]);
-        assert_eq!(rivals([40, 64, 100], 40, None), [[Axis::Trials, Axis::Time, Axis::Channels]]);
+        assert_eq!(
+            rivals([20, 200, 20], 20, None),
+            [[MatrixAxis::Trials, MatrixAxis::Time, MatrixAxis::Channels]]
+        );
+        assert_eq!(
+            rivals([40, 64, 100], 40, None),
+            [[MatrixAxis::Trials, MatrixAxis::Time, MatrixAxis::Channels]]
+        );
         assert!(rivals([40, 64, 100], 40, Some(64)).is_empty());
         assert!(rivals([40, 64, 512], 40, None).is_empty());
     }
@@ -295,10 +302,15 @@ mod tests {
         assert!(hint.contains("axes = [\"channels\", \"time\", \"trials\"]"), "{hint}");
         let (message, _) = infer(&[64, 512, 40], Some(41), Some(64)).unwrap_err();
         assert!(message.contains("does not fit 41 labels and 64 names"), "{message}");
-        assert_eq!(likely(&[512, 64, 40], Some(40), None), Some([Axis::Time, Axis::Channels, Axis::Trials]));
-        for axes in
-            [&[Axis::Trials, Axis::Channels][..], &[Axis::Time], &[Axis::Time, Axis::Time, Axis::Trials]]
-        {
+        assert_eq!(
+            likely(&[512, 64, 40], Some(40), None),
+            Some([MatrixAxis::Time, MatrixAxis::Channels, MatrixAxis::Trials])
+        );
+        for axes in [
+            &[MatrixAxis::Trials, MatrixAxis::Channels][..],
+            &[MatrixAxis::Time],
+            &[MatrixAxis::Time, MatrixAxis::Time, MatrixAxis::Trials],
+        ] {
             assert!(Layout::new(&[2, 3, 4], axes, None).is_err(), "{axes:?}");
         }
     }

@@ -14,8 +14,8 @@ use super::raw_header::{ChannelHeader, RawHeader};
 use super::words::Words;
 use crate::error::{Error, Result};
 
-pub(super) use axes::{Axis, likely, rivals, written};
 use axes::{Layout, infer};
+pub(super) use axes::{MatrixAxis, likely, rivals, written};
 pub(super) use place::{ValuePlace, described, sizes};
 
 /// Which variables of a file hold what, written as in MATLAB: `a.b`, `data{1,3}.X`, `y(9,:)`.
@@ -27,7 +27,7 @@ pub(super) struct Variables {
     /// The signal.
     pub(super) samples: Option<String>,
     /// What its dimensions are. One that counts epochs makes it epochs.
-    pub(super) axes: Option<Vec<Axis>>,
+    pub(super) axes: Option<Vec<MatrixAxis>>,
     /// What the rows of a matrix are; the longer side is time without it.
     pub(super) rows: Option<Rows>,
     /// One number per sample, not zero where an event begins.
@@ -56,10 +56,10 @@ pub(super) enum Rows {
 
 impl Rows {
     /// What the dimensions of a matrix are then.
-    fn axes(self) -> [Axis; 2] {
+    fn axes(self) -> [MatrixAxis; 2] {
         match self {
-            Rows::Samples => [Axis::Time, Axis::Channels],
-            Rows::Channels => [Axis::Channels, Axis::Time],
+            Rows::Samples => [MatrixAxis::Time, MatrixAxis::Channels],
+            Rows::Channels => [MatrixAxis::Channels, MatrixAxis::Time],
         }
     }
 }
@@ -90,7 +90,7 @@ impl Variables {
 
     /// Opens a file. `rate_hz` goes over what the file says. Samples are read later.
     pub(super) fn header(&self, path: &Path, rate_hz: Option<f64>) -> Result<RawHeader> {
-        let open = Open { said: self, file: MatFile::open(path)?, path };
+        let open = OpenMatrix { said: self, file: MatFile::open(path)?, path };
         let Some(name) = &self.samples else {
             return Err(open.refuse(
                 format!("nobody says which variable holds the samples; it has {}", open.variables()),
@@ -154,7 +154,7 @@ impl Variables {
         dims: &[usize],
         labels: Option<usize>,
         names: Option<usize>,
-    ) -> Result<Vec<Axis>, (String, String)> {
+    ) -> Result<Vec<MatrixAxis>, (String, String)> {
         match (&self.axes, dims) {
             (Some(_), _) if self.rows.is_some() => {
                 Err(("is described by both `axes` and `rows`".into(), "keep `axes`".into()))
@@ -191,12 +191,12 @@ fn trimmed(mut dims: Vec<usize>) -> Vec<usize> {
 /// Names of channels without that of a row which holds triggers, where it has one.
 fn without_row(
     mut names: Vec<String>,
-    axes: &[Axis],
+    axes: &[MatrixAxis],
     without: Option<(usize, usize)>,
     channels: usize,
 ) -> Vec<String> {
     if let Some((dim, at)) = without
-        && axes.get(dim) == Some(&Axis::Channels)
+        && axes.get(dim) == Some(&MatrixAxis::Channels)
         && names.len() == channels + 1
     {
         names.remove(at);
@@ -205,13 +205,13 @@ fn without_row(
 }
 
 /// A file about to be described.
-struct Open<'a> {
+struct OpenMatrix<'a> {
     said: &'a Variables,
     file: MatFile,
     path: &'a Path,
 }
 
-impl Open<'_> {
+impl OpenMatrix<'_> {
     fn refuse(&self, message: String, hint: &str) -> Error {
         refuse(self.path, message, hint)
     }
@@ -311,7 +311,12 @@ impl Open<'_> {
         }
     }
 
-    fn matrix(&self, place: ValuePlace, axes: Option<Vec<Axis>>, without: Option<(usize, usize)>) -> Matrix {
+    fn matrix(
+        &self,
+        place: ValuePlace,
+        axes: Option<Vec<MatrixAxis>>,
+        without: Option<(usize, usize)>,
+    ) -> Matrix {
         Matrix { path: self.path.to_path_buf(), place, rows: self.said.rows, axes, without }
     }
 
@@ -392,7 +397,7 @@ pub(super) struct Matrix {
     place: ValuePlace,
     rows: Option<Rows>,
     /// None where it is a matrix and the longer side, or `rows`, tells.
-    axes: Option<Vec<Axis>>,
+    axes: Option<Vec<MatrixAxis>>,
     /// A row or column that holds triggers.
     without: Option<(usize, usize)>,
 }
@@ -458,7 +463,7 @@ pub(super) fn listed(file: &MatFile) -> String {
     const MOST: usize = 30;
     let mut all = vec![];
     for name in file.names() {
-        let Ok(value) = file.sketch(&name) else { continue };
+        let Ok(value) = file.read_sizes(&name) else { continue };
         all.push(format!("`{name}` ({})", described(&value)));
         if let Value::Struct { fields, values, .. } = &value
             && value.count() == 1
@@ -526,16 +531,19 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn axes(said: &str, dims: &[usize]) -> Result<Vec<Axis>, (String, String)> {
+    fn axes(said: &str, dims: &[usize]) -> Result<Vec<MatrixAxis>, (String, String)> {
         toml::from_str::<Variables>(said).unwrap().axes_of(dims, None, None)
     }
 
     #[test]
     fn the_longer_side_is_time_unless_it_is_said() {
-        assert_eq!(axes("", &[3, 2]).unwrap(), [Axis::Time, Axis::Channels]);
-        assert_eq!(axes("", &[2, 3]).unwrap(), [Axis::Channels, Axis::Time]);
-        assert_eq!(axes("rows = \"samples\"", &[2, 3]).unwrap(), [Axis::Time, Axis::Channels]);
-        assert_eq!(axes("axes = [\"epochs\", \"samples\"]", &[2, 3]).unwrap(), [Axis::Trials, Axis::Time]);
+        assert_eq!(axes("", &[3, 2]).unwrap(), [MatrixAxis::Time, MatrixAxis::Channels]);
+        assert_eq!(axes("", &[2, 3]).unwrap(), [MatrixAxis::Channels, MatrixAxis::Time]);
+        assert_eq!(axes("rows = \"samples\"", &[2, 3]).unwrap(), [MatrixAxis::Time, MatrixAxis::Channels]);
+        assert_eq!(
+            axes("axes = [\"epochs\", \"samples\"]", &[2, 3]).unwrap(),
+            [MatrixAxis::Trials, MatrixAxis::Time]
+        );
         for (said, dims, says) in [
             ("", &[0, 3][..], "is empty"),
             ("", &[2, 3, 4], "is 2 x 3 x 4"),

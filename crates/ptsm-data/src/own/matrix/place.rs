@@ -154,7 +154,7 @@ impl ValuePlace {
 
     /// Its sizes, without reading numbers.
     pub(super) fn dims(&self, file: &MatFile, path: &Path) -> Result<Vec<usize>> {
-        Ok(self.follow(file.sketch(&self.variable)?, path)?.dims())
+        Ok(self.follow(file.read_sizes(&self.variable)?, path)?.dims())
     }
 
     fn fields(&self) -> impl Iterator<Item = &str> {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::prepare::EpochedItem;
 use crate::error::Result;
-use crate::findings::{Measured, Sketch};
+use crate::findings::{RecordingMeasures, Sketch};
 
 const MAGIC: &[u8; 8] = b"ptsmtri\x02";
 /// Where the mark of when it was written is.
@@ -45,7 +45,7 @@ struct Header {
     /// Where the largest value of each trial is.
     places: Vec<u64>,
     sketches: Vec<Sketch>,
-    measured: Vec<Measured>,
+    measured: Vec<RecordingMeasures>,
     short: usize,
     unknown: usize,
     bad: usize,
@@ -128,7 +128,10 @@ pub(super) fn read(path: &Path, key: &Hash, verify: bool) -> Option<EpochedItem>
         Some(layout) => {
             let samples = Samples { bytes, at };
             samples.try_cast()?;
-            Some(Trials::lent(layout, Arc::new(samples), trials.into_iter().map(trial).collect()).ok()?)
+            Some(
+                Trials::from_shared(layout, Arc::new(samples), trials.into_iter().map(trial).collect())
+                    .ok()?,
+            )
         }
     };
     Some(EpochedItem { trials, places, sketches, measured, short, unknown, bad, notes })

@@ -26,7 +26,7 @@ const NOTED_AFTER_S: u64 = 24 * 60 * 60;
 type Id = [u8; 16];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+struct KnownHash {
     stamp: Stamp,
     hash: Hash,
     used_s: u64,
@@ -59,9 +59,9 @@ impl Contents {
 pub(crate) struct Hashes {
     /// None where they are forgotten in the end.
     file: Option<PathBuf>,
-    known: Mutex<HashMap<Id, Known>>,
+    known: Mutex<HashMap<Id, KnownHash>>,
     /// Those that are not in the file yet.
-    news: Mutex<HashMap<Id, Known>>,
+    news: Mutex<HashMap<Id, KnownHash>>,
 }
 
 impl Hashes {
@@ -91,13 +91,13 @@ impl Hashes {
         let hash = match known {
             Some(known) if used_s.saturating_sub(known.used_s) < NOTED_AFTER_S => known.hash,
             Some(known) => {
-                self.remember(id, Known { used_s, ..known });
+                self.remember(id, KnownHash { used_s, ..known });
                 known.hash
             }
             None => {
                 let hash = contents(file)?;
                 if settled && Stamp::of(file).is_ok_and(|(after, _)| after == stamp) {
-                    self.remember(id, Known { stamp, hash, used_s });
+                    self.remember(id, KnownHash { stamp, hash, used_s });
                 }
                 hash
             }
@@ -105,7 +105,7 @@ impl Hashes {
         Ok(Contents { hash, stamp, settled })
     }
 
-    fn remember(&self, id: Id, known: Known) {
+    fn remember(&self, id: Id, known: KnownHash) {
         held(&self.known).insert(id, known);
         held(&self.news).insert(id, known);
     }
@@ -120,11 +120,11 @@ impl Hashes {
         }
         let mut all = read(file).unwrap_or_default();
         all.extend(news.iter());
-        let mut all: Vec<(Id, Known)> = all.into_iter().collect();
+        let mut all: Vec<(Id, KnownHash)> = all.into_iter().collect();
         all.sort_by_key(|&(id, known)| (std::cmp::Reverse(known.used_s), id));
         all.truncate(MOST);
         let mut body = Vec::with_capacity(all.len() * RECORD);
-        for (id, Known { stamp, hash, used_s }) in all {
+        for (id, KnownHash { stamp, hash, used_s }) in all {
             body.extend_from_slice(&id);
             body.extend_from_slice(&stamp.to_bytes());
             body.extend_from_slice(hash.as_bytes());
@@ -141,7 +141,7 @@ impl Hashes {
 }
 
 /// What a file of hashes holds; none where it is not one, or damaged.
-fn read(file: &Path) -> Option<HashMap<Id, Known>> {
+fn read(file: &Path) -> Option<HashMap<Id, KnownHash>> {
     let bytes = fs::read(file).ok()?;
     let (checksum, body) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<32>()?;
     let (records, rest) = body.as_chunks::<RECORD>();
@@ -151,12 +151,12 @@ fn read(file: &Path) -> Option<HashMap<Id, Known>> {
     records.iter().map(|record| parse(record)).collect()
 }
 
-fn parse(record: &[u8]) -> Option<(Id, Known)> {
+fn parse(record: &[u8]) -> Option<(Id, KnownHash)> {
     let (id, rest) = record.split_first_chunk::<16>()?;
     let (stamp, rest) = rest.split_first_chunk()?;
     let (hash, rest) = rest.split_first_chunk::<32>()?;
     let used_s = u64::from_le_bytes(*rest.first_chunk()?);
-    Some((*id, Known { stamp: Stamp::from_bytes(stamp), hash: Hash::from_bytes(*hash), used_s }))
+    Some((*id, KnownHash { stamp: Stamp::from_bytes(stamp), hash: Hash::from_bytes(*hash), used_s }))
 }
 
 /// Nothing that is done while it is held can leave it half done.

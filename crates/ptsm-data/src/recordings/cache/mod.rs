@@ -58,7 +58,7 @@ impl Cache {
     }
 
     /// The folder users of this system expect; none where the system does not know of one.
-    pub fn usual_folder() -> Option<PathBuf> {
+    pub fn default_folder() -> Option<PathBuf> {
         let named = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || {
             named("HOME")
@@ -118,8 +118,8 @@ impl Cache {
     }
 }
 
-/// Writes trials to one file, whole or not at all, for [`kept_trials`]. The name says what they are and must be given again.
-pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
+/// Writes trials to one file, whole or not at all, for [`map_stored_trials`]. The name says what they are and must be given again.
+pub fn store_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
     let prepared = EpochedItem {
         places: vec![0; trials.len()],
         sketches: vec![[0; 2]; trials.len()],
@@ -131,7 +131,7 @@ pub fn keep_trials(path: &Path, name: &str, trials: &Trials) -> Result<()> {
 
 /// Maps trials that were kept into memory: as many processes as like share one copy. None where the file is not there, not whole, or
 /// kept under another name.
-pub fn kept_trials(path: &Path, name: &str) -> Option<Trials> {
+pub fn map_stored_trials(path: &Path, name: &str) -> Option<Trials> {
     entry::read(path, &blake3::hash(name.as_bytes()), false)?.trials
 }
 

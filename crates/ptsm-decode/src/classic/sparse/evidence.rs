@@ -26,15 +26,15 @@ const KEPT: f64 = 0.05;
 const BLOCK: usize = 128;
 
 /// What all classes' regressions have in common.
-pub struct Evidence {
+pub struct SparseEvidence {
     size: usize,
     trials: DMatrix<f64>,
-    form: Form,
+    form: EvidenceForm,
     /// For each column j `R_j^T R_j`, R_j being column j of every trial's matrix.
     columns: Vec<DMatrix<f64>>,
 }
 
-enum Form {
+enum EvidenceForm {
     /// As written in the paper, with a matrix of trials by trials. Holds `H^T`, a trial a column.
     Trials { across: DMatrix<f64> },
     /// With `G`, its inverse and the logarithm of its determinant.
@@ -42,7 +42,7 @@ enum Form {
 }
 
 /// What one regression is to explain.
-pub struct Target {
+pub struct RegressionTarget {
     y: DVector<f64>,
     power: f64,
     /// `H^T y`.
@@ -53,7 +53,7 @@ pub struct Target {
 
 /// One regression on its way.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RegressionStep {
     /// Steps done.
     pub done: usize,
     /// `y^T Sigma^-1 y + ln det Sigma`, of the covariance before this step.
@@ -82,9 +82,9 @@ struct Posterior {
     columns: Vec<DMatrix<f64>>,
 }
 
-impl Evidence {
+impl SparseEvidence {
     /// From vectors of trials, `[M, h]`, a trial a row, of matrices of `size` rows.
-    pub fn new(trials: DMatrix<f64>, size: usize) -> Result<Evidence> {
+    pub fn new(trials: DMatrix<f64>, size: usize) -> Result<SparseEvidence> {
         if trials.ncols() != size * (size + 1) / 2 || size == 0 || trials.nrows() == 0 {
             let (rows, entries) = trials.shape();
             return Err(Error::Configuration(format!(
@@ -97,18 +97,18 @@ impl Evidence {
                 "look for missing samples and for flat channels in the signal",
             ));
         }
-        let entries = (trials.nrows() >= trials.ncols()).then(|| Form::entries(&trials)).flatten();
-        let form = entries.unwrap_or_else(|| Form::trials(&trials));
-        Ok(Evidence::of(trials, size, form))
+        let entries = (trials.nrows() >= trials.ncols()).then(|| EvidenceForm::entries(&trials)).flatten();
+        let form = entries.unwrap_or_else(|| EvidenceForm::trials(&trials));
+        Ok(SparseEvidence::of(trials, size, form))
     }
 
-    fn of(trials: DMatrix<f64>, size: usize, form: Form) -> Evidence {
+    fn of(trials: DMatrix<f64>, size: usize, form: EvidenceForm) -> SparseEvidence {
         let columns = blocks(&trials, size);
-        Evidence { size, trials, form, columns }
+        SparseEvidence { size, trials, form, columns }
     }
 
     /// Labels, +1 or -1 of each trial.
-    pub fn target(&self, y: Vec<f64>) -> Result<Target> {
+    pub fn target(&self, y: Vec<f64>) -> Result<RegressionTarget> {
         if y.len() != self.trials.nrows() {
             let (n, labels) = (self.trials.nrows(), y.len());
             return Err(Error::Configuration(format!("{n} examples do not fit {labels} labels")));
@@ -116,15 +116,15 @@ impl Evidence {
         let y = DVector::from_vec(y);
         let seen = self.trials.tr_mul(&y);
         let solved = match &self.form {
-            Form::Trials { .. } => None,
-            Form::Entries { inverse, .. } => Some(inverse * &seen),
+            EvidenceForm::Trials { .. } => None,
+            EvidenceForm::Entries { inverse, .. } => Some(inverse * &seen),
         };
-        Ok(Target { power: y.norm_squared(), y, seen, solved })
+        Ok(RegressionTarget { power: y.norm_squared(), y, seen, solved })
     }
 
     /// Before the first step.
-    pub fn start(&self) -> Step {
-        Step {
+    pub fn start(&self) -> RegressionStep {
+        RegressionStep {
             done: 0,
             loss: 1e12,
             noise: 1.0,
@@ -134,7 +134,7 @@ impl Evidence {
     }
 
     /// One step.
-    pub fn step(&self, step: &Step, target: &Target) -> Result<Step> {
+    pub fn step(&self, step: &RegressionStep, target: &RegressionTarget) -> Result<RegressionStep> {
         let (size, psi) = (self.size as f64, &step.prior);
         let at = self.posterior(psi, step.noise, target).ok_or_else(|| {
             Error::trials(
@@ -157,7 +157,7 @@ impl Evidence {
             .collect();
         let vector = DVector::from_vec(upper(&weights));
         let off = self.off(&vector, target) + uncertain.iter().sum::<f64>();
-        Ok(Step {
+        Ok(RegressionStep {
             done: step.done + 1,
             loss: at.loss,
             noise: (off / self.trials.nrows() as f64).max(LEAST_NOISE),
@@ -172,8 +172,8 @@ impl Evidence {
         &self,
         tolerance: f64,
         steps: usize,
-        mut take: impl FnMut(&Step) -> Result<Step>,
-    ) -> Result<Step> {
+        mut take: impl FnMut(&RegressionStep) -> Result<RegressionStep>,
+    ) -> Result<RegressionStep> {
         let mut step = self.start();
         while step.done < steps {
             let next = take(&step)?;
@@ -193,10 +193,12 @@ impl Evidence {
     }
 
     /// `||y - H w||^2`.
-    fn off(&self, w: &DVector<f64>, target: &Target) -> f64 {
+    fn off(&self, w: &DVector<f64>, target: &RegressionTarget) -> f64 {
         match &self.form {
-            Form::Trials { .. } => (&target.y - &self.trials * w).norm_squared(),
-            Form::Entries { gram, .. } => target.power - 2.0 * w.dot(&target.seen) + w.dot(&(gram * w)),
+            EvidenceForm::Trials { .. } => (&target.y - &self.trials * w).norm_squared(),
+            EvidenceForm::Entries { gram, .. } => {
+                target.power - 2.0 * w.dot(&target.seen) + w.dot(&(gram * w))
+            }
         }
     }
 
@@ -219,10 +221,10 @@ impl Evidence {
         sigma
     }
 
-    fn posterior(&self, psi: &DMatrix<f64>, noise: f64, target: &Target) -> Option<Posterior> {
+    fn posterior(&self, psi: &DMatrix<f64>, noise: f64, target: &RegressionTarget) -> Option<Posterior> {
         let size = self.size;
         match &self.form {
-            Form::Trials { across } => {
+            EvidenceForm::Trials { across } => {
                 let factors = Cholesky::new(self.covariance(across, psi, noise))?;
                 let solved = factors.solve(&target.y);
                 Some(Posterior {
@@ -231,7 +233,7 @@ impl Evidence {
                     columns: blocks(&factors.solve_lower(self.trials.clone()), size),
                 })
             }
-            Form::Entries { inverse, ln_determinant, .. } => {
+            EvidenceForm::Entries { inverse, ln_determinant, .. } => {
                 let (h, count) = (inverse.nrows() as f64, self.trials.nrows() as f64);
                 let factors = Cholesky::new(with_prior(inverse * noise, psi))?;
                 let whole = factors.inverse();
@@ -248,15 +250,19 @@ impl Evidence {
     }
 }
 
-impl Form {
-    fn trials(trials: &DMatrix<f64>) -> Form {
-        Form::Trials { across: trials.transpose() }
+impl EvidenceForm {
+    fn trials(trials: &DMatrix<f64>) -> EvidenceForm {
+        EvidenceForm::Trials { across: trials.transpose() }
     }
 
-    fn entries(trials: &DMatrix<f64>) -> Option<Form> {
+    fn entries(trials: &DMatrix<f64>) -> Option<EvidenceForm> {
         let gram = trials.transpose() * trials;
         let factors = Cholesky::new(gram.clone()).filter(|f| f.least_pivot() > INVERTIBLE)?;
-        Some(Form::Entries { gram, inverse: factors.inverse(), ln_determinant: factors.ln_determinant() })
+        Some(EvidenceForm::Entries {
+            gram,
+            inverse: factors.inverse(),
+            ln_determinant: factors.ln_determinant(),
+        })
     }
 }
 
@@ -357,7 +363,7 @@ mod tests {
     }
 
     /// Every step to the end.
-    fn all_steps(evidence: &Evidence, y: Vec<f64>) -> Vec<Step> {
+    fn all_steps(evidence: &SparseEvidence, y: Vec<f64>) -> Vec<RegressionStep> {
         let target = evidence.target(y).unwrap();
         let mut steps = vec![];
         evidence
@@ -369,7 +375,7 @@ mod tests {
         steps
     }
 
-    fn scores(step: &Step, test: &DMatrix<f64>) -> Vec<f64> {
+    fn scores(step: &RegressionStep, test: &DMatrix<f64>) -> Vec<f64> {
         (test * DVector::from_vec(upper(&step.weights))).as_slice().to_vec()
     }
 
@@ -388,8 +394,8 @@ mod tests {
     #[test]
     fn one_tap_is_that_of_the_authors_in_both_forms() {
         let (train, test) = vectors(1, 0);
-        let forms = [Form::trials(&train), Form::entries(&train).unwrap()];
-        for evidence in forms.map(|form| Evidence::of(train.clone(), 3, form)) {
+        let forms = [EvidenceForm::trials(&train), EvidenceForm::entries(&train).unwrap()];
+        for evidence in forms.map(|form| SparseEvidence::of(train.clone(), 3, form)) {
             let steps = all_steps(&evidence, labels(12));
             let first = &steps[..3];
             close(
@@ -423,14 +429,14 @@ mod tests {
             ];
             close(&scores(last, &test), &wanted, 1e-8);
         }
-        assert!(matches!(Evidence::new(train, 3).unwrap().form, Form::Entries { .. }));
+        assert!(matches!(SparseEvidence::new(train, 3).unwrap().form, EvidenceForm::Entries { .. }));
     }
 
     #[test]
     fn two_taps_are_those_of_the_authors() {
         let (train, test) = vectors(2, 1);
-        let evidence = Evidence::new(train, 6).unwrap();
-        assert!(matches!(evidence.form, Form::Trials { .. }));
+        let evidence = SparseEvidence::new(train, 6).unwrap();
+        assert!(matches!(evidence.form, EvidenceForm::Trials { .. }));
         let steps = all_steps(&evidence, labels(12));
         // It may rise: the step is not quite that of expectation maximisation.
         let losses: Vec<f64> = steps[..3].iter().map(|s| s.loss).collect();
@@ -457,7 +463,7 @@ mod tests {
     #[test]
     fn prior_and_noise_stay_positive() {
         for (taps, delay, size) in [(1, 0, 3), (2, 1, 6)] {
-            let evidence = Evidence::new(vectors(taps, delay).0, size).unwrap();
+            let evidence = SparseEvidence::new(vectors(taps, delay).0, size).unwrap();
             for step in all_steps(&evidence, labels(12)) {
                 assert!(step.noise > 0.0 && step.prior.cholesky().is_some(), "step {}", step.done);
             }
@@ -467,7 +473,7 @@ mod tests {
     #[test]
     fn other_signs_turn_everything_round() {
         let (train, test) = vectors(1, 0);
-        let evidence = Evidence::new(train, 3).unwrap();
+        let evidence = SparseEvidence::new(train, 3).unwrap();
         let (one, other) = (all_steps(&evidence, labels(12)), all_steps(&evidence, labels(13)[1..].to_vec()));
         let (one, other) = (one.last().unwrap(), other.last().unwrap());
         close((-&one.weights).as_slice(), other.weights.as_slice(), 1e-12);
@@ -485,7 +491,7 @@ mod tests {
         let moments = moments(&turned, 1, 0);
         let features = SparseFeatures::fit(&moments.iter().collect::<Vec<_>>(), 1, 0).unwrap();
         let train = rows(&moments.iter().map(|m| features.vector(m).unwrap()).collect::<Vec<_>>());
-        let steps = all_steps(&Evidence::new(train, 3).unwrap(), labels(12));
+        let steps = all_steps(&SparseEvidence::new(train, 3).unwrap(), labels(12));
         let found = &steps.last().unwrap().weights;
         let wanted = DMatrix::from_fn(3, 3, |a, b| W[3 * order[a] + order[b]]);
         close(found.as_slice(), wanted.as_slice(), 1e-8);
@@ -497,7 +503,7 @@ mod tests {
         let trials = DMatrix::from_fn(40, 3, |i, j| {
             ((i * 7 + j * 3) as f64).sin() + if j == 0 { labels(40)[i] * 50.0 } else { 0.0 }
         });
-        let evidence = Evidence::new(trials, 2).unwrap();
+        let evidence = SparseEvidence::new(trials, 2).unwrap();
         let target = evidence.target(labels(40)).unwrap();
         let last = evidence.learn(0.0, 300, |step| evidence.step(step, &target)).unwrap();
         assert!(last.noise >= LEAST_NOISE && last.weights.iter().all(|w| w.is_finite()));
@@ -505,9 +511,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert!(Evidence::new(DMatrix::zeros(4, 5), 2).is_err());
-        assert!(Evidence::new(DMatrix::from_element(4, 3, f64::NAN), 2).is_err());
-        let evidence = Evidence::new(DMatrix::identity(3, 3), 2).unwrap();
+        assert!(SparseEvidence::new(DMatrix::zeros(4, 5), 2).is_err());
+        assert!(SparseEvidence::new(DMatrix::from_element(4, 3, f64::NAN), 2).is_err());
+        let evidence = SparseEvidence::new(DMatrix::identity(3, 3), 2).unwrap();
         assert!(evidence.target(vec![1.0]).is_err());
     }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // each test program uses a part
 
 use ptsm_decode::Network;
-use ptsm_decode::ptsm::{Pool, Ptsm};
+use ptsm_decode::ptsm::{PoolPlacement, Ptsm};
 use ptsm_engine::{Graph, Parameters, Real};
 
 /// `s * sin(0.13 * (i + 1) + 0.9 * k)`
@@ -61,14 +61,14 @@ pub fn norm<T: Real>(x: &[T]) -> f64 {
 }
 
 /// The configuration of the specification's golden forward pass.
-pub fn golden_ptsm(pool: Pool) -> Ptsm {
+pub fn golden_ptsm(pool: PoolPlacement) -> Ptsm {
     Ptsm {
         spatial_width: 5,
         temporal_width: 4,
         encoder: vec![4, 6, 8],
         pool,
         pooled: 4,
-        pool_lengths: (pool == Pool::Each).then(|| vec![16, 8, 4]),
+        pool_lengths: (pool == PoolPlacement::Each).then(|| vec![16, 8, 4]),
         shared: [10, 8],
         features: 6,
         head: 5,

@@ -2,7 +2,7 @@
 //! axis of size 1 repeats.
 
 use super::{Backward, Call, Operation, operands};
-use crate::codegen::{Emit, Source, index};
+use crate::codegen::{Emit, OperandSource, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
@@ -132,7 +132,7 @@ impl Operation for Binary {
         let axes = at.shape.len();
         let operands = at.shapes.iter().zip(at.inputs).map(|(shape, place)| {
             let steps: Vec<usize> = (0..axes).map(|axis| step(shape, axis, axes)).collect();
-            Source { place: place.clone(), index: index(at.shape, &steps) }
+            OperandSource { place: place.clone(), index: index(at.shape, &steps) }
         });
         at.pointwise(operands.collect(), format!("$0 {sign} $1"));
     }

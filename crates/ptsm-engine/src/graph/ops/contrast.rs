@@ -7,7 +7,7 @@ use crate::codegen::{Emit, Precision, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 
 /// `(features [B, N], labels [B]) -> scalar`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,11 +65,11 @@ impl<'a, T: Real> Similarities<'a, T> {
         let (share, log_sum) = rest.split_at_mut(b * b);
         for ((unit, row), norm) in unit.chunks_exact_mut(n).zip(features.chunks_exact(n)).zip(norm.iter_mut())
         {
-            *norm = Sum::Dot(row, row).on(isa).sqrt().larger(T::of(LEAST_NORM));
+            *norm = RowSum::Dot(row, row).on(isa).sqrt().larger(T::of(LEAST_NORM));
             unit.iter_mut().zip(row).for_each(|(u, &x)| *u = x / *norm);
         }
         share.fill(T::ZERO);
-        crate::kernels::product::Dots {
+        crate::kernels::product::DotProducts {
             a: unit,
             lda: n,
             a_item: 0,
@@ -140,7 +140,7 @@ impl Operation for NtXent {
         for i in 0..b {
             let (mut sum, mut count) = (T::ZERO, 0.0);
             for j in positives(labels, i) {
-                let similarity = Sum::Dot(&s.unit[i * n..][..n], &s.unit[j * n..][..n]).on(isa) * inverse;
+                let similarity = RowSum::Dot(&s.unit[i * n..][..n], &s.unit[j * n..][..n]).on(isa) * inverse;
                 sum += s.log_sum[i] - similarity;
                 count += 1.0;
             }
@@ -208,7 +208,7 @@ impl Operation for NtXentGrad {
                 out.iter_mut().zip(other).for_each(|(o, &z)| *o += weight * z);
             }
             let unit = &s.unit[i * n..][..n];
-            let along = Sum::Dot(out, unit).on(isa);
+            let along = RowSum::Dot(out, unit).on(isa);
             out.iter_mut().zip(unit).for_each(|(o, &u)| *o = (*o - along * u) / s.norm[i]);
         }
     }

@@ -15,8 +15,8 @@ use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::Id;
 use crate::kernels::Real;
-use crate::kernels::product::Dots;
-use crate::kernels::rows::Sum;
+use crate::kernels::product::DotProducts;
+use crate::kernels::rows::RowSum;
 
 /// See the [module](self). Only for data: it has no gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,9 +70,9 @@ impl Operation for LagMoments {
                 rows.fill(T::ZERO);
                 for (row, x) in rows.chunks_exact_mut(padded).zip(x[trial * c * t..].chunks_exact(t)) {
                     row[self.left..self.left + t].copy_from_slice(x);
-                    start[0] += Sum::Values(&row[..places]).on(isa);
+                    start[0] += RowSum::Values(&row[..places]).on(isa);
                 }
-                Dots {
+                DotProducts {
                     a: rows,
                     lda: 0,
                     a_item: padded,
@@ -96,9 +96,9 @@ impl Operation for LagMoments {
                         for (e, row) in edge.iter_mut().zip(rows.chunks_exact(padded)) {
                             *e = row[from + j];
                         }
-                        out[k * k + j] = Sum::Values(edge).on(isa);
+                        out[k * k + j] = RowSum::Values(edge).on(isa);
                     }
-                    Dots {
+                    DotProducts {
                         a: edge,
                         lda: c,
                         a_item: 0,

@@ -1,7 +1,7 @@
 //! Shapes, orders, parts: operations that move numbers or only rename them.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::codegen::{Emit, Source, index};
+use crate::codegen::{Emit, OperandSource, index};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
@@ -165,7 +165,7 @@ impl Operation for Transpose {
         let from = at.shapes[0];
         let steps: Vec<usize> = self.order.iter().map(|&axis| count(&from[axis + 1..])).collect();
         let index = index(at.shape, &steps);
-        at.pointwise(vec![Source { place: at.inputs[0].clone(), index }], "$0".into());
+        at.pointwise(vec![OperandSource { place: at.inputs[0].clone(), index }], "$0".into());
     }
 }
 
@@ -204,7 +204,7 @@ impl Operation for Slice {
         let inner = count(&at.shape[self.axis + 1..]);
         let (whole, start, part) = (at.shapes[0][self.axis] * inner, self.start * inner, self.length * inner);
         let index = Some(format!("i / {part} * {whole} + {start} + i % {part}"));
-        at.pointwise(vec![Source { place: at.inputs[0].clone(), index }], "$0".into());
+        at.pointwise(vec![OperandSource { place: at.inputs[0].clone(), index }], "$0".into());
     }
 }
 

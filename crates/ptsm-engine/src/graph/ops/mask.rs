@@ -3,11 +3,11 @@
 //!   x `[B, C, T]`, space `[B, C]`, time `[B, T]`  ->  `x[b, c, t] * space[b, c] * time[b, t]`
 
 use super::{Backward, Call, Operation, operands};
-use crate::codegen::{Emit, Source};
+use crate::codegen::{Emit, OperandSource};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 use crate::kernels::versions::vectorised;
 
 /// See the [module](self).
@@ -81,7 +81,7 @@ impl Operation for OuterMask {
         let [_, c, t] = *at.shape else { return };
         let index = [None, Some(format!("i / {t}")), Some(format!("i / {} * {t} + i % {t}", c * t))];
         let operands =
-            at.inputs.iter().zip(index).map(|(place, index)| Source { place: place.clone(), index });
+            at.inputs.iter().zip(index).map(|(place, index)| OperandSource { place: place.clone(), index });
         at.pointwise(operands.collect(), "$0 * ($1 * $2)".into());
     }
 }
@@ -114,7 +114,7 @@ impl Operation for OuterMaskGrad {
                         OuterMaskGrad::Space => {
                             let time = &other[b * t..][..t];
                             for (o, (x, g)) in out.iter_mut().zip(rows) {
-                                *o = Sum::Triple(x, g, time).on(isa);
+                                *o = RowSum::Triple(x, g, time).on(isa);
                             }
                         }
                         OuterMaskGrad::Time => {

@@ -8,7 +8,7 @@ use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
-use crate::kernels::product::{Dots, Panel, SLACK, Strides, pack};
+use crate::kernels::product::{DotProducts, Panel, SLACK, Strides, pack};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,7 +141,7 @@ impl Operation for MatMul {
             let rows = out.len() / n;
             if self.transpose_b && !self.transpose_a {
                 out.fill(T::ZERO);
-                Dots {
+                DotProducts {
                     a: &a[first * k..],
                     lda: k,
                     a_item: 0,

@@ -13,7 +13,7 @@ use crate::codegen::{Emit, number};
 use crate::cpu::scratch;
 use crate::error::Result;
 use crate::graph::{Graph, Id, Init};
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 use crate::kernels::versions::vectorised;
 use crate::kernels::{Isa, Real};
 use crate::random::{Draw, cuda_drop, drop_row};
@@ -395,8 +395,8 @@ impl Operation for NormaliseSums {
                     let x = &x[index * t..][..t];
                     let row = Row::new(&self.0, &affine, index);
                     row.back(x, &grad[index * length..][..length], z, y, g);
-                    sum += Sum::Values(g).on(row.isa).wide();
-                    along += Sum::DotFrom(x, mean, g).on(row.isa).wide();
+                    sum += RowSum::Values(g).on(row.isa).wide();
+                    along += RowSum::DotFrom(x, mean, g).on(row.isa).wide();
                 }
             });
             out[0] = T::of(sum);

@@ -4,7 +4,7 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 use crate::kernels::versions::vectorised;
 use crate::kernels::{Isa, Real};
 
@@ -93,7 +93,7 @@ impl Pooling {
                 _ if window.len() < 24 => {
                     window.iter().fold(T::ZERO, |sum, &x| sum + x) * T::of(1.0 / window.len() as f64)
                 }
-                _ => Sum::Values(window).on(isa) * T::of(1.0 / window.len() as f64),
+                _ => RowSum::Values(window).on(isa) * T::of(1.0 / window.len() as f64),
             };
         }
     }

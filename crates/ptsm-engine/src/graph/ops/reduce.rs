@@ -1,11 +1,11 @@
 //! Sums over axes, and the way back.
 
 use super::{Backward, Call, Operation, count, operands};
-use crate::codegen::{Emit, Source};
+use crate::codegen::{Emit, OperandSource};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
-use crate::kernels::rows::Sum as Row;
+use crate::kernels::rows::RowSum;
 
 /// Sum over axes, which disappear.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +160,7 @@ impl Operation for Sum {
                         out.iter_mut().zip(x).for_each(|(o, &x)| *o += x);
                     } else {
                         let rows = x.chunks_exact(r2);
-                        out.iter_mut().zip(rows).for_each(|(o, x)| *o += Row::Values(x).on(isa));
+                        out.iter_mut().zip(rows).for_each(|(o, x)| *o += RowSum::Values(x).on(isa));
                     }
                 }
             }
@@ -220,7 +220,7 @@ impl Operation for Expand {
     fn cuda(&self, at: &mut Emit<'_>) {
         let Some([_, k0, r1, k1, r2]) = groups(at.shape, &self.axes) else { return };
         let index = format!("i / {r2} / {} % {k0} * {k1} + i / {r2} % {k1}", r1 * k1);
-        at.pointwise(vec![Source { place: at.inputs[0].clone(), index: Some(index) }], "$0".into());
+        at.pointwise(vec![OperandSource { place: at.inputs[0].clone(), index: Some(index) }], "$0".into());
     }
 }
 

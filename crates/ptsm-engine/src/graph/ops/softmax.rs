@@ -5,7 +5,7 @@ use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
 use crate::kernels::Real;
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ impl Operation for SoftmaxGrad {
         let (y, grad, isa) = (call.inputs[0], call.inputs[1], call.cpu.isa);
         call.cpu.pieces(call.out, n, y.len() * 4, |i, out| {
             let (y, grad) = (&y[i * n..][..n], &grad[i * n..][..n]);
-            let common = Sum::Dot(y, grad).on(isa);
+            let common = RowSum::Dot(y, grad).on(isa);
             for (o, (&y, &g)) in out.iter_mut().zip(y.iter().zip(grad)) {
                 *o = y * (g - common);
             }

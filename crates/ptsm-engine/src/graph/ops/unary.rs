@@ -4,7 +4,7 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::{Emit, number};
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::rows::Change;
+use crate::kernels::rows::RowChange;
 use crate::kernels::versions::vectorised;
 use crate::kernels::{Isa, Real};
 
@@ -130,7 +130,7 @@ impl UnaryKind {
             };
         }
         match self {
-            UnaryKind::Elu => Change::Elu.on(isa, values),
+            UnaryKind::Elu => RowChange::Elu.on(isa, values),
             UnaryKind::Relu => each!(|x| if x < T::ZERO { T::ZERO } else { x }),
             UnaryKind::Gelu => each!(|x| x * x.normal()),
             UnaryKind::Sigmoid => each!(|x| sigmoid(x)),
@@ -186,7 +186,7 @@ impl UnaryKind {
         }
         let half = T::of(0.5);
         match self {
-            UnaryKind::Elu => Change::EluSlope(x).on(isa, grads),
+            UnaryKind::Elu => RowChange::EluSlope(x).on(isa, grads),
             UnaryKind::Relu => each!(|x| if x > T::ZERO { T::ONE } else { T::ZERO }),
             UnaryKind::Gelu => {
                 let density = T::of(1.0 / (2.0 * std::f64::consts::PI).sqrt());

@@ -4,7 +4,7 @@ use super::{Backward, Call, Operation, operands};
 use crate::codegen::Emit;
 use crate::error::Result;
 use crate::graph::{Graph, Id};
-use crate::kernels::rows::Sum;
+use crate::kernels::rows::RowSum;
 use crate::kernels::{Isa, Real};
 
 /// See the [module](self).
@@ -24,8 +24,8 @@ impl Graph {
 
 /// Mean and sum of squared distances from it, in two passes over a row that is in the cache.
 pub(crate) fn row_moments<T: Real>(isa: Isa, x: &[T]) -> (T, T) {
-    let mean = Sum::Values(x).on(isa) * T::of(1.0 / x.len() as f64);
-    (mean, Sum::Squares(x, mean).on(isa))
+    let mean = RowSum::Values(x).on(isa) * T::of(1.0 / x.len() as f64);
+    (mean, RowSum::Squares(x, mean).on(isa))
 }
 
 impl Operation for Variance {

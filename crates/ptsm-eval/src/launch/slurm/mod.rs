@@ -14,8 +14,8 @@ use super::work::Work;
 use super::{Launcher, tasks};
 use crate::benchmark::WorkList;
 use crate::env::{CacheFolder, Env};
-use crate::error::{Result, WhileDoing};
-use submitted::Submitted;
+use crate::error::{ErrorContext, Result};
+use submitted::SubmittedArray;
 
 pub(super) use submitted::SUBMITTED;
 
@@ -65,7 +65,7 @@ pub(super) fn run(work: &mut Work<'_>, out: &Path, options: &SlurmOptions, env: 
     submitted::must_be_over(&folder)?;
     let jobs = options.jobs.unwrap_or(USUAL_TASKS);
     let tasks = tasks::divide(&work.list, &folder, jobs);
-    let submitted = Submitted {
+    let submitted = SubmittedArray {
         program: options.program.clone(),
         options: options::of(&options.sbatch)?,
         jobs,
@@ -95,14 +95,14 @@ pub(super) fn run(work: &mut Work<'_>, out: &Path, options: &SlurmOptions, env: 
 /// Submits what is missing once more; whether there was anything, and hope.
 pub(super) fn again(list: &WorkList, folder: &Path) -> Result<bool> {
     let folder = &full(folder)?;
-    let Some(before) = Submitted::read(folder)? else { return Ok(false) };
+    let Some(before) = SubmittedArray::read(folder)? else { return Ok(false) };
     let missing = left(list, folder);
     let attempts = if missing < before.missing { 0 } else { before.attempts + 1 };
     let tasks = tasks::divide(list, folder, before.jobs);
     if tasks.is_empty() || attempts >= ATTEMPTS {
         return Ok(false);
     }
-    Submitted { attempts, missing, ..before }.submit(folder, &tasks)?;
+    SubmittedArray { attempts, missing, ..before }.submit(folder, &tasks)?;
     Ok(true)
 }
 

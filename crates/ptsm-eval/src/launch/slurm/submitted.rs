@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::super::tasks;
 use super::options::{cluster, places};
 use super::programs::{program, queued, sbatch, scancel};
-use crate::error::{Error, Result, WhileDoing};
+use crate::error::{Error, ErrorContext, Result};
 
 /// Where it is written down, in the benchmark's folder, until everything is done.
 pub(in super::super) const SUBMITTED: &str = "slurm.json";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Submitted {
+pub(super) struct SubmittedArray {
     /// The program, as all machines find it.
     pub(super) program: PathBuf,
     /// What was asked of `sbatch` besides.
@@ -39,7 +39,7 @@ pub(super) struct Submitted {
 
 /// Refuses a folder whose jobs are still in the queue.
 pub(super) fn must_be_over(folder: &Path) -> Result<()> {
-    let mut before = Submitted::read(folder)?;
+    let mut before = SubmittedArray::read(folder)?;
     while let Some(known) = before {
         let queued =
             queued(&[&known.array, &known.collects], &cluster(&known.options)).while_doing(|| {
@@ -58,14 +58,14 @@ pub(super) fn must_be_over(folder: &Path) -> Result<()> {
             ));
         }
         // The job that collects may have submitted more before it ended.
-        let now = Submitted::read(folder)?;
+        let now = SubmittedArray::read(folder)?;
         before = now.filter(|now| *now != known);
     }
     Ok(())
 }
 
-impl Submitted {
-    pub(super) fn read(folder: &Path) -> Result<Option<Submitted>> {
+impl SubmittedArray {
+    pub(super) fn read(folder: &Path) -> Result<Option<SubmittedArray>> {
         let path = folder.join(SUBMITTED);
         if !path.exists() {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Submitted {
     }
 
     /// Writes the scripts and hands them to Slurm, both or none.
-    pub(super) fn submit(mut self, folder: &Path, tasks: &[tasks::Task]) -> Result<Submitted> {
+    pub(super) fn submit(mut self, folder: &Path, tasks: &[tasks::FitGroup]) -> Result<SubmittedArray> {
         tasks::write(folder, tasks)?;
         let logs = folder.join(tasks::LOGS);
         std::fs::create_dir_all(&logs).while_doing(|| format!("{} cannot be made", logs.display()))?;

@@ -17,7 +17,7 @@ const NEAR: f64 = 5e-3;
 
 /// Files beside a recording.
 #[derive(Debug, Default)]
-pub(in crate::cnt) struct Beside {
+pub(in crate::cnt) struct SideFiles {
     /// Events of ANT's programs.
     pub(in crate::cnt) evt: Option<Bytes>,
     /// Triggers as text.
@@ -54,7 +54,7 @@ impl Events {
 /// All events.
 pub(super) fn read(
     file: &Chunk,
-    beside: &Beside,
+    beside: &SideFiles,
     head: &Head,
     place: &Place,
     notes: &mut Vec<String>,
@@ -121,7 +121,7 @@ fn in_trg(bytes: &[u8], head: &Head, notes: &mut Vec<String>) -> Events {
 fn in_evt(
     bytes: &[u8],
     file: &Chunk,
-    beside: &Beside,
+    beside: &SideFiles,
     head: &Head,
     place: &Place,
     notes: &mut Vec<String>,

@@ -11,7 +11,7 @@ mod raw3;
 mod riff;
 mod samples;
 
-pub(super) use self::events::Beside;
+pub(super) use self::events::SideFiles;
 use self::header::Head;
 use self::riff::Chunk;
 use self::samples::Packed;
@@ -20,7 +20,7 @@ use crate::error::{Place, Result};
 use crate::recording_file::{Header, RecordingFile, Segment};
 
 /// Opens a recording with the files beside it; `place` is for messages.
-pub(super) fn parse(bytes: Bytes, beside: &Beside, place: &Place) -> Result<RecordingFile> {
+pub(super) fn parse(bytes: Bytes, beside: &SideFiles, place: &Place) -> Result<RecordingFile> {
     let file = Chunk::form(&bytes, place)?;
     let mut notes = vec![];
     let head = Head::read(file.needed(b"eeph")?.data(), place)?;

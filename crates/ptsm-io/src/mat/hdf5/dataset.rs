@@ -4,8 +4,8 @@ use hdf5_pure::{DType, Dataset};
 
 use super::{Attributes, Reader, class, number, opaque, records};
 use crate::error::Result;
-use crate::mat::Want;
-use crate::mat::outline::{Outline, Where};
+use crate::mat::FieldDetail;
+use crate::mat::outline::{NumberLocation, Outline};
 use crate::mat::text;
 use crate::mat::value::{Numbers, Value};
 
@@ -14,7 +14,7 @@ impl Reader<'_> {
         &mut self,
         dataset: &Dataset,
         path: &[&str],
-        want: Want,
+        want: FieldDetail,
         depth: usize,
     ) -> Result<Value> {
         self.count(1, path, depth)?;
@@ -39,13 +39,13 @@ impl Reader<'_> {
             }
             ("char", kind) => self.text(dataset, kind, &dims, path),
             (_, DType::Compound(parts)) => self.complex(dataset, parts, dims, path),
-            (_, kind) if want == Want::Sizes && is_number(kind) => {
+            (_, kind) if want == FieldDetail::Sizes && is_number(kind) => {
                 self.afford(dataset, path)?;
                 Ok(Value::Sizes(dims))
             }
-            (_, kind) if want == Want::Outline && is_number(kind) => {
+            (_, kind) if want == FieldDetail::Outline && is_number(kind) => {
                 self.afford(dataset, path)?;
-                self.outlines.push(Outline { dims, place: Where::Rows(Box::new(dataset.clone())) });
+                self.outlines.push(Outline { dims, place: NumberLocation::Rows(Box::new(dataset.clone())) });
                 Ok(Value::LeftOut)
             }
             (class, kind) if is_number(kind) => {

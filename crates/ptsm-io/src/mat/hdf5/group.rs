@@ -7,7 +7,7 @@ use hdf5_pure::{AttrValue, DType, Dataset, Group, Object};
 use super::{Attributes, Reader, number, opaque};
 use crate::error::Result;
 use crate::mat::value::Value;
-use crate::mat::{Want, sparse};
+use crate::mat::{FieldDetail, sparse};
 
 impl Reader<'_> {
     pub(super) fn group(&mut self, group: &Group, path: &[&str], depth: usize) -> Result<Value> {
@@ -34,7 +34,7 @@ impl Reader<'_> {
         for (name, object) in members {
             let path = [path, &[name.as_str()]].concat();
             values.push(match (self.want)(&path) {
-                Want::Nothing => Value::LeftOut,
+                FieldDetail::Nothing => Value::LeftOut,
                 want => self.object(&object, &path, want, depth + 1)?,
             });
             fields.push(name);
@@ -73,7 +73,7 @@ impl Reader<'_> {
                 return Err(self.error(&path, "has other sizes than its neighbours in a struct array"));
             }
             let want = (self.want)(&path);
-            let column: Vec<Value> = if want == Want::Nothing {
+            let column: Vec<Value> = if want == FieldDetail::Nothing {
                 self.count(count, &path, depth)?;
                 vec![Value::LeftOut; count]
             } else {

@@ -18,7 +18,7 @@ use hdf5_pure::{
 
 use super::outline::Outline;
 use super::value::Value;
-use super::{DEEPEST, MOST_VALUES, Want};
+use super::{DEEPEST, FieldDetail, MOST_VALUES};
 use crate::bytes::Bytes;
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
@@ -89,7 +89,7 @@ impl Hdf5 {
         &self,
         name: &str,
         place: &Place,
-        want: &dyn Fn(&[&str]) -> Want,
+        want: &dyn Fn(&[&str]) -> FieldDetail,
     ) -> Result<(Value, Vec<Outline>)> {
         let place = Place { member: Some(name.to_string()), ..place.clone() };
         let root = self.file.root();
@@ -142,7 +142,7 @@ fn opaque(attributes: &Attributes) -> Option<Value> {
 /// Reads one variable.
 struct Reader<'w> {
     place: Place,
-    want: &'w dyn Fn(&[&str]) -> Want,
+    want: &'w dyn Fn(&[&str]) -> FieldDetail,
     outlines: Vec<Outline>,
     /// How many values were made.
     made: usize,
@@ -153,7 +153,7 @@ struct Reader<'w> {
 }
 
 impl Reader<'_> {
-    fn object(&mut self, object: &Object, path: &[&str], want: Want, depth: usize) -> Result<Value> {
+    fn object(&mut self, object: &Object, path: &[&str], want: FieldDetail, depth: usize) -> Result<Value> {
         match object {
             Object::Dataset(dataset) => self.dataset(dataset, path, want, depth),
             Object::Group(group) => self.group(group, path, depth),

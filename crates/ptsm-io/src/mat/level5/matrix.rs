@@ -5,27 +5,33 @@ use super::head::{CELL, CHAR, FUNCTION, Head, OBJECT, OPAQUE, SPARSE, STRUCT};
 use super::stream::{Order, Stream};
 use crate::cursor::DAMAGED;
 use crate::error::Result;
-use crate::mat::outline::{Outline, Where};
+use crate::mat::outline::{NumberLocation, Outline};
 use crate::mat::value::{Numbers, Value};
-use crate::mat::{DEEPEST, MOST_VALUES, Want};
+use crate::mat::{DEEPEST, FieldDetail, MOST_VALUES};
 use crate::mat::{sparse, text};
 
 /// Reads one variable in one pass.
 pub(super) struct Reader<'a, 'w> {
     pub(super) stream: Stream<'a>,
-    pub(super) want: &'w dyn Fn(&[&str]) -> Want,
+    pub(super) want: &'w dyn Fn(&[&str]) -> FieldDetail,
     pub(super) outlines: Vec<Outline>,
     /// How many values were made.
     made: usize,
 }
 
 impl<'a, 'w> Reader<'a, 'w> {
-    pub(super) fn new(stream: Stream<'a>, want: &'w dyn Fn(&[&str]) -> Want) -> Reader<'a, 'w> {
+    pub(super) fn new(stream: Stream<'a>, want: &'w dyn Fn(&[&str]) -> FieldDetail) -> Reader<'a, 'w> {
         Reader { stream, want, outlines: vec![], made: 0 }
     }
 
     /// Reads an array that ends in front of byte `end`.
-    pub(super) fn array(&mut self, end: u64, path: &[&str], want: Want, depth: usize) -> Result<Value> {
+    pub(super) fn array(
+        &mut self,
+        end: u64,
+        path: &[&str],
+        want: FieldDetail,
+        depth: usize,
+    ) -> Result<Value> {
         self.count(1)?;
         // Empty arrays inside of others may have no bytes at all.
         if self.stream.at() == end {
@@ -41,11 +47,11 @@ impl<'a, 'w> Reader<'a, 'w> {
             STRUCT | OBJECT => self.structs(head, end, path, depth)?,
             CHAR => self.text(&head, end)?,
             SPARSE => self.sparse(&head, end)?,
-            6..=15 if want == Want::Sizes => {
+            6..=15 if want == FieldDetail::Sizes => {
                 self.numbers_tag(&head, end)?;
                 Value::Sizes(head.dims)
             }
-            6..=15 if want == Want::Outline => self.outline(head, end)?,
+            6..=15 if want == FieldDetail::Outline => self.outline(head, end)?,
             6..=15 => self.numbers(head, end)?,
             FUNCTION => Value::Opaque("function".into()),
             OPAQUE => Value::Opaque(self.class_of_object(end)),
@@ -62,7 +68,14 @@ impl<'a, 'w> Reader<'a, 'w> {
     }
 
     /// Numbers in a cell that is wanted in outline are wanted in outline.
-    fn cell(&mut self, head: Head, end: u64, path: &[&str], want: Want, depth: usize) -> Result<Value> {
+    fn cell(
+        &mut self,
+        head: Head,
+        end: u64,
+        path: &[&str],
+        want: FieldDetail,
+        depth: usize,
+    ) -> Result<Value> {
         let count = self.size(&head.dims, 1, end)?;
         let mut values = vec![];
         for _ in 0..count {
@@ -79,7 +92,7 @@ impl<'a, 'w> Reader<'a, 'w> {
         let fields = self.field_names(end)?;
         let count = self.size(&head.dims, fields.len(), end)?;
         let mut path = path.to_vec();
-        let wanted: Vec<Want> = fields
+        let wanted: Vec<FieldDetail> = fields
             .iter()
             .map(|field| {
                 path.push(field);
@@ -121,9 +134,9 @@ impl<'a, 'w> Reader<'a, 'w> {
     }
 
     /// An array inside of another.
-    fn inner(&mut self, end: u64, path: &[&str], want: Want, depth: usize) -> Result<Value> {
+    fn inner(&mut self, end: u64, path: &[&str], want: FieldDetail, depth: usize) -> Result<Value> {
         let tag = Tag::read(&mut self.stream, end)?;
-        if want == Want::Nothing {
+        if want == FieldDetail::Nothing {
             self.count(1)?;
             tag.skip(&mut self.stream)?;
             return Ok(Value::LeftOut);
@@ -170,8 +183,8 @@ impl<'a, 'w> Reader<'a, 'w> {
         let tag = self.numbers_tag(&head, end)?;
         let (storage, order) = (tag.storage(&self.stream)?, self.stream.order());
         let place = match self.stream.in_file() {
-            Some(at) => Where::InFile { at, storage, order },
-            None => Where::Inflated { bytes: tag.raw(&mut self.stream)?, storage, order },
+            Some(at) => NumberLocation::InFile { at, storage, order },
+            None => NumberLocation::Inflated { bytes: tag.raw(&mut self.stream)?, storage, order },
         };
         self.outlines.push(Outline { dims: head.dims, place });
         Ok(Value::LeftOut)

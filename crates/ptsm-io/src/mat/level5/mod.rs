@@ -14,13 +14,13 @@ use self::matrix::Reader;
 use self::stream::Stream;
 use super::outline::Outline;
 use super::value::Value;
-use super::{MOST_PER_BYTE, Want};
+use super::{FieldDetail, MOST_PER_BYTE};
 use crate::cursor::DAMAGED;
 use crate::error::{Error, Place, Result};
 
 pub(crate) use self::element::Storage;
 pub(crate) use self::stream::Order;
-pub(super) use self::write::Maker;
+pub(super) use self::write::ElementMaker;
 
 /// Bytes in front of the first variable.
 pub(super) const HEADER: usize = 128;
@@ -74,7 +74,7 @@ impl Variable {
         bytes: &[u8],
         order: Order,
         place: &Place,
-        want: &dyn Fn(&[&str]) -> Want,
+        want: &dyn Fn(&[&str]) -> FieldDetail,
     ) -> Result<(Value, Vec<Outline>)> {
         let place = Place { member: Some(self.name.clone()), ..place.clone() };
         let (stream, end) = self.stream(bytes, order, &place)?;

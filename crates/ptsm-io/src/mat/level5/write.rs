@@ -63,12 +63,12 @@ impl Element<'_> {
 }
 
 /// Makes elements of values.
-pub(in crate::mat) struct Maker<'p> {
+pub(in crate::mat) struct ElementMaker<'p> {
     /// For messages.
     pub(in crate::mat) place: &'p Place,
 }
 
-impl Maker<'_> {
+impl ElementMaker<'_> {
     /// A variable.
     pub(in crate::mat) fn variable<'a>(&self, name: &str, value: &'a Value) -> Result<Element<'a>> {
         self.name(name)?;

@@ -18,10 +18,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::read::Read;
+use self::read::JsonReader;
 use self::rounded::Rounded;
 use super::Material;
-use ptsm_eval::{Error, Result, WhileDoing};
+use ptsm_eval::{Error, ErrorContext, Result};
 
 const KIND: &str = "ptsm report numbers";
 const FORMAT: u64 = 1;
@@ -61,7 +61,7 @@ impl Material {
         let wrong =
             |what: String| Error::request(format!("{} is not understood: {what}", path.display()), again);
         let made: Document<Material> =
-            serde_path_to_error::deserialize(Read(document)).map_err(|e| wrong(e.to_string()))?;
+            serde_path_to_error::deserialize(JsonReader(document)).map_err(|e| wrong(e.to_string()))?;
         match shape::wrong(&made.material) {
             Some(what) => Err(wrong(what)),
             None => Ok(made.material),
@@ -122,9 +122,9 @@ mod tests {
             [1.0 / 3.0, 123_456_789.0, -0.0, 1.23456789e-20, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         let text = serde_json::to_string(&Rounded(&values)).unwrap();
         assert_eq!(text, r#"[0.3333333,123456800.0,-0.0,1.234568e-20,null,"inf","-inf"]"#);
-        let back = Vec::<f64>::deserialize(Read(serde_json::from_str(&text).unwrap())).unwrap();
+        let back = Vec::<f64>::deserialize(JsonReader(serde_json::from_str(&text).unwrap())).unwrap();
         assert!(back[4].is_nan() && back[5] == f64::INFINITY && back[6] == f64::NEG_INFINITY);
-        let none = Option::<f64>::deserialize(Read(Value::Null)).unwrap();
+        let none = Option::<f64>::deserialize(JsonReader(Value::Null)).unwrap();
         assert_eq!(none, None);
     }
 }

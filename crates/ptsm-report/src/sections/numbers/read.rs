@@ -6,29 +6,29 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
 /// A value that was read.
-pub(super) struct Read(pub(super) Value);
+pub(super) struct JsonReader(pub(super) Value);
 
-impl<'de> IntoDeserializer<'de, Error> for Read {
-    type Deserializer = Read;
+impl<'de> IntoDeserializer<'de, Error> for JsonReader {
+    type Deserializer = JsonReader;
 
-    fn into_deserializer(self) -> Read {
+    fn into_deserializer(self) -> JsonReader {
         self
     }
 }
 
 fn entries(
     all: serde_json::Map<String, Value>,
-) -> MapDeserializer<'static, impl Iterator<Item = (String, Read)>, Error> {
-    MapDeserializer::new(all.into_iter().map(|(key, value)| (key, Read(value))))
+) -> MapDeserializer<'static, impl Iterator<Item = (String, JsonReader)>, Error> {
+    MapDeserializer::new(all.into_iter().map(|(key, value)| (key, JsonReader(value))))
 }
 
-impl<'de> Deserializer<'de> for Read {
+impl<'de> Deserializer<'de> for JsonReader {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Array(all) => {
-                let mut rest = SeqDeserializer::new(all.into_iter().map(Read));
+                let mut rest = SeqDeserializer::new(all.into_iter().map(JsonReader));
                 let made = visitor.visit_seq(&mut rest)?;
                 rest.end()?;
                 Ok(made)

@@ -1,6 +1,6 @@
 //! Whether what was read fits together: sections take it for granted that rows are as long as they should be.
 
-use ptsm_explain::{BANDS, Course, Masks, Tried};
+use ptsm_explain::{BANDS, DeletionResult, Masks, ScoreCurve};
 
 use super::super::Material;
 
@@ -80,7 +80,7 @@ fn fits(m: &Material, masks: &Masks) -> bool {
     rows(&masks.space, layout.channels.len()) && rows(&masks.time, layout.samples)
 }
 
-fn is_even(tried: &Tried) -> bool {
-    let long = |course: &Course| course.balanced_accuracy.len() == tried.shares.len();
+fn is_even(tried: &DeletionResult) -> bool {
+    let long = |course: &ScoreCurve| course.balanced_accuracy.len() == tried.shares.len();
     long(&tried.highest) && long(&tried.lowest) && tried.random.iter().all(long)
 }

@@ -14,8 +14,8 @@ use serde_json::json;
 use crate::args::ExportArgs;
 use crate::commands::Session;
 use crate::exit::told;
-use ptsm::eval::phrases::{count, people};
-use ptsm::eval::{DataRequest, PreparedData, SettingChanges, TrainedRun, to_learn};
+use ptsm::eval::phrases::{count, subject_count};
+use ptsm::eval::{DataRequest, PreparedData, SettingChanges, TrainedRun, load_training_data};
 
 /// What epochs are written as.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
     let text = format!(
         "{} of {}, {} x {} samples at {} Hz: {}\n",
         count(trials.len(), "epoch"),
-        people(trials.subjects().len()),
+        subject_count(trials.subjects().len()),
         layout.channels.len(),
         layout.samples,
         layout.rate_hz,
@@ -98,7 +98,7 @@ pub(super) fn run(args: &ExportArgs, session: &Session) -> anyhow::Result<()> {
 fn epochs(args: &ExportArgs, changes: &SettingChanges, session: &Session) -> anyhow::Result<PreparedData> {
     let Some(run) = &args.run else {
         let (data, task) = (args.data.request(), args.task.request());
-        return Ok(to_learn(&data, args.align.map(Into::into), &task, changes, &session.env)?);
+        return Ok(load_training_data(&data, args.align.map(Into::into), &task, changes, &session.env)?);
     };
     let run = TrainedRun::load(run, &session.env.device)?;
     let input = run.prepare(&args.data.request(), true, &session.env)?;

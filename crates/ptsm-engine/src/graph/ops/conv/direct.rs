@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::filter::{Filter, pad_rows, row_stride};
 use crate::cpu::{Cpu, scratch};
-use crate::kernels::product::{Dots, Panel, SLACK};
+use crate::kernels::product::{DotProducts, Panel, SLACK};
 use crate::kernels::{Isa, Real};
 
 impl Filter {
@@ -65,7 +65,7 @@ impl Filter {
                     pad_rows(x, self.time, self.left, self.right, ld, padded);
                 }
                 for (g, out) in out.chunks_exact_mut(outputs * rows * self.taps).enumerate() {
-                    Dots {
+                    DotProducts {
                         a: &grad[(first * all + g * outputs) * places..],
                         lda: places,
                         a_item: all * places,

@@ -3,7 +3,7 @@
 use super::winograd::pack_points;
 use crate::cpu::Cpu;
 use crate::kernels::product::{Strides, pack};
-use crate::kernels::winograd::{Form, POINTS};
+use crate::kernels::winograd::{POINTS, WinogradForm};
 use crate::kernels::{Isa, Real};
 
 /// A signal `[batch, groups * rows, time]`, zeros added, filtered to `[batch, groups * outputs, places]`: a convolution,
@@ -48,14 +48,14 @@ impl Filter {
     }
 
     /// Winograd's form, where it is used. It pays where the transforms are shared by many rows; f64 is for golden numbers.
-    pub(super) fn winograd_form<T>(&self) -> Option<Form> {
+    pub(super) fn winograd_form<T>(&self) -> Option<WinogradForm> {
         if size_of::<T>() == 4 { self.winograd_fits() } else { None }
     }
 
-    pub(super) fn winograd_fits(&self) -> Option<Form> {
-        let form = Form::of(self.taps)?;
+    pub(super) fn winograd_fits(&self) -> Option<WinogradForm> {
+        let form = WinogradForm::of(self.taps)?;
         // Seven taps save less, so they want more rows to share the transforms.
-        let least = if form == Form::Five { 16 } else { 32 };
+        let least = if form == WinogradForm::Five { 16 } else { 32 };
         let wide = self.groups == 1 && self.rows.min(self.outputs) >= least;
         (wide && self.places >= 16).then_some(form)
     }

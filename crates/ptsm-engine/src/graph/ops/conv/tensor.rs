@@ -194,7 +194,7 @@ impl Filter {
 mod tests {
     use super::super::{Conv1d, ConvInput, ConvWeight, Operation};
     use super::*;
-    use crate::codegen::{Precision, Uses, Work};
+    use crate::codegen::{Precision, SlotUses, Work};
     use crate::cost::Cost;
 
     fn calls(op: &impl Operation, shapes: &[&[usize]], precision: Precision) -> Vec<Work> {
@@ -211,7 +211,7 @@ mod tests {
             precision,
             kind: "",
             cost: Cost::new::<f32>(0, 0),
-            uses: Uses::default(),
+            uses: SlotUses::default(),
             found: &mut found,
         });
         found

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::filter::{Filter, row_stride};
 use crate::cpu::{Cpu, scratch};
-use crate::kernels::product::{Dots, Panel, Strides, heights};
-use crate::kernels::winograd::{self, Form, POINTS, Transform};
+use crate::kernels::product::{DotProducts, Panel, Strides, heights};
+use crate::kernels::winograd::{self, POINTS, Transform, WinogradForm};
 use crate::kernels::{Isa, Real};
 
 /// Tiles one Winograd product takes at a time: three vectors of the widest instruction set.
@@ -16,7 +16,7 @@ const TILES_LD: usize = 64;
 impl Filter {
     pub(super) fn winograd<T: Real>(
         &self,
-        form: Form,
+        form: WinogradForm,
         cpu: &Cpu,
         signal: &[T],
         packed: &[T],
@@ -103,7 +103,7 @@ impl Filter {
     /// The same at Winograd's points: `[8, O, C]`.
     pub(super) fn weight_winograd<T: Real>(
         &self,
-        form: Form,
+        form: WinogradForm,
         isa: Isa,
         grad: &[T],
         x: &[T],
@@ -139,7 +139,7 @@ impl Filter {
                     }
                 }
                 for (j, out) in out.chunks_exact_mut(outputs * rows).enumerate() {
-                    Dots {
+                    DotProducts {
                         a: &slope[j * outputs * ld..],
                         lda: ld,
                         a_item: 0,

@@ -24,7 +24,7 @@ const CAP_DEVIATION: f64 = 0.05;
 const SESSION_CAP_DEVIATION: f64 = 0.02;
 
 /// One person.
-pub(crate) struct Person {
+pub(crate) struct SimulatedSubject {
     /// Size of the effect: 0 where it is absent, below 0 where it goes the wrong way.
     pub(crate) effect: f64,
     /// Whether the effect is absent.
@@ -54,9 +54,9 @@ pub(crate) struct Person {
     cap: Rotation3<f64>,
 }
 
-impl Person {
+impl SimulatedSubject {
     /// The person of a number.
-    pub(crate) fn new(cohort: &Cohort, subject: u32, head: &Head) -> Person {
+    pub(crate) fn new(cohort: &Cohort, subject: u32, head: &Head) -> SimulatedSubject {
         let streams = Streams { seed: cohort.seed, subject, session: 0, run: 0 };
         let spread = cohort.variability;
         let (absent, effect) = effect(cohort, subject);
@@ -65,7 +65,7 @@ impl Person {
         // Both sides share most of what makes a person's rhythms strong or weak.
         let common = factor(random, 0.30 * spread);
         let amplitudes = Site::ALL.map(|_| common * factor(random, 0.12 * spread)).to_vec();
-        Person {
+        SimulatedSubject {
             effect,
             absent,
             mu_hz: (10.8 + 0.9 * spread * normal(random)).clamp(8.5, 13.0),
@@ -97,7 +97,7 @@ impl Person {
 }
 
 /// What one session of a person is like.
-pub(crate) struct Session {
+pub(crate) struct SimulatedSession {
     /// Where the electrodes really are.
     pub(crate) electrodes: Vec<Vector3<f64>>,
     /// Factor on each channel.
@@ -110,15 +110,15 @@ pub(crate) struct Session {
     pub(crate) effect: f64,
 }
 
-impl Session {
+impl SimulatedSession {
     /// One session of a person, for electrodes meant to be at these places.
     pub(crate) fn new(
         cohort: &Cohort,
-        person: &Person,
+        person: &SimulatedSubject,
         nominal: &[Vector3<f64>],
         subject: u32,
         session: u32,
-    ) -> Session {
+    ) -> SimulatedSession {
         let streams = Streams { seed: cohort.seed, subject, session, run: 0 };
         let spread = cohort.variability;
         let random = &mut streams.stream(Purpose::Session, 0);
@@ -132,7 +132,7 @@ impl Session {
             })
             .unzip();
         let electrodes = nominal.iter().map(|e| cap * e).collect();
-        Session { electrodes, gains, impedances, amplitudes, effect }
+        SimulatedSession { electrodes, gains, impedances, amplitudes, effect }
     }
 }
 

@@ -1,15 +1,15 @@
 //! Each person's score.
 
 use crate::scale::Axis;
-use crate::{Chance, Dots, Estimate, Figure, Part, Scores};
+use crate::{ChanceLevel, DotPlot, Figure, ModelScores, PointEstimate, SectionPart};
 use ptsm_eval::{SubjectSummary, Summary};
 use ptsm_explain::wilson;
 
-use super::{Built, Material, NO_RUN};
+use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases;
 
-pub(super) fn build(m: &Material) -> Built {
-    let Some(first) = m.summaries.first() else { return Built::missing(NO_RUN) };
+pub(super) fn build(m: &Material) -> SectionContent {
+    let Some(first) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     // What chance is of.
     let metric = first.chance.metric();
     // Several models with an interval each would hide one another.
@@ -21,9 +21,9 @@ pub(super) fn build(m: &Material) -> Built {
             .map(|p| (p.subject.to_string(), p.scores.get(metric.name).copied().unwrap_or(f64::NAN)));
         let mean = s
             .metric(metric.name)
-            .map(|a| Estimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
-        Scores {
-            name: phrases::called(s, &m.summaries),
+            .map(|a| PointEstimate { value: a.mean, interval: a.interval.map(|i| [i.low, i.high]) });
+        ModelScores {
+            name: phrases::display_name(s, &m.summaries),
             subjects: subjects.collect(),
             mean,
             // Wilson's interval is of a share of trials.
@@ -33,18 +33,18 @@ pub(super) fn build(m: &Material) -> Built {
     // One line for everybody; people with fewer trials need more.
     let thresholds = first.subjects.iter().filter_map(|p| p.chance_threshold);
     let threshold = thresholds.fold(f64::NAN, f64::max);
-    let said = phrases::spoken(metric);
+    let said = phrases::metric_label(metric);
     let mut title = said.clone();
     title[..1].make_ascii_uppercase();
-    let dots = Dots {
+    let dots = DotPlot {
         title: format!("{title} of each person"),
         axis: Axis::percent(said),
         models: models.collect(),
-        chance: first.chance.level.map(|level| Chance { level, threshold: Some(threshold) }),
+        chance: first.chance.level.map(|level| ChanceLevel { level, threshold: Some(threshold) }),
     };
-    Built::new(
+    SectionContent::new(
         "People differ far more than decoders do: look at the rows before the means.",
-        vec![Part::Figure(Figure::new(dots))],
+        vec![SectionPart::Figure(Figure::new(dots))],
     )
 }
 
