@@ -118,7 +118,7 @@
 //! std::fs::write(folder.path().join("masks.html"), explained.page().html())?;
 //!
 //! // A report of the scores; `sections` names what else there is.
-//! let sections = vec!["short".into(), "people".into(), "card".into()];
+//! let sections = vec!["summary".into(), "subjects".into(), "card".into()];
 //! let report = ptsm::report(&ReportRequest { run: Some(run), data, sections, ..Default::default() }, &env)?;
 //! assert!(report.figures().iter().any(|(name, _)| name.contains("person")));
 //! # Ok(())

@@ -18,8 +18,7 @@ const PNG_SCALE: f32 = 4.0;
 const LIST: &str = "list";
 
 pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<()> {
-    sections::chosen(&args.page.sections, true)?;
-    check(&args.page, None)?;
+    check(&args.page, true, None)?;
     let request = ExplainRunRequest {
         run: args.run.clone(),
         data: args.data.request(),
@@ -31,8 +30,7 @@ pub(super) fn explain(args: &ExplainArgs, session: &Session) -> anyhow::Result<(
 }
 
 pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
-    sections::chosen(&args.page.sections, false)?;
-    check(&args.page, args.from.as_deref())?;
+    check(&args.page, false, args.from.as_deref())?;
     let report = match &args.from {
         Some(path) => Report::from_numbers(path, &args.page.sections)?,
         None => {
@@ -51,9 +49,11 @@ pub(super) fn run(args: &ReportArgs, session: &Session) -> anyhow::Result<()> {
     deliver(&report, &args.page, session)
 }
 
-/// Refuses places that cannot be written to before anything is computed.
-fn check(args: &PageArgs, from: Option<&Path>) -> anyhow::Result<()> {
+/// Refuses sections and figures that there are not, and places that cannot be written to, before anything is computed.
+fn check(args: &PageArgs, only_explaining: bool, from: Option<&Path>) -> anyhow::Result<()> {
+    let sections = sections::chosen(&args.sections, only_explaining)?;
     let figure = args.figure.as_deref().filter(|figure| *figure != LIST);
+    figure.map_or(Ok(()), |figure| sections::check_figure(figure, &sections))?;
     match (&args.out, figure) {
         (None, Some(figure)) => {
             return Err(told(

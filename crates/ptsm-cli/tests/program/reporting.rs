@@ -143,7 +143,7 @@ fn one_figure_is_a_file_of_its_own() {
             Case::new(
                 "explain run --data a.npz --sections masks --figure none --out other.svg",
                 &["no figure `none`"],
-                &["temporal-masks"],
+                &["temporal-mask*"],
             ),
             Case::new(
                 "explain run --data a.npz --sections masks --figure temporal-masks --out mask.pdf",

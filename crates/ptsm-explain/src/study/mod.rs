@@ -158,16 +158,16 @@ impl<'a> Study<'a> {
         let mut steps = Steps { task: self.env.begin("explaining", Some(STEPS)), done: 0, env: self.env };
         if wants.saliency || wants.sanity_checks {
             let made = self.saliency(&few);
-            found.saliency = found.kept("attribution", made)?;
+            found.saliency = found.kept("saliency", made)?;
             steps.next()?;
         }
         if wants.sanity_checks {
             let made = self.sanity_checks(&found, &few, &mut steps);
-            found.sanity_checks = found.kept("validity", made)?;
+            found.sanity_checks = found.kept("sanity-checks", made)?;
         }
         if wants.disentanglement {
             let made = self.disentanglement();
-            found.disentanglement = found.kept("subspaces", made)?.flatten();
+            found.disentanglement = found.kept("disentanglement", made)?.flatten();
             steps.next()?;
         }
         if wants.calibration {

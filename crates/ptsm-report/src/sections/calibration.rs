@@ -32,7 +32,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         None => "No temperature was fitted: the validation subjects are not among these data, or the decoder held none back.".into(),
     };
     let curve = LineChart {
-        title: "Are probabilities true?".into(),
+        title: "Reliability diagram".into(),
         x: Axis::percent("probability of the decision"),
         y: Axis::percent("share of right decisions"),
         series: shown.iter().map(|(name, calibration)| series(name, calibration, trusted.seeds)).collect(),

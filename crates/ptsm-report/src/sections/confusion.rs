@@ -26,7 +26,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
                 sums.iter_mut().zip(row).for_each(|(sum, n)| *sum += *n as f64);
             }
         }
-        let title = format!("Decoded classes of {model}");
+        let title = format!("Confusion matrix of {model}");
         SectionPart::Figure(Figure::new(HeatMap::confusion(title, layout.classes.clone(), &counts)))
     };
     SectionContent::new(

@@ -11,7 +11,7 @@ use crate::colour::ColourRamp;
 pub(super) fn figure(readings: &[FoldFeatureFindings]) -> Option<HeatMap> {
     let folds = readings.iter().map(|r| r.fold + 1).max().filter(|folds| *folds > 1)?;
     let mut map = HeatMap {
-        title: "People tested from people learnt from, every fold".into(),
+        title: "Distance of test subjects from training subjects, every fold".into(),
         row_label: "decoder".into(),
         column_label: "fold".into(),
         columns: (1..=folds).map(|fold| fold.to_string()).collect(),

@@ -26,8 +26,6 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let chance = &points[0].1.chance;
     let metric = chance.metric();
     let said = phrases::metric_label(metric);
-    let mut title = said.clone();
-    title[..1].make_ascii_uppercase();
     let series = Series {
         name: points[0].1.model.clone(),
         points: points
@@ -39,7 +37,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             .collect(),
     };
     let curve = LineChart {
-        title: format!("{title} after a few labelled trials"),
+        title: format!("Few-shot adaptation: {said}"),
         x: Axis::new("labelled trials of each class"),
         y: Axis::percent(said),
         series: vec![series],

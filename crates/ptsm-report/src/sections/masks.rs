@@ -79,7 +79,7 @@ fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
 fn everybody(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
     (mask.people.len() > 1).then(|| {
         SectionPart::Figure(Figure::new(HeatMap {
-            title: format!("Spatial mask of each person, {}", mask.kind),
+            title: format!("Spatial mask of each subject, {}", mask.kind),
             row_label: "person".into(),
             column_label: "channel".into(),
             rows: mask.people.iter().map(SubjectId::to_string).collect(),

@@ -1,23 +1,23 @@
 //! The page about a decoder, a benchmark or both: one HTML file. Its sections are a registry; a section whose inputs are not there says
 //! what is missing.
 
-mod attribution;
 mod benchmark;
 mod calibration;
 mod card;
-mod compared;
 mod confusion;
+mod disentanglement;
 mod draw;
+mod failures;
 mod features;
 mod few_shot;
-mod learning;
 mod masks;
 mod numbers;
-mod short;
-mod signals;
+mod pairwise;
+mod saliency;
+mod sanity_checks;
 mod subjects;
-mod subspaces;
-mod validity;
+mod summary;
+mod training;
 
 use crate::svg::standalone;
 use crate::{Page, Section, SectionPart};
@@ -40,10 +40,46 @@ pub use benchmark::{BenchmarkGroup, BenchmarkMaterial};
 pub struct SectionKind {
     /// What `--sections` calls it.
     pub name: &'static str,
+    /// What earlier versions called it: still understood, on the command line and in files of numbers.
+    earlier_name: &'static str,
     heading: &'static str,
+    /// Names of its figures, as `--figure` has them; `*` stands for what depends on the data.
+    figures: &'static [&'static str],
     /// Whether `ptsm explain` shows it: what a decoder looked at, and whether to believe it.
     explains: bool,
     build: fn(&Material) -> SectionContent,
+}
+
+impl SectionKind {
+    /// Whether a name is this section's, now or in earlier versions.
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.earlier_name == name
+    }
+
+    /// Whether the section may draw a figure of this name, given the right data.
+    pub fn may_draw(&self, figure: &str) -> bool {
+        self.figures.iter().any(|pattern| match pattern.split_once('*') {
+            None => *pattern == figure,
+            Some((start, end)) => {
+                figure.len() >= start.len() + end.len() && figure.starts_with(start) && figure.ends_with(end)
+            }
+        })
+    }
+}
+
+/// Refuses the name of a figure that no section can draw, before anything is computed.
+pub fn check_figure(figure: &str, kinds: &[&SectionKind]) -> Result<()> {
+    if kinds.iter().any(|kind| kind.may_draw(figure)) {
+        return Ok(());
+    }
+    let known: Vec<&str> = kinds.iter().flat_map(|kind| kind.figures).copied().collect();
+    Err(Error::request(
+        format!("there is no figure `{figure}`"),
+        format!(
+            "figures are {} (`*`: depends on the data); `--figure list` names those of these data",
+            known.join(", ")
+        ),
+    ))
 }
 
 /// What came of a section.
@@ -69,54 +105,110 @@ impl SectionContent {
 
 /// All sections, in the order of the page.
 pub const SECTIONS: &[SectionKind] = &[
-    SectionKind { name: "short", heading: "In short", explains: false, build: short::build },
-    SectionKind { name: "people", heading: "Each person", explains: false, build: subjects::build },
+    SectionKind {
+        name: "summary",
+        earlier_name: "short",
+        heading: "Summary",
+        figures: &[],
+        explains: false,
+        build: summary::build,
+    },
+    SectionKind {
+        name: "subjects",
+        earlier_name: "people",
+        heading: "Scores of each subject",
+        figures: &["*-of-each-subject"],
+        explains: false,
+        build: subjects::build,
+    },
     SectionKind {
         name: "confusion",
-        heading: "What is taken for what",
+        earlier_name: "confusion",
+        heading: "Confusion matrix",
+        figures: &["confusion-matrix-of-*"],
         explains: false,
         build: confusion::build,
     },
     SectionKind {
         name: "calibration",
-        heading: "Are probabilities true?",
+        earlier_name: "calibration",
+        heading: "Calibration",
+        figures: &["reliability-diagram"],
         explains: false,
         build: calibration::build,
     },
     SectionKind {
         name: "few-shot",
-        heading: "A few trials of one's own",
+        earlier_name: "few-shot",
+        heading: "Few-shot adaptation",
+        figures: &["few-shot-adaptation-*"],
         explains: false,
         build: few_shot::build,
     },
-    SectionKind { name: "compared", heading: "Who beats whom", explains: false, build: compared::build },
-    SectionKind { name: "learning", heading: "How they learnt", explains: false, build: learning::build },
-    SectionKind { name: "masks", heading: "What it looked at", explains: true, build: masks::build },
     SectionKind {
-        name: "attribution",
-        heading: "What its answers rest on",
-        explains: true,
-        build: attribution::build,
-    },
-    SectionKind {
-        name: "validity",
-        heading: "Whether to believe it",
-        explains: true,
-        build: validity::build,
-    },
-    SectionKind {
-        name: "subspaces",
-        heading: "Is the task apart from the person?",
-        explains: true,
-        build: subspaces::build,
-    },
-    SectionKind {
-        name: "signals",
-        heading: "Who fails, and their signals",
+        name: "pairwise",
+        earlier_name: "compared",
+        heading: "Pairwise comparison",
+        figures: &["pairwise-comparison*", "scores-by-subject-and-decoder*"],
         explains: false,
-        build: signals::build,
+        build: pairwise::build,
     },
-    SectionKind { name: "card", heading: "Model card", explains: false, build: card::build },
+    SectionKind {
+        name: "training",
+        earlier_name: "learning",
+        heading: "Training curves",
+        figures: &["validation-accuracy-by-epoch", "losses-of-*"],
+        explains: false,
+        build: training::build,
+    },
+    SectionKind {
+        name: "masks",
+        earlier_name: "masks",
+        heading: "Masks",
+        figures: &["spatial-mask*", "temporal-mask*"],
+        explains: true,
+        build: masks::build,
+    },
+    SectionKind {
+        name: "saliency",
+        earlier_name: "attribution",
+        heading: "Saliency",
+        figures: &["channel-saliency*", "temporal-saliency"],
+        explains: true,
+        build: saliency::build,
+    },
+    SectionKind {
+        name: "sanity-checks",
+        earlier_name: "validity",
+        heading: "Sanity checks",
+        figures: &["deletion-*", "insertion-*"],
+        explains: true,
+        build: sanity_checks::build,
+    },
+    SectionKind {
+        name: "disentanglement",
+        earlier_name: "subspaces",
+        heading: "Disentanglement",
+        figures: &["embedding-by-*", "shared-spectrum-of-*", "distance-of-test-subjects-*"],
+        explains: true,
+        build: disentanglement::build,
+    },
+    SectionKind {
+        name: "failures",
+        earlier_name: "signals",
+        heading: "Failure analysis",
+        figures: &["band-power-of-each-subject"],
+        explains: false,
+        build: failures::build,
+    },
+    SectionKind {
+        name: "card",
+        earlier_name: "card",
+        heading: "Model card",
+        figures: &[],
+        explains: false,
+        build: card::build,
+    },
 ];
 
 /// The sections a user named, or all that fit the command.
@@ -126,7 +218,7 @@ pub fn chosen(names: &[String], only_explaining: bool) -> Result<Vec<&'static Se
         return Ok(all().collect());
     }
     let find = |name: &String| {
-        all().find(|kind| kind.name == name).ok_or_else(|| {
+        all().find(|kind| kind.is_named(name)).ok_or_else(|| {
             let known: Vec<&str> = all().map(|kind| kind.name).collect();
             Error::request(
                 format!("there is no section `{name}`"),
@@ -147,9 +239,9 @@ pub fn explain_request(kinds: &[&SectionKind], nulls: usize) -> ExplainRequest {
     let wants = |name: &str| kinds.iter().any(|kind| kind.name == name);
     ExplainRequest {
         masks: wants("masks"),
-        saliency: wants("attribution"),
-        sanity_checks: wants("validity"),
-        disentanglement: wants("subspaces"),
+        saliency: wants("saliency"),
+        sanity_checks: wants("sanity-checks"),
+        disentanglement: wants("disentanglement"),
         calibration: wants("calibration"),
         nulls,
     }
@@ -249,7 +341,7 @@ impl Material {
 
     /// Whether what a section is made of was looked for.
     pub fn keeps(&self, kind: &SectionKind) -> bool {
-        self.sections.is_empty() || self.sections.iter().any(|section| section == kind.name)
+        self.sections.is_empty() || self.sections.iter().any(|section| kind.is_named(section))
     }
 }
 
@@ -271,7 +363,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
                 sections.push(Section { heading: kind.heading.into(), lead, parts });
             }
             SectionContent::Missing(why) => {
-                let failed = m.failed.iter().find(|(section, _)| section == kind.name);
+                let failed = m.failed.iter().find(|(section, _)| kind.is_named(section));
                 let why = failed.map_or(why, |(_, reason)| reason.clone());
                 match missing.iter_mut().find(|(other, _)| *other == why) {
                     Some((_, headings)) => headings.push(kind.heading),
@@ -287,7 +379,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
             SectionPart::Absent(format!("{names}{end} {why}"))
         };
         sections.push(Section {
-            heading: "What is not here".into(),
+            heading: "Missing sections".into(),
             lead: "Sections that lack what they are made of.".into(),
             parts: missing.iter().map(part).collect(),
         });

@@ -37,7 +37,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let mut title = said.clone();
     title[..1].make_ascii_uppercase();
     let dots = DotPlot {
-        title: format!("{title} of each person"),
+        title: format!("{title} of each subject"),
         axis: Axis::percent(said),
         models: models.collect(),
         chance: first.chance.level.map(|level| ChanceLevel { level, threshold: Some(threshold) }),

@@ -116,6 +116,21 @@ mod tests {
         assert!(read.to_numbers().unwrap() == std::fs::read(golden()).unwrap());
     }
 
+    /// `--figure` refuses other names before anything is computed.
+    #[test]
+    fn every_figure_has_a_name_that_its_section_declares() {
+        let material = Material::from_numbers(&golden()).unwrap();
+        let mut drawn = 0;
+        for kind in super::super::SECTIONS {
+            let page = super::super::build(&material, &[kind], false);
+            for (name, _) in super::super::figures(&page) {
+                assert!(kind.may_draw(&name), "`{name}` is not among the figures of `{}`", kind.name);
+                drawn += 1;
+            }
+        }
+        assert!(drawn > 30, "{drawn}");
+    }
+
     #[test]
     fn numbers_are_rounded_and_none_is_lost() {
         let values =

@@ -1,4 +1,4 @@
-//! What the answers of any decoder rest on.
+//! Saliency: which channels and times the answers of any decoder depend on.
 
 use crate::colour::ColourRamp;
 use crate::{Figure, HeatMap, SectionPart, SmallMaps};
@@ -20,14 +20,14 @@ pub(super) fn build(m: &Material) -> SectionContent {
     };
     let mut parts = vec![];
     parts.extend(draw.maps(
-        "Channels the answers rest on",
+        "Channel saliency",
         unit,
         vec![("all classes".into(), rests.people.space_mean())],
     ));
     let maps = draw.small_maps(&rests.signed);
     if maps.len() > 1 {
         parts.push(SectionPart::Figure(Figure::new(SmallMaps {
-            title: "Channels that speak for each class".into(),
+            title: "Channel saliency by class".into(),
             maps,
             range: None,
             unit: if rests.how == "occlusion" {
@@ -41,14 +41,14 @@ pub(super) fn build(m: &Material) -> SectionContent {
         })));
     }
     parts.push(SectionPart::Figure(Figure::new(draw.courses(
-        "Times the answers rest on",
+        "Temporal saliency",
         unit,
         std::slice::from_ref(&rests.people),
         None,
     ))));
     if rests.people.people.len() > 1 {
         parts.push(SectionPart::Figure(Figure::new(HeatMap {
-            title: "Channels the answers rest on, each person".into(),
+            title: "Channel saliency of each subject".into(),
             row_label: "person".into(),
             column_label: "channel".into(),
             rows: rests.people.people.iter().map(SubjectId::to_string).collect(),

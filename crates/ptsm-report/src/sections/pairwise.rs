@@ -18,12 +18,15 @@ pub(super) fn build(m: &Material) -> SectionContent {
     for group in groups {
         let several = groups.len() > 1;
         let named = |what: &str| if several { format!("{what}, {}", group.title) } else { what.to_string() };
-        parts.extend(everybody(&group.summaries, metric, &named("Every person under every decoder")));
+        parts.extend(everybody(&group.summaries, metric, &named("Scores by subject and decoder")));
         parts.extend(group.tables.iter().map(|(name, table)| SectionPart::Table(named(name), table.clone())));
     }
     for (of, matrix) in matrices {
         let several = if matrices.len() > 1 { format!(", {of}") } else { String::new() };
-        parts.push(SectionPart::Figure(Figure::new(pairwise(matrix, &format!("Who beats whom{several}")))));
+        parts.push(SectionPart::Figure(Figure::new(pairwise(
+            matrix,
+            &format!("Pairwise comparison{several}"),
+        ))));
     }
     parts.extend(about.iter().cloned().map(SectionPart::Text));
     SectionContent::new(

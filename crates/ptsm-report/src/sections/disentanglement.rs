@@ -37,13 +37,13 @@ pub(super) fn build(m: &Material) -> SectionContent {
         _ => "too few trials to say how true".into(),
     };
     parts.push(SectionPart::Figure(Figure::new(scatter(
-        "Trials by class",
+        "Embedding by class",
         &apart.picture,
         &apart.classes,
         &trust,
     ))));
     parts.push(SectionPart::Figure(Figure::new(scatter(
-        "Trials by person",
+        "Embedding by subject",
         &apart.picture,
         &apart.people,
         &trust,
@@ -52,7 +52,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         let values =
             |values: &[f64]| values.iter().enumerate().map(|(i, v)| ((i + 1) as f64, *v)).collect::<Vec<_>>();
         parts.push(SectionPart::Figure(Figure::new(LineChart {
-            title: "What task and subject features share".into(),
+            title: "Shared spectrum of task and subject features".into(),
             x: Axis::new("direction, strongest first"),
             y: Axis::new("singular value of their correlations"),
             series: vec![

@@ -56,7 +56,7 @@ fn accuracy(m: &Material) -> Option<LineChart> {
     let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
     let level = 1.0 / m.layout.as_ref()?.classes.len() as f64;
     (!series.is_empty()).then(|| LineChart {
-        title: "Validation accuracy while learning".into(),
+        title: "Validation accuracy by epoch".into(),
         x: Axis::new("epoch"),
         y: Axis::percent("balanced accuracy"),
         series,

@@ -31,7 +31,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         BANDS.iter().map(|(name, [low, high])| format!("{name} {low:.0}-{high:.0} Hz")).collect();
     let failing = subjects.iter().filter(|(_, _, above)| !above).count();
     let map = HeatMap {
-        title: "Where each person's power is".into(),
+        title: "Band power of each subject".into(),
         row_label: "person, worst decoded first".into(),
         column_label: "band".into(),
         rows: subjects
