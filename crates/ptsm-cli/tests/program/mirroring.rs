@@ -124,6 +124,10 @@ fn what_is_declared_is_told_everywhere() {
     place.ptsm("report run --data hands.npz --sections card --out page.html").succeed();
     let page = String::from_utf8(place.read("page.html")).unwrap();
     assert!(page.contains("left-right mirroring") && page.contains("0=1 swap"), "no line in the model card");
+    // Decoders of shuffled labels are mirrored as the model card declares, though trials for a decoder come without a declaration.
+    place.ptsm("explain run --data hands.npz --sections masks --nulls 1 --out nulls.html").succeed();
+    let page = String::from_utf8(place.read("nulls.html")).unwrap();
+    assert!(page.contains("trained on shuffled labels"), "no masks of shuffled labels");
 
     let models = place.ptsm("models --json").succeed().json();
     let of = |name: &str| models["models"].as_array().unwrap().iter().find(|m| m["name"] == name).unwrap();

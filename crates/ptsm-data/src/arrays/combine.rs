@@ -117,7 +117,8 @@ fn prepared(files: &[File]) -> Result<Option<Pipeline>> {
     }
 }
 
-/// What the files declare about the task, all of them the same. For a decoder that exists it is the decoder's.
+/// What the files declare about the task, all of them the same. For a decoder that exists nothing is declared here: its model card
+/// says it, and whoever loads trials for the decoder declares that.
 fn task(files: &[File], wanted: LabelHandling<'_>) -> Result<TaskDeclaration> {
     if let Some(pair) = files.windows(2).find(|pair| pair[0].task != pair[1].task) {
         let said = |file: &File| {

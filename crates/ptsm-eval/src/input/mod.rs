@@ -210,7 +210,8 @@ pub fn load_with_pipeline(
     PreparedData::new(&source, loaded.declare(task.paradigm, task.symmetry.clone())?)
 }
 
-/// Trials for a decoder, prepared as those it learnt from. Labels are for scoring.
+/// Trials for a decoder, prepared as those it was trained on. Labels are for scoring. What is declared about the task is what the
+/// model card declares, so that a decoder trained on these trials, such as one with shuffled labels, is mirrored as the first was.
 pub fn load_for_decoder(
     data: &DataRequest,
     trained_on: TrainedOn<'_>,
@@ -221,10 +222,10 @@ pub fn load_for_decoder(
     let classes = &card.layout.classes;
     let wanted = if labelled { LabelHandling::Classes(classes) } else { LabelHandling::Unlabelled(classes) };
     let source = as_trained(data, trained_on, env)?;
-    let input = PreparedData::new(
-        &source,
-        load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, env)?,
-    )?;
+    let loaded = load(&source, Some(&card.pipeline), data.subjects.as_ref(), wanted, env)?;
+    let input = PreparedData::new(&source, loaded)?;
+    let trials = input.trials.with_task(card.layout.task.clone())?;
+    let input = PreparedData { trials, ..input };
     let counts = input.trials.all().class_counts();
     for (class, _) in classes.iter().zip(&counts).filter(|(_, n)| labelled && **n == 0) {
         env.note(format!("note: these data have no trial of `{class}`, which the decoder knows"));

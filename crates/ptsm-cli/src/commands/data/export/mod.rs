@@ -101,10 +101,7 @@ fn epochs(args: &ExportArgs, changes: &SettingChanges, session: &Session) -> any
         return Ok(load_training_data(&data, args.align.map(Into::into), &task, changes, &session.env)?);
     };
     let run = TrainedRun::load(run, &session.env.device)?;
-    let input = run.prepare(&args.data.request(), true, &session.env)?;
-    // What is decoded is mirrored as what was learnt from.
-    let trials = input.trials.with_task(run.card.layout.task.clone())?;
-    Ok(PreparedData { trials, ..input })
+    Ok(run.prepare(&args.data.request(), true, &session.env)?)
 }
 
 /// Whether numbers are no microvolts any more, or never were.
