@@ -66,10 +66,10 @@ fn learning() -> LineChart {
         x: Axis::new("epoch"),
         y: Axis::percent("accuracy"),
         series: vec![
-            series("training people", 0.0, 0.93, 0.0),
-            series("validation people", 100.0, 0.81, 0.025),
+            series("training subjects", 0.0, 0.93, 0.0),
+            series("validation subjects", 100.0, 0.81, 0.025),
         ],
-        levels: vec![ReferenceLine { at: 0.5, label: "chance".into() }],
+        levels: vec![ReferenceLine { at: 0.5, label: "chance level".into() }],
         marks: vec![ReferenceLine { at: 44.0, label: "best epoch".into() }],
         ..LineChart::default()
     }
@@ -83,9 +83,9 @@ fn time_course() -> LineChart {
         Point { x: time, y, band: Some([y - 0.07, y + 0.07]) }
     });
     LineChart {
-        title: "When the decoder listens".into(),
+        title: "Temporal mask".into(),
         x: Axis::new("time after the cue (s)"),
-        y: Axis::new("temporal mask, mean and spread over people").from_to(0.0, 1.0),
+        y: Axis::new("temporal mask, mean and spread over subjects").from_to(0.0, 1.0),
         series: vec![Series { name: "mask".into(), points: points.collect() }],
         windows: vec![ShadedSpan { from: 0.5, to: 2.0, label: "task".into() }],
         marks: vec![ReferenceLine { at: 0.0, label: "cue".into() }],
@@ -93,10 +93,10 @@ fn time_course() -> LineChart {
     }
 }
 
-fn scores(people: usize) -> DotPlot {
+fn scores(subjects: usize) -> DotPlot {
     let model = |name: &str, shift: f64, mean: f64| ModelScores {
         name: name.into(),
-        subjects: (1..=people)
+        subjects: (1..=subjects)
             .map(|who| {
                 (format!("S{who:02}"), mean + 0.14 * wobble(who) + 0.05 * wobble(who + shift as usize))
             })
@@ -105,7 +105,7 @@ fn scores(people: usize) -> DotPlot {
         ..ModelScores::default()
     };
     DotPlot {
-        title: "Accuracy in people the decoder never saw".into(),
+        title: "Accuracy of each unseen subject".into(),
         axis: Axis::percent("accuracy").from_to(0.4, 1.0),
         models: vec![model("ptsm", 50.0, 0.78), model("eegnet", 90.0, 0.72), model("csp-lda", 130.0, 0.63)],
         chance: Some(ChanceLevel { level: 0.5, threshold: Some(0.58) }),
@@ -129,8 +129,8 @@ fn subjects_by_channels() -> HeatMap {
         }
     };
     HeatMap {
-        title: "Each person's spatial mask".into(),
-        row_label: "person".into(),
+        title: "Spatial mask of each subject".into(),
+        row_label: "subject".into(),
         column_label: "channel".into(),
         rows: (1..=40).map(|who| format!("S{who:02}")).collect(),
         values: (0..40).map(|who| (0..columns.len()).map(|channel| value(who, channel)).collect()).collect(),
@@ -144,7 +144,7 @@ fn confusion() -> HeatMap {
     let classes = ["left hand", "right hand", "feet", "tongue"].map(String::from).to_vec();
     let counts =
         [[41.0, 9.0, 3.0, 2.0], [12.0, 38.0, 4.0, 1.0], [4.0, 3.0, 40.0, 8.0], [2.0, 0.0, 11.0, 42.0]];
-    HeatMap::confusion("What is taken for what", classes, &counts.map(|row| row.to_vec()))
+    HeatMap::confusion("Confusion matrix", classes, &counts.map(|row| row.to_vec()))
 }
 
 fn pairwise() -> HeatMap {
@@ -192,8 +192,8 @@ fn deletion() -> LineChart {
         band: Some([flat(step) - 0.03, flat(step) + 0.03]),
     });
     LineChart {
-        title: "Accuracy with channels taken away".into(),
-        x: Axis::percent("channels taken away"),
+        title: "Deletion test: accuracy without channels".into(),
+        x: Axis::percent("share of channels deleted"),
         y: Axis::percent("accuracy"),
         series: vec![
             series("highest mask first", 4.0, 0.02),
@@ -229,7 +229,7 @@ fn personal_and_common() -> SmallMaps {
         electrodes: map("", NAMES, ramp, "").electrodes,
     };
     SmallMaps {
-        title: "Personal against common".into(),
+        title: "Personal and common masks".into(),
         maps: vec![
             one("common", ColourRamp::Sequential),
             one("personal, S01", ColourRamp::Sequential),
@@ -266,9 +266,9 @@ fn time_by_channel() -> HeatMap {
     }
 }
 
-fn sure(people: usize) -> DotPlot {
-    let mut dots = scores(people);
-    dots.title = format!("{people} people with their intervals");
+fn with_intervals(subjects: usize) -> DotPlot {
+    let mut dots = scores(subjects);
+    dots.title = format!("{subjects} subjects with their intervals");
     dots.models.truncate(1);
     for model in &mut dots.models {
         model.intervals =
@@ -300,33 +300,33 @@ fn page() -> Page {
         note: "These settings are made up as well.".into(),
     };
     let facts = vec![
-        fact("Accuracy in unseen people", "78.1 %", "95 % interval 73 to 83 %"),
-        fact("People better than chance", "11 of 12", "at p < 0.05 each"),
-        fact("Chance", "50 %", "two classes, balanced"),
-        fact("Seen of the new person", "nothing", "zero-shot"),
+        fact("Accuracy on unseen subjects", "78.1 %", "95 % interval 73 to 83 %"),
+        fact("Subjects above chance", "11 of 12", "at p < 0.05 each"),
+        fact("Chance level", "50 %", "two classes, balanced"),
+        fact("Target access", "none", "zero-shot"),
     ];
     Page {
-        title: "Decoding people nobody trained on".into(),
-        subtitle: "Left or right hand, imagined; 12 people, each decoded by a network that never saw them."
+        title: "Cross-subject decoding".into(),
+        subtitle: "Imagined left or right hand; 12 subjects, each decoded by a network that was not trained on them."
             .into(),
         notice: "Every number on this page is made up. It shows what the figures look like.".into(),
         sections: vec![
             section(
-                "In short",
+                "Summary",
                 "The main result and what it is compared with.",
                 vec![SectionPart::Facts(facts)],
             ),
             section(
-                "Scores and learning",
-                "How well each person was decoded, and how the network got there.",
+                "Scores and training curves",
+                "How well each subject was decoded, and the training curves.",
                 figures(vec![Figure::new(scores(12)), Figure::new(learning())]),
             ),
             section(
                 "Where and when the decoder listens",
-                "The masks the network learned, over the scalp and over time.",
+                "The masks that the network learnt, over the scalp and over time.",
                 figures(vec![
                     Figure::new(map(
-                        "Where the decoder listens",
+                        "Spatial mask",
                         NAMES,
                         ColourRamp::Sequential,
                         "spatial mask (0 to 1)",
@@ -353,9 +353,9 @@ fn page() -> Page {
             ),
             section(
                 "For whom it works",
-                "Everyone's score, what is mistaken for what, and whether the decoder knows when it is right.",
+                "The score of each subject, the confusion matrix and the calibration.",
                 figures(vec![
-                    Figure::new(sure(40)),
+                    Figure::new(with_intervals(40)),
                     Figure::new(confusion()),
                     Figure::new(pairwise()),
                     Figure::new(reliability()),
@@ -363,17 +363,17 @@ fn page() -> Page {
                 ]),
             ),
             section(
-                "What the features hold",
-                "Trials in two dimensions, by what was imagined and by who imagined it.",
+                "Disentanglement",
+                "An embedding of the trials in two dimensions, by class and by subject.",
                 figures(vec![
                     Figure::new(embedding(
-                        "By task",
+                        "By class",
                         ["left hand", "right hand", "feet", "tongue"].map(String::from).to_vec(),
                         60,
                         0.9,
                     )),
                     Figure::new(embedding(
-                        "By person",
+                        "By subject",
                         (1..=40).map(|who| format!("S{who:02}")).collect(),
                         50,
                         0.3,
@@ -381,8 +381,8 @@ fn page() -> Page {
                 ]),
             ),
             Section::absent(
-                "How few trials are enough",
-                "This run adapted to nobody. `ptsm evaluate --shots 1,5,10` makes these numbers.",
+                "Few-shot adaptation",
+                "This run was adapted to no subject. `ptsm evaluate --shots 1,5,10` makes these numbers.",
             ),
             section(
                 "Settings",

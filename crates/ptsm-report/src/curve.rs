@@ -41,7 +41,7 @@ impl Series {
     }
 }
 
-/// A shaded stretch of the horizontal axis, such as the task window.
+/// A shaded span of the horizontal axis, such as the task window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShadedSpan {
     /// Where it starts.
@@ -72,7 +72,7 @@ pub struct LineChart {
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
-    /// Shaded stretches.
+    /// Shaded spans.
     pub windows: Vec<ShadedSpan>,
     /// Horizontal lines.
     pub levels: Vec<ReferenceLine>,
@@ -123,7 +123,7 @@ impl LineChart {
         let windows = self.windows.iter().flat_map(|window| [window.from, window.to]);
         let marks = self.marks.iter().map(|mark| mark.at);
         let values = self.points().map(|point| point.x).chain(windows).chain(marks);
-        // Time starts where the data start: a round start would show an empty stretch.
+        // Time starts where the data start: a round start would show an empty span.
         span(values.chain(self.x.range.into_iter().flatten()))
     }
 
@@ -398,12 +398,14 @@ impl Drawing for LineChart {
         };
         if self.diagonal.is_some() {
             return format!(
-                "A point below the diagonal is lower than it says, one above is higher; {intervals}."
+                "Below the diagonal the decoder is over-confident, above it under-confident; {intervals}."
             );
         }
         match &self.null {
             Some(_) => {
-                format!("Follow each line from left to right; {intervals}, and grey is what luck alone does.")
+                format!(
+                    "Follow each line from left to right; {intervals}, and grey is what chance alone reaches."
+                )
             }
             None => format!("Follow each line from left to right; {intervals}."),
         }
@@ -412,7 +414,7 @@ impl Drawing for LineChart {
     fn caution(&self) -> String {
         let [low, high] = self.y_domain();
         if self.diagonal.is_some() {
-            "Points that rest on few trials wander from the diagonal by luck: look at the length of their bars.".into()
+            "Points that are based on few trials lie off the diagonal by chance: look at the length of their bars.".into()
         } else if low > 0.0 || high < 0.0 {
             "The vertical axis does not start at zero, so differences look larger than they are.".into()
         } else {

@@ -1,4 +1,4 @@
-//! Scores per subject: one row each, one marker per model, chance behind them, means below.
+//! Scores per subject: one row each, one marker per model, the chance level behind them, means below.
 
 use ptsm_eval::{Column, Table};
 
@@ -30,12 +30,12 @@ pub struct ModelScores {
     pub mean: Option<PointEstimate>,
 }
 
-/// What guessing reaches.
+/// The chance level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChanceLevel {
-    /// The expected score of guessing.
+    /// The expected score at the chance level.
     pub level: f64,
-    /// Scores up to here can be had by guessing: beyond it one person who guesses comes with a probability below 0.05.
+    /// Scores up to here are within chance: one subject exceeds it by chance with a probability below 0.05.
     pub threshold: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ pub struct DotPlot {
     pub axis: Axis,
     /// One entry for each model.
     pub models: Vec<ModelScores>,
-    /// What guessing reaches.
+    /// The chance level.
     pub chance: Option<ChanceLevel>,
 }
 
@@ -98,11 +98,11 @@ impl DotPlot {
             );
         }
         if let Some(chance) = self.chance {
-            legend.push((Key::Reference, format!("chance {}", self.axis.say(chance.level))));
+            legend.push((Key::Reference, format!("chance level {}", self.axis.say(chance.level))));
             if let Some(threshold) = chance.threshold {
                 legend.push((
                     Key::Shade,
-                    format!("guessing reaches up to {} (p < 0.05 each)", self.axis.say(threshold)),
+                    format!("within chance: up to {} (p < 0.05 each)", self.axis.say(threshold)),
                 ));
             }
         }
@@ -245,17 +245,17 @@ impl Drawing for DotPlot {
     }
 
     fn reading(&self) -> String {
-        let mut rows = "One row is one person, best first; further right is better".to_string();
+        let mut rows = "One row is one subject, best first; further right is better".to_string();
         if self.models.iter().any(|model| !model.intervals.is_empty()) {
             rows += ", and the bar is the interval around the score";
         }
         match self.chance.and_then(|chance| chance.threshold) {
-            Some(_) => format!("{rows}, and the shaded area can be reached by guessing."),
+            Some(_) => format!("{rows}, and scores in the shaded area are within chance."),
             None => format!("{rows}."),
         }
     }
 
     fn caution(&self) -> String {
-        "Each score rests on a limited number of trials, so neighbours in this order may change places by luck.".into()
+        "Each score comes from a limited number of trials, so neighbours in this order may change places by chance.".into()
     }
 }

@@ -10,7 +10,7 @@ use crate::svg::{Canvas, PathData};
 
 /// Half the side of the grid; a little more than the head, so that contours end outside the outline.
 const REACH: f64 = OUTLINE * 1.04;
-/// Further from every electrode than this (in radians, 34 degrees) nothing is drawn: a guess would look like a measurement.
+/// Further from every electrode than this (in radians, 34 degrees) nothing is drawn: an extrapolation would look like a measurement.
 /// Between neighbours of the 10-20 system, 36 degrees apart, no hole opens.
 const BLIND: f64 = 0.6;
 /// How sharply the area around electrodes follows the nearest one; lower is rounder.

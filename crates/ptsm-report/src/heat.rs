@@ -49,7 +49,7 @@ struct Cells {
 }
 
 impl HeatMap {
-    /// A confusion matrix: a row for each true class, a column for each answer, counts and the row's percent in the cells.
+    /// A confusion matrix: a row for each true class, a column for each decoded class, counts and the row's percent in the cells.
     pub fn confusion(title: impl Into<String>, classes: Vec<String>, counts: &[Vec<f64>]) -> HeatMap {
         let share = |row: &Vec<f64>, count: f64| count / row.iter().filter(|c| c.is_finite()).sum::<f64>();
         let text = |row: &Vec<f64>, count: f64| match share(row, count) {
@@ -68,13 +68,13 @@ impl HeatMap {
             unit: "share of the true class' trials".into(),
             ramp: ColourRamp::Sequential,
             reading:
-                "A row is what was true, a column what the decoder said: trials on the diagonal are right. \
-                      Cells hold trials and their share of the row."
+                "A row is the true class, a column is the class the decoder chose: trials on the diagonal are right. \
+                      Cells hold the number of trials and their share of the row."
                     .into(),
         }
     }
 
-    /// Who beats whom: the row's score minus the column's, and `+` or `−` where the difference is real, `·` where it may be luck.
+    /// A pairwise comparison: the row's score minus the column's, and `+` or `−` where the difference is significant, `·` where it may be chance.
     /// `real` says which differences are; the diagonal is empty.
     pub fn pairwise(
         title: impl Into<String>,
@@ -106,7 +106,7 @@ impl HeatMap {
             unit: unit.into(),
             ramp: ColourRamp::Diverging,
             reading: "Orange: the row's method scores higher than the column's. A plus or a minus marks a difference that \
-                      is unlikely to be luck, a dot one that may be."
+                      is significant, a dot one that may be chance."
                 .into(),
         }
     }

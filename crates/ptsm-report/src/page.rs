@@ -61,7 +61,7 @@ pub struct Page {
     pub title: String,
     /// One sentence under the title.
     pub subtitle: String,
-    /// What a reader must know before any number, such as that people are simulated; may be empty.
+    /// What a reader must know before any number, such as that subjects are simulated; may be empty.
     pub notice: String,
     /// Its content.
     pub sections: Vec<Section>,

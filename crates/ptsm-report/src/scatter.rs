@@ -10,7 +10,7 @@ use crate::svg::{Anchor, Canvas};
 
 const HEIGHT: f64 = 340.0;
 
-/// Points that belong together: a class, a person.
+/// Points that belong together: a class, a subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointGroup {
     /// Its name.
@@ -126,7 +126,7 @@ impl Drawing for ScatterPlot {
     }
 
     fn reading(&self) -> String {
-        "One mark is one trial; marks of one colour and shape belong together, and groups that lie apart are told apart.".into()
+        "One marker is one trial; markers of one colour and shape belong to one group, and groups that lie apart here differ in the features.".into()
     }
 
     fn caution(&self) -> String {
@@ -135,7 +135,7 @@ impl Drawing for ScatterPlot {
             false => "",
         };
         format!(
-            "Two dimensions cannot hold many: groups that overlap here may be apart in the features, and distances between \
+            "Two dimensions cannot show many: groups that overlap here may be apart in the features, and distances between \
              groups mean little.{many}"
         )
     }

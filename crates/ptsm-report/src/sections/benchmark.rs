@@ -17,7 +17,7 @@ pub struct BenchmarkMaterial {
     pub groups: Vec<BenchmarkGroup>,
     /// What each is about, and the pairwise comparison of the decoders.
     pub matrices: Vec<(String, ComparisonMatrix)>,
-    /// What features of every fold say of subjects; empty where that was not asked.
+    /// What features of every fold tell about subjects; empty where no features were probed.
     pub readings: Vec<FoldFeatureFindings>,
 }
 

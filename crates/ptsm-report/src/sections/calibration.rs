@@ -1,4 +1,4 @@
-//! Whether probabilities mean what they say.
+//! Calibration: whether predicted probabilities are the frequencies they say.
 
 use crate::scale::Axis;
 use crate::{Column, Figure, LineChart, Point, SectionPart, Series, Table};
@@ -7,29 +7,29 @@ use ptsm_explain::{Binning, Calibration, wilson};
 use super::{Material, NO_RUN, SectionContent};
 use ptsm_eval::phrases::{self, percent};
 
-/// Bins with as many trials each: the usual number.
+/// Bins with as many trials each, in the usual number.
 const BINS: Binning = Binning::EqualMass(10);
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(trusted) = &m.trusted else { return SectionContent::missing(NO_RUN) };
-    let mut shown = vec![("as it is", trusted.scored.calibration(BINS))];
+    let mut shown = vec![("as predicted", trusted.scored.calibration(BINS))];
     let told = match trusted.temperature {
         Some((temperature, subjects)) => {
             shown.push((
-                "at the temperature of the validation people",
+                "after temperature scaling",
                 trusted.scored.at(temperature).calibration(BINS),
             ));
             format!(
-                "The temperature, {temperature:.2}, was fitted on {} of validation, who are not scored; above 1 the decoder was too sure. It changes no decision.{}",
+                "The temperature, {temperature:.2}, was fitted to the validation subjects ({}), who are not scored. A temperature above 1 means that the decoder was over-confident. Temperature scaling changes no decision.{}",
                 phrases::subject_count(subjects),
                 if (0.02..50.0).contains(&temperature) {
                     ""
                 } else {
-                    " It lies at the end of what is looked for: these probabilities say next to nothing."
+                    " It lies at the end of the range that is searched: these probabilities say next to nothing."
                 }
             )
         }
-        None => "No temperature was fitted: the validation subjects are not among these data, or the decoder held none back.".into(),
+        None => "No temperature was fitted: the validation subjects are not among these data, or the decoder was trained without any.".into(),
     };
     let curve = LineChart {
         title: "Reliability diagram".into(),
@@ -41,8 +41,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
         ..LineChart::default()
     };
     SectionContent::new(
-        "Decisions are put together by how probable the decoder says they are, as many in each group; of decisions that are said to be 80 % sure, 80 % \
-         should be right. Bars are 95 % intervals that count a trial once, whatever the seeds, and take trials as independent, which those of one person are not.",
+        "The reliability diagram puts decisions into bins by their predicted probability, with as many decisions in each bin; of decisions with a probability of 80 %, 80 % \
+         should be right. Bars are 95 % intervals. They count a trial once, however many seeds there are, and treat trials as independent, which trials of one subject are not.",
         vec![
             SectionPart::Figure(Figure::new(curve)),
             SectionPart::Table("Calibration".into(), table(&shown)),
@@ -63,8 +63,8 @@ fn series(name: &str, calibration: &Calibration, seeds: usize) -> Series {
 
 fn table(shown: &[(&str, Calibration)]) -> Table {
     let heads = [
-        "expected error, points",
-        "largest error, points",
+        "expected calibration error, points",
+        "maximum calibration error, points",
         "Brier score",
         "log loss",
         "accuracy %",
@@ -83,5 +83,5 @@ fn table(shown: &[(&str, Calibration)]) -> Table {
             percent(c.confidence),
         ]
     };
-    Table { columns, rows: shown.iter().map(row).collect(), note: "The expected error is never 0, even of a perfect decoder: with few trials in a group chance alone makes some points.".into() }
+    Table { columns, rows: shown.iter().map(row).collect(), note: "The expected calibration error of a perfectly calibrated decoder is not 0 either: with few trials in a bin, chance alone makes some points.".into() }
 }

@@ -19,20 +19,20 @@ pub(super) fn build(m: &Material) -> SectionContent {
     flat("", &made.card.settings, &mut settings);
     let text = |text: &str| SectionPart::Text(text.into());
     SectionContent::new(
-        "What this decoder is, what it learnt from, what it may be used for, and what it knows about the people it learnt from.",
+        "The model card says what this decoder is, what it was trained on, what it may be used for, and what its file tells about the training subjects.",
         vec![
-            SectionPart::Table("What it is".into(), table(rows, "of the decoder")),
+            SectionPart::Table("The decoder".into(), table(rows, "property")),
             text(
-                "Intended use. Research on decoding EEG across people: offline analysis, comparison of methods, prototypes of brain-computer \
+                "Intended use. Research on cross-subject EEG decoding: offline analysis, comparison of methods, prototypes of brain-computer \
                  interfaces with volunteers who can stop at any time.",
             ),
             text(
-                "Not intended. Diagnosis or treatment; any decision about a person; control of anything that can hurt; reading of states a \
-                 person has not agreed to have read. It knows only its classes and will name one of them for any signal, also for noise.",
+                "Not intended. Diagnosis or treatment; any decision about a person; control of anything that can hurt; decoding of states that a \
+                 person has not agreed to have decoded. The decoder knows only its classes and names one of them for any signal, also for noise.",
             ),
             text(
-                "Limits. Scores of this page hold for people, amplifiers, electrodes and instructions like those it was tested with. People differ \
-                 far more than decoders do, and for some it is no better than guessing. What it decodes may be something that only goes along with \
+                "Limits. The scores of this page hold for subjects, amplifiers, electrodes and instructions like those of the test. Subjects differ \
+                 far more than decoders do, and in some the decoder is no better than the chance level. What it decodes may be something that only accompanies \
                  the task, such as eye movements.",
             ),
             SectionPart::Text(privacy(made)),
@@ -48,7 +48,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
     let mut rows = vec![
         ["decoder".into(), card.decoder.clone()],
         ["classes".into(), layout.classes.join(", ")],
-        ["numbers learnt".into(), made.parameters.to_string()],
+        ["parameters".into(), made.parameters.to_string()],
         ["seeds".into(), made.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")],
         ["data".into(), from.data.clone()],
         ["fingerprint of the data".into(), from.fingerprint.clone()],
@@ -59,7 +59,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
                 .unwrap_or_else(|| "not known to this program: ask whoever gave you the data".into()),
         ],
         [
-            "learnt from".into(),
+            "training subjects".into(),
             format!("{}, {}", phrases::subject_count(from.subjects), phrases::count(from.trials, "trial")),
         ],
         [
@@ -88,7 +88,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
             "left-right mirroring".into(),
             phrases::mirroring(&card.settings, layout).unwrap_or_else(|| "none".into()),
         ],
-        ["seen of a new person".into(), card.target_access.to_string()],
+        ["target access".into(), card.target_access.to_string()],
         ["made by".into(), format!("ptsm {}", from.version)],
     ];
     if let Ok(method) = find(&card.decoder) {
@@ -108,19 +108,19 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
 fn privacy(made: &DecoderOrigin) -> String {
     if let Some(adapted) = &made.adapted {
         return format!(
-            "Privacy. This model was tuned to {} by {} labelled trials of each class: its personal masks are that person's. Treat the file as that person's data; \
+            "Privacy. This model was adapted to {} by {} labelled trials of each class: its personal masks are those of this subject. Treat the file as this subject's data; \
              the run it was made from is the one to give away.",
             adapted.subject, adapted.shots
         );
     }
     match made.known_subjects {
-        0 => "Privacy. The model file holds no number that belongs to one of the people it learnt from: what told them apart in training was left \
-              out. `run.toml` beside it names them by hashes of their recordings, so that nobody is tested by accident who was learnt from: leave it out when the \
-              model is given away. That a person took part may still be guessed from how well the model fits them; this page does not measure it."
+        0 => "Privacy. The model file holds no number that belongs to a single training subject: the part of the network that told them apart in training was left \
+              out. `run.toml` beside it identifies them by hashes of their recordings, so that no training subject is scored as a test subject by accident: leave it out when the \
+              model is given away. Whether somebody was a training subject may still be inferred from how well the model fits them (membership inference); this page does not measure that."
             .into(),
         n => format!(
-            "Privacy. The model file still holds what tells {} apart whom it learnt from (`training.keep_subjects`): do not give it away. \
-             Trained without that setting it holds nothing of the kind.",
+            "Privacy. The model file still holds the part of the network that tells the training subjects ({}) apart (`training.keep_subjects`): do not give it away. \
+             Trained without that setting, the file does not hold it.",
             phrases::subject_count(n)
         ),
     }

@@ -1,4 +1,4 @@
-//! Which class is taken for which.
+//! Confusion matrix: how many trials of each class were decoded as each class.
 
 use crate::{Figure, HeatMap, SectionPart};
 
@@ -30,7 +30,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         SectionPart::Figure(Figure::new(HeatMap::confusion(title, layout.classes.clone(), &counts)))
     };
     SectionContent::new(
-        "All scored people and all seeds together: a trial is counted once for each seed.",
+        "The confusion matrix shows how many trials of each class were decoded as each class, over all test subjects and all seeds; a trial is counted once for each seed.",
         models.iter().take(MOST).map(map).collect(),
     )
 }

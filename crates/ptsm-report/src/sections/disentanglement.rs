@@ -1,4 +1,4 @@
-//! Whether what a decoder knows of the task is apart from what it knows of the person.
+//! Disentanglement: whether task features are free of the subject, and subject features free of the task.
 
 use crate::scale::Axis;
 use crate::{Column, Figure, LineChart, PointGroup, ScatterPlot, SectionPart, Series, Table};
@@ -16,25 +16,25 @@ pub(super) fn build(m: &Material) -> SectionContent {
             return SectionContent::missing(match m.made.is_none() && m.layout.is_none() {
                 true => "No run was given, and the benchmark was made without `--features`.",
                 false => {
-                    "This decoder has no features that can be looked at; networks of PTSM, EEGNet, DANN and CSLP-AE have."
+                    "This decoder has no features that can be looked at; PTSM, EEGNet, DANN and CSLP-AE have them."
                 }
             });
         }
         return SectionContent::new(
-            "How far the features of people tested are from those of people learnt from, in every fold of the benchmark, and whether they tell who somebody is.",
+            "This section shows, for every fold of the benchmark, how far the features of the test subjects are from those of the training subjects, and whether a probe can tell subjects apart by them.",
             every_fold(folds),
         );
     };
     let mut parts = match apart.asked.is_empty() {
         true => vec![SectionPart::Text(
-            "With one person there is nobody to be told from, and nobody to ask what was learnt from others."
+            "Probes need several subjects: with one there is no other subject to be told from, and none to test a probe of the class on."
                 .into(),
         )],
-        false => vec![SectionPart::Table("What can be read out".into(), probes(&apart.asked))],
+        false => vec![SectionPart::Table("Probes".into(), probes(&apart.asked))],
     };
     let trust = match apart.picture.trustworthiness {
         trust if trust.is_finite() => format!("trustworthiness {trust:.2}"),
-        _ => "too few trials to say how true".into(),
+        _ => "too few trials for its trustworthiness".into(),
     };
     parts.push(SectionPart::Figure(Figure::new(scatter(
         "Embedding by class",
@@ -57,12 +57,12 @@ pub(super) fn build(m: &Material) -> SectionContent {
             y: Axis::new("singular value of their correlations"),
             series: vec![
                 Series::line("found", values(&shared.correlations.values)),
-                Series::line("exceeded by chance once in twenty", values(&shared.correlations.by_chance)),
+                Series::line("95 % quantile of random pairs", values(&shared.correlations.by_chance)),
             ],
             ..LineChart::default()
         })));
         parts.push(SectionPart::Text(format!(
-            "The losses push this spectrum to 0. Trials paired at random inside of each person reach as much with p = {:.3}. The largest canonical correlation is {:.2}, which random pairs exceed once in twenty times from {:.2} on (p = {:.3} for all directions together). Uncorrelated is not independent.",
+            "PTSM's losses push this spectrum to 0. When trials are paired at random within each subject, as much is reached with p = {:.3}. The largest canonical correlation is {:.2}; random pairs exceed {:.2} in 5 % of draws (p = {:.3} for all directions together). Uncorrelated features need not be independent.",
             shared.correlations.p,
             shared.canonical.values.first().copied().unwrap_or(f64::NAN),
             shared.canonical.by_chance.first().copied().unwrap_or(f64::NAN),
@@ -71,7 +71,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     }
     if let Some((distance, [learnt, scored])) = &apart.distance {
         parts.push(SectionPart::Text(format!(
-            "Proxy A-distance of the task features between {} learnt from and {} scored: {:+.2} (0: cannot be told apart, 2: always can). Between any two such groups of these people it is {:+.2} on average; p = {:.3} for more than that.",
+            "The proxy A-distance of the task features between the training group of {} and the test group of {} is {:+.2} (0: the groups cannot be told apart, 2: they always can). Between two random groups of these sizes it is {:+.2} on average; p = {:.3} for a larger distance than that.",
             phrases::subject_count(*learnt),
             phrases::subject_count(*scored),
             distance.value,
@@ -81,13 +81,13 @@ pub(super) fn build(m: &Material) -> SectionContent {
     }
     if apart.left_out {
         parts.push(SectionPart::Text(
-            "The subject features are not asked: a decoder is kept without them, so that nobody it learnt from can be told by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
+            "The subject features are not probed: the model file does not hold them, so that no training subject can be recognised by it. `ptsm train --set training.keep_subjects=true` keeps them.".into(),
         ));
     }
     parts.extend(every_fold(folds));
     SectionContent::new(
-        "Probes try to read the class and the person out of the features of people who were not trained on. Classes are learnt from some people and asked of \
-         others; persons are learnt from the first half of everybody's trials and asked of the second. What is not found may still be there for a better probe.",
+        "Probes are classifiers that try to decode the class and the subject from the features of test subjects. A probe of the class is fitted to some of these subjects and \
+         tested on the others; a probe of the subject is fitted to the first half of each subject's trials and tested on the second half. What a probe does not find, a better one may.",
         parts,
     )
 }
@@ -100,13 +100,21 @@ fn every_fold(folds: &[FoldFeatureFindings]) -> Vec<SectionPart> {
     figure.into_iter().chain(table).collect()
 }
 
+/// What was decoded: files of earlier versions call the subject a person.
+fn what(asked: &ProbeAnswer) -> &str {
+    match asked.what.as_str() {
+        "the person" => "the subject",
+        other => other,
+    }
+}
+
 fn probes(asked: &[ProbeAnswer]) -> Table {
     let mut rows = vec![];
     for one in asked {
         for (probe, found) in ["linear", "nonlinear"].iter().zip(&one.found) {
             rows.push(vec![
-                format!("{} from the {}", one.what, one.of),
-                if one.wanted { "wanted" } else { "not wanted" }.into(),
+                format!("{} from the {}", what(one), one.of),
+                if one.wanted { "yes" } else { "no" }.into(),
                 probe.to_string(),
                 percent(found.balanced_accuracy),
                 format!("{} to {}", percent(found.interval.low), percent(found.interval.high)),
@@ -118,17 +126,17 @@ fn probes(asked: &[ProbeAnswer]) -> Table {
         }
     }
     let mut columns = vec![
-        Column::text("read out"),
-        Column::text("should it be?"),
+        Column::text("decoded"),
+        Column::text("wanted"),
         Column::text("probe"),
         Column::number("balanced accuracy %"),
         Column::text("95 % interval"),
     ];
-    columns.extend(["guessing %", "above chance from %", "p", "trials"].map(Column::number));
+    columns.extend(["chance level %", "above chance from %", "p", "trials"].map(Column::number));
     Table {
         columns,
         rows,
-        note: "Intervals are over people. p: how often exchanged labels do as well, for the linear probe by a discriminant analysis of the same features. Not wanted and above chance: the claim that the features are free of it does not hold.".into(),
+        note: "Intervals are over subjects. p is how often exchanged labels do as well; for the linear probe it comes from a discriminant analysis of the same features. Where decoding is not wanted but above chance, the claim that the features are free of it does not hold.".into(),
     }
 }
 

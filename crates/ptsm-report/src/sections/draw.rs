@@ -37,7 +37,7 @@ impl FigureContext<'_> {
         if self.task.is_some() { "at least half of the largest true effect" } else { "" }
     }
 
-    /// Maps by name; none where nobody knows where the channels are.
+    /// Maps by name; none where the positions of the channels are not known.
     pub(super) fn small_maps(&self, maps: &[(String, Vec<f64>)]) -> Vec<SmallMap> {
         maps.iter()
             .map(|(name, values)| SmallMap { name: name.clone(), electrodes: self.electrodes(values) })
@@ -60,7 +60,7 @@ impl FigureContext<'_> {
         })
     }
 
-    /// Courses over time with the interval over people; the cue, and when the true effect is, where that is known.
+    /// Time courses with the interval over subjects; the cue, and when the true effect is, where that is known.
     pub(super) fn courses(&self, title: &str, unit: &str, all: &[Masks], null: Option<Series>) -> LineChart {
         let times: Vec<f64> = self.layout.times_s().collect();
         let series = all.iter().map(|mask| {

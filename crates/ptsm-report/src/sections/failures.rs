@@ -1,4 +1,4 @@
-//! Who fails, and what their signals look like.
+//! Failure analysis: which subjects are decoded badly, and what their signals are like.
 
 use crate::colour::ColourRamp;
 use crate::{Column, Figure, HeatMap, SectionPart, Table};
@@ -9,15 +9,15 @@ use ptsm_eval::phrases::{self, percent};
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(summary) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
-    // What chance is of.
+    // The metric that the chance level is of.
     let metric = summary.chance.metric();
     let said = phrases::metric_label(metric);
-    // Everybody with a score, the worst first.
+    // Every subject with a score, the worst first.
     let mut subjects: Vec<(&Signals, f64, bool)> = m
         .signals
         .iter()
         .filter_map(|signals| {
-            // People it has seen and people it has not are summed up apart.
+            // Subjects it has seen and subjects it has not are summed up apart.
             let all = m.summaries.iter().filter(|s| s.model == summary.model);
             let own = all.flat_map(|s| &s.subjects).find(|subject| subject.subject == signals.subject)?;
             Some((signals, own.scores.get(metric.name).copied()?, own.above_chance == Some(true)))
@@ -25,14 +25,14 @@ pub(super) fn build(m: &Material) -> SectionContent {
         .collect();
     subjects.sort_by(|a, b| a.1.total_cmp(&b.1));
     if subjects.is_empty() {
-        return SectionContent::missing("Nobody's signals were looked at.");
+        return SectionContent::missing("No signals were analysed.");
     }
     let names: Vec<String> =
         BANDS.iter().map(|(name, [low, high])| format!("{name} {low:.0}-{high:.0} Hz")).collect();
     let failing = subjects.iter().filter(|(_, _, above)| !above).count();
     let map = HeatMap {
         title: "Band power of each subject".into(),
-        row_label: "person, worst decoded first".into(),
+        row_label: "subject, worst decoded first".into(),
         column_label: "band".into(),
         rows: subjects
             .iter()
@@ -44,7 +44,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         unit: "share of power".into(),
         ramp: ColourRamp::Sequential,
         reading: format!(
-            "A row is a person with their {said} under {}, the worst decoded on top; a column is a band ({}), and a cell its share of the person's power between 1 and 45 Hz in the trials as the decoder gets them.",
+            "A row is a subject with their {said} under {}, the worst decoded on top; a column is a frequency band ({}), and a cell is its share of the subject's power between 1 and 45 Hz in the trials as the decoder gets them.",
             summary.display_name(),
             names.join(", ")
         ),
@@ -52,20 +52,23 @@ pub(super) fn build(m: &Material) -> SectionContent {
     };
     SectionContent::new(
         format!(
-            "{failing} of {} are not above chance. Signals as the decoder gets them, after filtering and alignment: shares of power, and trials with a sample more than {EXTREME:.0} robust standard deviations away from the median of its channel in that person.",
+            "{failing} of {} are not above chance. The tables describe the signals as the decoder gets them, after filtering and alignment: the share of power in each band, and extreme trials, in which a sample lies more than {EXTREME:.0} robust standard deviations away from the median of its channel in that subject.",
             phrases::subject_count(subjects.len()),
         ),
         vec![
             SectionPart::Figure(Figure::new(map)),
-            SectionPart::Table("Signals of each person".into(), table(&subjects, &names, &said)),
-            SectionPart::Table(format!("Does it go with {said}?"), correlations(&subjects, &names, &said)),
+            SectionPart::Table("Signals of each subject".into(), table(&subjects, &names, &said)),
+            SectionPart::Table(
+                format!("Rank correlation with {said}"),
+                correlations(&subjects, &names, &said),
+            ),
         ],
     )
 }
 
 fn table(subjects: &[(&Signals, f64, bool)], names: &[String], metric: &str) -> Table {
     let mut columns = vec![
-        Column::text("person"),
+        Column::text("subject"),
         Column::number(format!("{metric} %")),
         Column::text("above chance"),
         Column::number("trials"),
@@ -101,12 +104,12 @@ fn correlations(subjects: &[(&Signals, f64, bool)], names: &[String], metric: &s
     let luck = if n > 3.0 { format!("{:.2}", 1.96 / (n - 1.0).sqrt()) } else { "1.00".into() };
     Table {
         columns: vec![
-            Column::text("of the signals"),
+            Column::text("property of the signals"),
             Column::number(format!("rank correlation with {metric}")),
         ],
         rows,
         note: format!(
-            "Spearman's rank correlation over {}. Without any relation it lies within {luck} of 0 in 19 of 20 cohorts, and one of six rows may well lie outside.",
+            "Spearman's rank correlation over {}. Without any relation it lies within {luck} of 0 in 19 of 20 cohorts, and one of six rows may well lie outside by chance.",
             phrases::subject_count(subjects.len())
         ),
     }

@@ -7,7 +7,7 @@ use ptsm_eval::{FeatureFindings, FoldFeatureFindings, mean};
 use crate::HeatMap;
 use crate::colour::ColourRamp;
 
-/// Every fold of every decoder that could be asked; none where none could, or there is one fold.
+/// Every fold of every decoder whose features could be read; none where there are no features, or only one fold.
 pub(super) fn figure(readings: &[FoldFeatureFindings]) -> Option<HeatMap> {
     let folds = readings.iter().map(|r| r.fold + 1).max().filter(|folds| *folds > 1)?;
     let mut map = HeatMap {
@@ -18,7 +18,7 @@ pub(super) fn figure(readings: &[FoldFeatureFindings]) -> Option<HeatMap> {
         unit: "proxy A-distance, mean over seeds".into(),
         range: Some([0.0, 2.0]),
         ramp: ColourRamp::Sequential,
-        reading: "A cell is how well the people tested in that fold can be told from those learnt from by the decoder's task features: 0 not at all, 2 always. A small distance says that features are alike in both, not that the task is in them.".into(),
+        reading: "A cell is how well the test subjects of that fold can be told from the training subjects by the decoder's task features: 0 means not at all, 2 means always. A small distance says that the features of both groups are alike, not that the task is in them.".into(),
         ..HeatMap::default()
     };
     for (name, own) in decoders(readings) {

@@ -1,4 +1,4 @@
-//! What a few labelled trials are worth.
+//! Few-shot adaptation: how much a few labelled trials of a subject help.
 
 use crate::scale::Axis;
 use crate::{Figure, LineChart, Point, ReferenceLine, SectionPart, Series};
@@ -16,13 +16,13 @@ pub(super) fn build(m: &Material) -> SectionContent {
                 "This decoder is adapted already; give the run it was made from, with `--shots`.",
             ),
             false => SectionContent::missing(
-                "Nobody was adapted to. Give `--shots 1,2,5,10`, with a decoder that adapts (`ptsm models`).",
+                "The decoder was adapted to no subject. Give `--shots 1,2,5,10`, with a decoder that can be adapted (`ptsm models`).",
             ),
         };
     }
     points.sort_by_key(|(shots, _)| *shots);
     let aside = points[0].1.adapt.map_or(0, |a| a.set_aside);
-    // What chance is of.
+    // The metric that the chance level is of.
     let chance = &points[0].1.chance;
     let metric = chance.metric();
     let said = phrases::metric_label(metric);
@@ -41,19 +41,23 @@ pub(super) fn build(m: &Material) -> SectionContent {
         x: Axis::new("labelled trials of each class"),
         y: Axis::percent(said),
         series: vec![series],
-        levels: chance.level.into_iter().map(|at| ReferenceLine { at, label: "chance".into() }).collect(),
+        levels: chance
+            .level
+            .into_iter()
+            .map(|at| ReferenceLine { at, label: "chance level".into() })
+            .collect(),
         ..LineChart::default()
     };
     let mut parts = vec![SectionPart::Figure(Figure::new(curve))];
     parts.extend(m.adapted.clone().map(SectionPart::Text));
     SectionContent::new(
         format!(
-            "The personal masks are tuned on the first trials of each class; the first {aside} of each class are never scored, so that \
-             every point is about the same later trials. The band is the 95 % interval over people.{}",
+            "The personal masks are adapted by the first trials of each class; the first {aside} of each class are never scored, so that \
+             every point is about the same later trials. The band is the 95 % interval over subjects.{}",
             if m.few_guarded {
                 ""
             } else {
-                " Every tuned decoder is shown, also those the guard would have refused."
+                " Every adapted decoder is shown, also those that the guard would have refused."
             }
         ),
         parts,

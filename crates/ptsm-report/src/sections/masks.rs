@@ -1,4 +1,4 @@
-//! What PTSM's masks let pass.
+//! PTSM's masks: how much of each channel and time passes.
 
 use crate::colour::ColourRamp;
 use crate::{Figure, HeatMap, Point, SectionPart, Series};
@@ -18,7 +18,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let Some(layout) = &m.layout else { return SectionContent::missing(NO_RUN) };
     let Some(looked) = m.looked.as_ref().filter(|looked| !looked.all.is_empty()) else {
         return SectionContent::missing(
-            "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have.",
+            "This decoder has no masks; `ptsm`, `ptsm-paper` and their adversarial forms have them.",
         );
     };
     let task = m.truth.as_ref().map(Truth::task_channels);
@@ -34,7 +34,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             &looked.all,
             None,
         )))),
-        // Each against its own: the common and the personal one are often each other's mirror image.
+        // Each against its own null: where the common mask is high, the personal one is often low.
         false => {
             for mask in &looked.all {
                 let title = format!("Temporal mask, {}", mask.kind);
@@ -49,7 +49,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
         }
     }
     for mask in &looked.all {
-        parts.extend(everybody(mask, layout));
+        parts.extend(mask_by_subject(mask, layout));
     }
     // Only who asks for explanations can ask for decoders of shuffled labels.
     if m.believed.is_some() || !looked.nulls.is_empty() {
@@ -59,8 +59,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
         parts.push(SectionPart::Text(verdict(&looked.all, layout, truth, task)));
     }
     SectionContent::new(
-        "The masks PTSM lays over each trial, the mean over trials and people who were not trained on. A mask shows what the network let \
-         pass, not what was there nor whether it matters.",
+        "PTSM multiplies each trial by masks; the figures show their means over the trials of test subjects. A mask shows how much of a channel or time passes on to the \
+         network. It shows neither what was in the signal nor whether it matters to the decision.",
         parts,
     )
 }
@@ -68,26 +68,26 @@ pub(super) fn build(m: &Material) -> SectionContent {
 fn by_class(looked: &MaskFindings) -> Vec<(String, Vec<f64>)> {
     let classes = looked.by_class.iter().take(MOST_CLASSES);
     let maps = classes.flat_map(|(class, masks)| {
-        // What is fused is between the two, which are told apart here.
+        // The fused mask lies between the two, which are shown apart here.
         let own = masks.iter().filter(|mask| mask.kind != "fused");
         own.map(move |mask| (format!("{}, {class}", mask.kind), mask.space_mean()))
     });
     maps.collect()
 }
 
-/// Every person's mask.
-fn everybody(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
+/// Every subject's mask.
+fn mask_by_subject(mask: &Masks, layout: &Layout) -> Option<SectionPart> {
     (mask.people.len() > 1).then(|| {
         SectionPart::Figure(Figure::new(HeatMap {
             title: format!("Spatial mask of each subject, {}", mask.kind),
-            row_label: "person".into(),
+            row_label: "subject".into(),
             column_label: "channel".into(),
             rows: mask.people.iter().map(SubjectId::to_string).collect(),
             columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
             values: mask.space.clone(),
             unit: UNIT.into(),
             ramp: ColourRamp::Sequential,
-            reading: "A row is a person, a column a channel. Stripes from top to bottom are channels the mask prefers in everybody; a row that stands out is a person it treats differently.".into(),
+            reading: "A row is a subject, a column is a channel. Stripes from top to bottom are channels that the mask prefers in all subjects; a row that stands out is a subject whose mask differs.".into(),
             ..HeatMap::default()
         }))
     })
@@ -104,15 +104,15 @@ fn null(looked: &MaskFindings, kind: &str, layout: &Layout) -> Option<Series> {
         Point { x, y: ptsm_eval::mean(&all), band: Some([low, high]) }
     };
     (!null.is_empty()).then(|| Series {
-        name: "learnt from shuffled labels".into(),
+        name: "trained on shuffled labels".into(),
         points: layout.times_s().enumerate().map(point).collect(),
     })
 }
 
-/// Whether the masks depend on what was to be learnt, in words.
+/// Whether the masks depend on the labels, in words.
 fn against_null(looked: &MaskFindings) -> String {
     if looked.nulls.is_empty() {
-        return "Whether the masks depend on the labels at all was not asked: `--nulls 3` trains as many decoders on shuffled labels and shows their masks.".into();
+        return "Whether the masks depend on the labels at all was not tested: `--nulls 3` trains three decoders on shuffled labels and shows their masks.".into();
     }
     let each = looked.all.iter().map(|mask| {
         let own = |values: fn(&Masks) -> Vec<f64>| {
@@ -123,7 +123,7 @@ fn against_null(looked: &MaskFindings) -> String {
         format!("{}: channels {:+.2}, times {:+.2}", mask.kind, own(Masks::space_mean), own(Masks::time_mean))
     });
     format!(
-        "Against {} that learnt from shuffled labels: rank correlation of their masks with those above, near 1 where a mask is the same without anything to be learnt. {}.",
+        "The masks were compared with those of {} trained on shuffled labels. The rank correlation is near 1 where a mask is the same although there was nothing to learn. {}.",
         phrases::count(looked.nulls.len(), "decoder"),
         each.collect::<Vec<_>>().join("; ")
     )
@@ -141,8 +141,8 @@ fn verdict(masks: &[Masks], layout: &Layout, truth: &Truth, task: &[bool]) -> St
         })
         .collect();
     format!(
-        "Against the truth of the simulation: how likely a channel (a time) that carries the task has a higher mask than one that does \
-         not, 0.5 being no better than chance. {}.",
+        "The masks were compared with the truth of the simulation: the number is how likely a channel (a time) that carries the task has a higher mask than one that does \
+         not, and 0.5 is the chance level. {}.",
         each.join("; ")
     )
 }

@@ -45,7 +45,7 @@ pub struct SectionKind {
     heading: &'static str,
     /// Names of its figures, as `--figure` has them; `*` stands for what depends on the data.
     figures: &'static [&'static str],
-    /// Whether `ptsm explain` shows it: what a decoder looked at, and whether to believe it.
+    /// Whether `ptsm explain` shows it: masks, saliency, their sanity checks, and disentanglement.
     explains: bool,
     build: fn(&Material) -> SectionContent,
 }
@@ -82,7 +82,7 @@ pub fn check_figure(figure: &str, kinds: &[&SectionKind]) -> Result<()> {
     ))
 }
 
-/// What came of a section.
+/// The content of a section.
 enum SectionContent {
     Made {
         /// One sentence on what it shows and how to read it.
@@ -253,11 +253,11 @@ pub fn explain_request(kinds: &[&SectionKind], nulls: usize) -> ExplainRequest {
 pub struct DecoderOrigin {
     /// One for each decoder.
     pub seeds: Vec<u64>,
-    /// Whom it was adapted to; none where it was not.
+    /// The subject it was adapted to; none where it was not adapted.
     pub adapted: Option<AdaptedTo>,
     /// The model card.
     pub card: ModelCard,
-    /// Numbers it has learnt.
+    /// Its number of parameters.
     pub parameters: usize,
     /// Training subjects it can still tell apart.
     pub known_subjects: usize,
@@ -265,7 +265,7 @@ pub struct DecoderOrigin {
     pub licence: Option<String>,
 }
 
-/// Whom a decoder was adapted to.
+/// The subject a decoder was adapted to.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptedTo {
@@ -291,7 +291,7 @@ pub struct Material {
     pub footer: String,
     /// The trials.
     pub layout: Option<Layout>,
-    /// Each person's scores.
+    /// Each subject's scores.
     pub records: Vec<Record>,
     /// One per model, the one the page is about first.
     pub summaries: Vec<Summary>,
@@ -299,7 +299,7 @@ pub struct Material {
     pub few: Vec<Summary>,
     /// Whether those kept the decoder as it was where leave-one-out found no gain.
     pub few_guarded: bool,
-    /// What adapting one person gave.
+    /// What adapting to one subject gave.
     pub adapted: Option<String>,
     /// Epochs of each model.
     pub histories: Vec<(String, Vec<EpochRecord>)>,
@@ -307,9 +307,9 @@ pub struct Material {
     pub looked: Option<MaskFindings>,
     /// Saliency.
     pub rests: Option<Saliency>,
-    /// Whether masks and attributions are true.
+    /// Sanity checks of masks and saliency.
     pub believed: Option<SanityChecks>,
-    /// Whether features of task and person are apart.
+    /// Whether features of task and subject are disentangled.
     pub apart: Option<Disentanglement>,
     /// The probabilities.
     pub trusted: Option<ProbabilityFindings>,
@@ -317,7 +317,7 @@ pub struct Material {
     pub failed: Vec<(String, String)>,
     /// What is known because it was made.
     pub truth: Option<Truth>,
-    /// What the scored people's signals look like.
+    /// What the test subjects' signals look like.
     pub signals: Vec<Signals>,
     /// A benchmark.
     pub compared: Option<BenchmarkMaterial>,
@@ -356,7 +356,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
     for kind in kinds {
         let built = match m.keeps(kind) {
             true => (kind.build)(m),
-            false => SectionContent::missing("It is not among the sections whose numbers were kept."),
+            false => SectionContent::missing("The file of numbers does not hold this section."),
         };
         match built {
             SectionContent::Made { lead, parts } => {
@@ -380,7 +380,7 @@ pub fn build(m: &Material, kinds: &[&SectionKind], tells: bool) -> Page {
         };
         sections.push(Section {
             heading: "Missing sections".into(),
-            lead: "Sections that lack what they are made of.".into(),
+            lead: "These sections could not be made, for want of their inputs.".into(),
             parts: missing.iter().map(part).collect(),
         });
     }

@@ -1,4 +1,4 @@
-//! A benchmark: its tables, everybody under every decoder, who beats whom.
+//! A benchmark: its tables, every subject's score under every decoder, and the pairwise comparison.
 
 use crate::colour::ColourRamp;
 use crate::{Figure, HeatMap, SectionPart};
@@ -18,7 +18,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     for group in groups {
         let several = groups.len() > 1;
         let named = |what: &str| if several { format!("{what}, {}", group.title) } else { what.to_string() };
-        parts.extend(everybody(&group.summaries, metric, &named("Scores by subject and decoder")));
+        parts.extend(scores_by_subject(&group.summaries, metric, &named("Scores by subject and decoder")));
         parts.extend(group.tables.iter().map(|(name, table)| SectionPart::Table(named(name), table.clone())));
     }
     for (of, matrix) in matrices {
@@ -31,15 +31,15 @@ pub(super) fn build(m: &Material) -> SectionContent {
     parts.extend(about.iter().cloned().map(SectionPart::Text));
     SectionContent::new(
         format!(
-            "Decoders on people they were not trained on, by {}. Intervals are 95 % bootstrap intervals over people; differences are taken person by person.",
+            "The scores of decoders on test subjects, none of whom they were trained on, by {}. Intervals are 95 % bootstrap intervals over subjects; differences between decoders are paired by subject.",
             metric.replace('_', " ")
         ),
         parts,
     )
 }
 
-/// People by decoders, the best decoded person on top.
-fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<SectionPart> {
+/// Subjects by decoders, the best decoded subject on top.
+fn scores_by_subject(summaries: &[Summary], metric: &str, title: &str) -> Option<SectionPart> {
     let value = |s: &Summary, who| {
         let own = s.subjects.iter().find(|subject| subject.subject == who);
         own.and_then(|subject| subject.scores.get(metric).copied()).unwrap_or(f64::NAN)
@@ -57,14 +57,14 @@ fn everybody(summaries: &[Summary], metric: &str, title: &str) -> Option<Section
     }
     let map = HeatMap {
         title: title.into(),
-        row_label: "person, best decoded first".into(),
+        row_label: "subject, best decoded first".into(),
         column_label: "decoder".into(),
         rows: subjects.iter().map(|who| format!("{who}: {} %", percent(mean(*who)))).collect(),
         columns: summaries.iter().map(|s| phrases::name(s, summaries)).collect(),
         values: subjects.iter().map(|who| summaries.iter().map(|s| value(s, *who)).collect()).collect(),
         unit: metric.replace('_', " "),
         ramp: ColourRamp::Sequential,
-        reading: "A row is a person, with the mean over decoders beside the number; a column is a decoder. Rows of one colour are people whom every decoder reads alike, columns that stand out are decoders that differ.".into(),
+        reading: "A row is a subject, with the mean over decoders beside the number; a column is a decoder. A row of one colour is a subject whom every decoder decodes equally well; a column that stands out is a decoder that differs from the others.".into(),
         ..HeatMap::default()
     };
     Some(SectionPart::Figure(Figure::new(map)))

@@ -1,4 +1,4 @@
-//! Saliency: which channels and times the answers of any decoder depend on.
+//! Saliency: which channels and times the decisions of any decoder depend on.
 
 use crate::colour::ColourRamp;
 use crate::{Figure, HeatMap, SectionPart, SmallMaps};
@@ -49,7 +49,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     if rests.people.people.len() > 1 {
         parts.push(SectionPart::Figure(Figure::new(HeatMap {
             title: "Channel saliency of each subject".into(),
-            row_label: "person".into(),
+            row_label: "subject".into(),
             column_label: "channel".into(),
             rows: rests.people.people.iter().map(SubjectId::to_string).collect(),
             columns: layout.channels.iter().map(|channel| channel.name.clone()).collect(),
@@ -61,8 +61,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
     }
     parts.push(SectionPart::Text(how(rests)));
     SectionContent::new(
-        "What the probability of the right class changes with, for any decoder: a large value says that the decoder would have answered otherwise without \
-         it, not that the brain does anything there.",
+        "Saliency (attribution) shows which channels and times the probability of the right class depends on, for any decoder. A large value says that the decoder's probability would have been different without \
+         this channel or time, not that the brain does anything there.",
         parts,
     )
 }
@@ -71,12 +71,12 @@ fn how(rests: &Saliency) -> String {
     let trials = phrases::count(rests.trials, "trial");
     if rests.how == "occlusion" {
         return format!(
-            "Occlusion of {trials}: each channel, and each tenth of a second, replaced by zero, one at a time, for this decoder has no gradients."
+            "Occlusion of {trials}: each channel, and each tenth of a second, is replaced by zero, one at a time, because this decoder has no gradients."
         );
     }
     format!(
-        "Integrated gradients of {trials} on the straight way from an empty trial, 32 steps (Sundararajan et al. 2017). They should add up to the answer less the \
-         answer to an empty trial; the median trial misses {:.2} % of that.",
+        "Integrated gradients of {trials}, along the straight line from an empty trial in 32 steps (Sundararajan et al. 2017). They should add up to the log-probability of the trial minus that of \
+         an empty trial; the median trial misses {:.2} % of that.",
         100.0 * rests.residual
     )
 }

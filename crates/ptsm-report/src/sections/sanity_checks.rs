@@ -1,4 +1,4 @@
-//! Whether an explanation is true: tests that it can fail.
+//! Sanity checks: tests that an explanation can fail.
 
 use crate::scale::Axis;
 use crate::{Column, Figure, LineChart, Point, SectionPart, Series, Table};
@@ -16,25 +16,22 @@ pub(super) fn build(m: &Material) -> SectionContent {
         }
     }
     if believed.tested.iter().any(|tested| tested.removed.is_some()) {
-        parts.push(SectionPart::Table("Taken away and brought back".into(), removals(&believed.tested)));
+        parts.push(SectionPart::Table("Deletion and insertion tests".into(), removals(&believed.tested)));
     }
     let places = m
         .layout
         .as_ref()
         .is_some_and(|layout| layout.channels.iter().all(|channel| channel.position.is_some()));
     parts.push(SectionPart::Table(
-        "Agreement with what is known".into(),
+        "Agreement with known patterns".into(),
         agreements(&believed.tested, places),
     ));
-    parts.push(SectionPart::Table(
-        "Does it follow what was learnt, and is it the same again?".into(),
-        repeated(believed),
-    ));
+    parts.push(SectionPart::Table("Parameter randomisation and stability".into(), repeated(believed)));
     if let Some(found) = &believed.identified {
         parts.push(SectionPart::Text(format!(
-            "People recognised by their personal masks from one of two {} to the other: {} % (guessing {} %, p = {:.3}); correlation with oneself {:.2}, with others {:.2}. A biomarker would have to.",
-            believed.parts,
+            "{} % of the subjects are recognised by their personal masks from one of two {} to the other (chance level {} %, p = {:.3}). The masks of one subject correlate by {:.2}, those of different subjects by {:.2}. A biomarker would have to recognise its subject.",
             phrases::percent(found.accuracy),
+            believed.parts,
             phrases::percent(found.chance),
             found.p,
             found.own,
@@ -43,8 +40,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
     }
     SectionContent::new(
         format!(
-            "Tests that a mask or an attribution can fail. Deletion: {} are scored again with channels or times replaced by zero, those ranked highest first, lowest first, and in random order (times: the same order moved along the trial). Trials without a part \
-             of them are like nothing the decoder has learnt from, so that the random orders, not the whole trial, are what to compare with.",
+            "Sanity checks are tests that a mask or a saliency map can fail. In the deletion test, {} are scored again with channels or times replaced by zero: those ranked highest first, those ranked lowest first, and in random order (for times, the same order moved along the trial). The insertion test begins \
+             with empty trials and puts channels or times back. Trials without some of their parts are unlike anything in the training data, so the curves should be compared with the random orders, not with the score on whole trials.",
             phrases::count(believed.trials, "trial")
         ),
         parts,
@@ -63,7 +60,7 @@ fn curve(name: &str, deleted: bool, tried: &DeletionResult) -> LineChart {
     };
     LineChart {
         title: format!("{}: {name}", if deleted { "Deletion" } else { "Insertion" }),
-        x: Axis::percent(if deleted { "share taken away" } else { "share brought back" }),
+        x: Axis::percent(if deleted { "share deleted" } else { "share inserted" }),
         y: Axis::percent("balanced accuracy"),
         series: vec![series("highest first", &tried.highest), series("lowest first", &tried.lowest)],
         null: Some(Series {
@@ -82,7 +79,7 @@ fn removals(tested: &[SanityCheck]) -> Table {
             let accuracy = &tried.balanced_accuracy;
             rows.push(vec![
                 one.name.clone(),
-                if i == 0 { "taken away" } else { "brought back" }.into(),
+                if i == 0 { "deletion" } else { "insertion" }.into(),
                 phrases::percent(accuracy.highest),
                 phrases::percent(accuracy.lowest),
                 phrases::percent(accuracy.random),
@@ -94,7 +91,7 @@ fn removals(tested: &[SanityCheck]) -> Table {
             ]);
         }
     }
-    let mut columns = vec![Column::text("explanation"), Column::text("way")];
+    let mut columns = vec![Column::text("explanation"), Column::text("test")];
     let heads = [
         "balanced accuracy %, highest first",
         "lowest first",
@@ -109,7 +106,7 @@ fn removals(tested: &[SanityCheck]) -> Table {
     Table {
         columns,
         rows,
-        note: "Means over all shares taken away or brought back. Between: how much more the highest ranked does than the lowest ranked, above 0 where the ranking is right. p: how often a random order does as much, by log loss; with 10 random orders it cannot be below 0.09.".into(),
+        note: "The numbers are means over all shares that were deleted or inserted. `between` is how much more the highest ranked parts matter than the lowest ranked ones, by log loss; it is above 0 where the ranking is right. p is how often a random order reaches as much; with 10 random orders it cannot be below 0.09.".into(),
     }
 }
 
@@ -127,7 +124,7 @@ fn agreements(tested: &[SanityCheck], places: bool) -> Table {
         rows.extend(one.truth.map(|favours| {
             vec![
                 one.name.clone(),
-                "truth of the simulation (0.5 by chance, 1 at best)".into(),
+                "truth of the simulation (0.5 is the chance level, 1 the best)".into(),
                 format!("{favours:.2}"),
                 "-".into(),
             ]
@@ -136,18 +133,18 @@ fn agreements(tested: &[SanityCheck], places: bool) -> Table {
     Table {
         columns: vec![
             Column::text("explanation"),
-            Column::text("known"),
+            Column::text("known pattern"),
             Column::number("rank correlation"),
             Column::number("p"),
         ],
         rows,
         note: format!(
-            "{}; that of times moves one course along the other. p is one-sided and for each row by itself.",
+            "{} For times, the null shifts one time course along the other. p is one-sided and holds for each row by itself.",
             match places {
                 true =>
-                    "The null of channels turns the head at random, so that neighbours stay neighbours: else any smooth map would seem surprising",
+                    "For channels, the null rotates the map on the head at random, so that neighbouring channels stay neighbours; otherwise any smooth map would seem surprising.",
                 false =>
-                    "Not every channel has a known place, so that the null of channels shuffles them: neighbours resemble each other, and p is smaller than it should be",
+                    "Not every channel has a known position, so the null for channels shuffles them. Neighbouring channels resemble each other, which makes p smaller than it should be.",
             }
         ),
     }
@@ -172,14 +169,14 @@ fn repeated(believed: &SanityChecks) -> Table {
     Table {
         columns: vec![
             Column::text("explanation"),
-            Column::number("like that of another seed"),
-            Column::number("like that of drawn parameters"),
+            Column::number("correlation with another seed"),
+            Column::number("correlation after parameter randomisation"),
             Column::text("ICC over seeds"),
             Column::text(format!("ICC over {}", believed.parts)),
         ],
         rows: believed.tested.iter().map(row).collect(),
         note: format!(
-            "Rank correlations: an explanation that follows what was learnt is like that of another seed and unlike that of a network whose parameters were drawn anew (Adebayo et al. 2018). ICC(2,1) of the mean over people, channels or times being what is measured, with each seed or in two {}; 1 where it is always the same. Its 95 % interval takes channels and times as independent, which neighbours are not: it is too narrow.",
+            "The first two numbers are rank correlations. An explanation that depends on what the decoder learnt resembles that of another seed, and does not resemble that of a network with randomised parameters (parameter randomisation, Adebayo et al. 2018). The intraclass correlation, ICC(2,1), is that of the mean over subjects: each channel or time is measured once with each seed, or once in each of two {}, and 1 means that the explanation is always the same. Its 95 % interval treats channels and times as independent; neighbours are not, so it is too narrow.",
             believed.parts
         ),
     }

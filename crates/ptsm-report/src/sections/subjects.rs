@@ -1,4 +1,4 @@
-//! Each person's score.
+//! The score of each subject.
 
 use crate::scale::Axis;
 use crate::{ChanceLevel, DotPlot, Figure, ModelScores, PointEstimate, SectionPart};
@@ -10,7 +10,7 @@ use ptsm_eval::phrases;
 
 pub(super) fn build(m: &Material) -> SectionContent {
     let Some(first) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
-    // What chance is of.
+    // The metric that the chance level is of.
     let metric = first.chance.metric();
     // Several models with an interval each would hide one another.
     let alone = m.summaries.len() == 1;
@@ -30,7 +30,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             intervals: if alone && metric.name == "accuracy" { intervals(s) } else { vec![] },
         }
     });
-    // One line for everybody; people with fewer trials need more.
+    // One line for all subjects; those with fewer trials need a higher score.
     let thresholds = first.subjects.iter().filter_map(|p| p.chance_threshold);
     let threshold = thresholds.fold(f64::NAN, f64::max);
     let said = phrases::metric_label(metric);
@@ -43,16 +43,16 @@ pub(super) fn build(m: &Material) -> SectionContent {
         chance: first.chance.level.map(|level| ChanceLevel { level, threshold: Some(threshold) }),
     };
     SectionContent::new(
-        "People differ far more than decoders do: look at the rows before the means.",
+        "Subjects differ far more than decoders do, so look at the rows before the means.",
         vec![SectionPart::Figure(Figure::new(dots))],
     )
 }
 
-/// What each person's score may be in truth, by the number of their trials.
+/// The interval of each subject's score, by the number of their trials.
 fn intervals(summary: &Summary) -> Vec<[f64; 2]> {
-    let interval = |person: &SubjectSummary| {
-        let accuracy = person.scores.get("accuracy").copied().unwrap_or(f64::NAN);
-        let interval = wilson(accuracy, person.n as f64);
+    let interval = |subject: &SubjectSummary| {
+        let accuracy = subject.scores.get("accuracy").copied().unwrap_or(f64::NAN);
+        let interval = wilson(accuracy, subject.n as f64);
         [interval.low, interval.high]
     };
     summary.subjects.iter().map(interval).collect()

@@ -10,12 +10,12 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let Some(first) = m.summaries.first() else { return SectionContent::missing(NO_RUN) };
     let fact = |label: &str, value: String, note: String| Fact { label: label.into(), value, note };
     let mut facts = vec![];
-    // What chance is of.
+    // The metric that the chance level is of.
     let leading = first.chance.metric();
     for s in &m.summaries {
         let Some(accuracy) = s.metric(leading.name) else { continue };
         let interval = accuracy.interval.map_or_else(String::new, |i| {
-            format!("95 % interval {} to {} over people", percent(i.low), percent(i.high))
+            format!("95 % interval {} to {} over subjects", percent(i.low), percent(i.high))
         });
         facts.push(fact(
             &phrases::display_name(s, &m.summaries),
@@ -23,7 +23,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
             interval,
         ));
     }
-    // People seen and people not seen may have other numbers of trials.
+    // Subjects seen and subjects not seen may have other numbers of trials.
     let mut told: Vec<(f64, usize)> = vec![];
     for s in &m.summaries {
         let (Some(level), Some(needed)) = (s.chance.level, s.chance.strict()) else { continue };
@@ -38,9 +38,9 @@ pub(super) fn build(m: &Material) -> SectionContent {
         };
         facts.push(fact(
             &if told.len() > 1 {
-                format!("Chance, {}", phrases::display_name(s, &m.summaries))
+                format!("Chance level, {}", phrases::display_name(s, &m.summaries))
             } else {
-                "Chance".into()
+                "Chance level".into()
             },
             format!("{} %", percent(level)),
             format!("{} % is needed at p < {STRICT_ALPHA} {together}", percent(needed.threshold)),
@@ -49,7 +49,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     let mut seen: Vec<String> = m.summaries.iter().map(|s| s.target_access.to_string()).collect();
     seen.dedup();
     facts.push(fact(
-        "Seen of the new people",
+        "Target access",
         seen.join("; "),
         format!("{}, {}", first.protocol, phrases::count(first.seeds, "seed")),
     ));
@@ -57,7 +57,7 @@ pub(super) fn build(m: &Material) -> SectionContent {
     said[..1].make_ascii_uppercase();
     SectionContent::new(
         format!(
-            "{said} in people the decoders were not trained on, the mean over people of the mean over seeds."
+            "{said} on test subjects, none of whom the decoders were trained on: the mean over subjects of the mean over seeds."
         ),
         vec![
             SectionPart::Facts(facts),

@@ -1,4 +1,4 @@
-//! How training went: accuracy on validation people, and every loss by its name.
+//! Training curves: accuracy on validation subjects, and every loss by its name.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ pub(super) fn build(m: &Material) -> SectionContent {
             .map(|curve| SectionPart::Figure(Figure::new(curve))),
     );
     SectionContent::new(
-        "Accuracy on validation people, who are neither trained on nor scored; the epoch to keep was chosen by it. The band spans the \
-         seeds, fewer towards the end as they stop. Losses are means over the steps of an epoch, each by its own name and before it is weighted.",
+        "The first curve is the accuracy on validation subjects, who are neither trained on nor scored; it decides which training epoch is kept (early stopping). The band spans the \
+         seeds; towards the end there are fewer of them, because some have stopped. Losses are means over the steps of an epoch, each under its own name and before it is weighted.",
         parts,
     )
 }
@@ -60,7 +60,7 @@ fn accuracy(m: &Material) -> Option<LineChart> {
         x: Axis::new("epoch"),
         y: Axis::percent("balanced accuracy"),
         series,
-        levels: vec![ReferenceLine { at: level, label: "chance".into() }],
+        levels: vec![ReferenceLine { at: level, label: "chance level".into() }],
         ..LineChart::default()
     })
 }

@@ -57,8 +57,8 @@ fn curve(title: &str, value: impl Fn(usize) -> f64) -> LineChart {
     }
 }
 
-fn dots(title: &str, people: usize, value: impl Fn(usize) -> f64) -> DotPlot {
-    let subjects = (0..people).map(|index| (format!("{title}{index}"), value(index))).collect();
+fn dots(title: &str, subjects: usize, value: impl Fn(usize) -> f64) -> DotPlot {
+    let subjects = (0..subjects).map(|index| (format!("{title}{index}"), value(index))).collect();
     let mean = Some(PointEstimate { value: value(0), interval: Some([value(0) - 0.1, value(0) + 0.1]) });
     DotPlot {
         title: title.into(),
@@ -372,7 +372,7 @@ fn legends_of_maps_tell_their_ends_apart() {
 
 #[test]
 fn shaded_scores_name_their_error_rate() {
-    assert!(dots("S", 3, |_| 0.6).svg("a").contains("guessing reaches up to 58 % (p &lt; 0.05 each)"));
+    assert!(dots("S", 3, |_| 0.6).svg("a").contains("within chance: up to 58 % (p &lt; 0.05 each)"));
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn small_maps_share_one_scale() {
 }
 
 #[test]
-fn intervals_of_people_are_in_picture_and_table() {
+fn intervals_of_subjects_are_in_picture_and_table() {
     let mut scores = dots("S", 2, |index| [0.6, 0.9][index]);
     scores.models[0].intervals = vec![[0.5, 0.7], [0.8, f64::NAN]];
     assert_eq!(scores.svg("a").matches("class=\"bar").count(), 1);

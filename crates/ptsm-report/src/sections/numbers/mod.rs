@@ -7,7 +7,7 @@
 //! | `version` | of the program that wrote it |
 //! | `material` | everything that sections are drawn from |
 //!
-//! Numbers have seven significant digits. Nobody is named by more than a number: what people are recognised by stays in the run's folder.
+//! Numbers have seven significant digits. A subject is named by no more than a number: what subjects are recognised by stays in the run's folder.
 
 mod read;
 mod rounded;

@@ -6,7 +6,7 @@ use super::super::Material;
 
 /// More epochs than anybody trains.
 const MOST_EPOCHS: usize = 1_000_000;
-/// More folds than anybody divides people into.
+/// More folds than anybody divides subjects into.
 const MOST_FOLDS: usize = 100_000;
 /// More trials than anybody records.
 const MOST_TRIALS: usize = 100_000_000;
@@ -34,17 +34,17 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
             "trials have no rate, samples, channels or classes",
         ),
         (readings.all(|reading| reading.fold < MOST_FOLDS), "a benchmark has too many folds"),
-        (summaries.all(|summary| summary.chance.pooled_n <= MOST_TRIALS), "somebody has too many trials"),
+        (summaries.all(|summary| summary.chance.pooled_n <= MOST_TRIALS), "a subject has too many trials"),
         (
             m.apart.as_ref().is_none_or(|apart| {
                 let points = apart.picture.points.len();
                 apart.classes.len() == points && apart.people.len() == points
             }),
-            "a picture of features has other classes or people than points",
+            "an embedding has other classes or subjects than points",
         ),
         (
             m.rests.as_ref().is_none_or(|rests| rests.signed.iter().all(|(_, map)| map.len() == channels)),
-            "what speaks for a class has other channels than the trials",
+            "the saliency of a class has other channels than the trials",
         ),
         (
             m.truth.as_ref().is_none_or(|truth| truth.channels.len() == channels),
@@ -52,12 +52,12 @@ pub(super) fn wrong(m: &Material) -> Option<String> {
         ),
         (
             masks.all(|masks| fits(m, masks)),
-            "a mask or an attribution has other channels, times or people than its trials",
+            "a mask or an attribution has other channels, times or subjects than its trials",
         ),
         (tried.all(is_even), "a deletion test has courses of several lengths"),
         (
             m.signals.iter().all(|signals| signals.shares.len() == BANDS.len()),
-            "somebody's signals have other bands",
+            "a subject's signals have other bands",
         ),
         (
             matrices.all(|(_, matrix)| {
