@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::refused;
 use crate::intervals::wilson;
 
-/// Probabilities less than this are taken for it, as scikit-learn does: the logarithm of 0 is no number.
+/// Probabilities less than this are replaced by it, as scikit-learn does: the logarithm of 0 is no number.
 const LEAST: f64 = f64::EPSILON;
 
 /// Probabilities of classes, and which class it was.
@@ -165,8 +165,8 @@ impl LabelledProbabilities {
         }
     }
 
-    /// The temperature that makes what happened most likely: above 1 where the decoder is too sure, below 1 where it is not sure enough. It changes
-    /// no decision. It is to be fitted on people who were neither trained on nor are scored.
+    /// The temperature that makes what happened most likely: above 1 where the decoder is over-confident, below 1 where it is under-confident. It changes
+    /// no decision. It is to be fitted on subjects who were neither trained on nor are scored.
     pub fn temperature(&self) -> f64 {
         let logs = |row: &[f64]| -> Vec<f64> { row.iter().map(|p| p.max(LEAST).ln()).collect() };
         let trials: Vec<(Vec<f64>, usize)> = self.rows().map(|(row, label)| (logs(row), label)).collect();

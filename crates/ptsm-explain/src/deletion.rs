@@ -1,7 +1,7 @@
-//! Whether a ranking is true: what is lost when the highest ranked goes first, and what is gained when it comes first.
+//! Deletion and insertion tests of a ranking: what is lost when the highest ranked is deleted first, and what is gained when it is inserted first.
 //!
-//! Papers: Samek et al. 2017, doi:10.1109/TNNLS.2016.2599820; Petsiuk et al. 2018, arXiv:1806.07421. A decoder that is shown trials unlike any it has
-//! learnt from may fail for that reason alone: random orders say how much of the loss that is.
+//! Papers: Samek et al. 2017, doi:10.1109/TNNLS.2016.2599820; Petsiuk et al. 2018, arXiv:1806.07421. A decoder that is shown trials unlike any it was
+//! trained on may fail for that reason alone: random orders say how much of the loss that is.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ pub enum RankedAxis {
 /// How much each channel or sample matters; only the order counts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ranking {
-    /// The same in everybody.
+    /// The same in all subjects.
     Same(Vec<f64>),
-    /// In each person.
+    /// In each subject.
     Each(BTreeMap<SubjectId, Vec<f64>>),
 }
 
 impl Ranking {
-    /// Of masks, or of what is drawn as such, in each person.
+    /// Of masks, or of saliency in the form of masks, in each subject.
     pub fn of(masks: &Masks, axis: RankedAxis) -> Ranking {
         let rows = match axis {
             RankedAxis::Channels => &masks.space,
@@ -44,7 +44,7 @@ impl Ranking {
         Ranking::Each(masks.people.iter().copied().zip(rows.iter().cloned()).collect())
     }
 
-    /// The order of each person, the highest first.
+    /// The order of each subject, the highest first.
     fn orders(&self, subjects: &Subset<'_>, length: usize) -> Result<Orders> {
         let mut orders = Orders::new();
         for subject in subjects.subjects() {
@@ -66,7 +66,7 @@ impl Ranking {
 
 type Orders = BTreeMap<SubjectId, Vec<usize>>;
 
-/// Which way to go.
+/// Whether parts are deleted or inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletionDirection {
     /// From the whole trial to nothing.
@@ -80,8 +80,8 @@ pub enum DeletionDirection {
 pub struct DeletionSettings {
     /// What is ranked.
     pub axis: RankedAxis,
-    /// Which way to go.
-    pub way: DeletionDirection,
+    /// Whether parts are deleted or inserted.
+    pub direction: DeletionDirection,
     /// What stands in the place of what is gone.
     pub fill: Fill,
     /// Shares that are gone, or there, from 0 to 1.
@@ -94,9 +94,9 @@ pub struct DeletionSettings {
 
 impl DeletionSettings {
     /// At 0, 5, 10 and every further 10 per cent, against 20 random orders.
-    pub fn new(axis: RankedAxis, way: DeletionDirection) -> DeletionSettings {
+    pub fn new(axis: RankedAxis, direction: DeletionDirection) -> DeletionSettings {
         let shares = [0.0, 0.05].into_iter().chain((1..=10).map(|i| f64::from(i) / 10.0)).collect();
-        DeletionSettings { axis, way, fill: Fill::Zero, shares, orders: 20, seed: 1 }
+        DeletionSettings { axis, direction, fill: Fill::Zero, shares, orders: 20, seed: 1 }
     }
 }
 
@@ -106,7 +106,7 @@ impl DeletionSettings {
 pub struct ScoreCurve {
     /// Mean over classes of the share of trials that are decoded right.
     pub balanced_accuracy: Vec<f64>,
-    /// Mean of minus the natural logarithm of the right class's probability, which is taken to be at least 1e-7.
+    /// Mean of minus the natural logarithm of the right class's probability, which counts as at least 1e-7.
     pub log_loss: Vec<f64>,
 }
 
@@ -144,8 +144,8 @@ pub struct DeletionResult {
     pub log_loss: CurveAreas,
 }
 
-/// Puts a ranking to the test, for any decoder. A decoder that refuses trials of which nothing is left is taken to know nothing of them: all
-/// classes are as likely.
+/// Puts a ranking to the test, for any decoder. Where a decoder refuses trials of which nothing is left, all
+/// classes count as equally likely.
 pub fn run_deletion_test(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
@@ -170,7 +170,7 @@ pub fn run_deletion_test(
     let mut random = vec![];
     for _ in 0..how.orders {
         let mut shuffled = orders.clone();
-        // What every place becomes: the same for everybody where the ranking is.
+        // What every place becomes: the same for all subjects where the ranking is.
         let mut same = None;
         for order in shuffled.values_mut() {
             let places = match (&same, ranking) {
@@ -188,7 +188,7 @@ pub fn run_deletion_test(
         let area = |course: &ScoreCurve| area(&how.shares, pick(course));
         let random: Vec<f64> = random.iter().map(area).collect();
         // Deletion by a right ranking leaves little, insertion gives much; a loss is the other way round.
-        let sign = if good == (how.way == DeletionDirection::Insertion) { 1.0 } else { -1.0 };
+        let sign = if good == (how.direction == DeletionDirection::Insertion) { 1.0 } else { -1.0 };
         let (highest, lowest) = (area(&highest), area(&lowest));
         let as_much = random.iter().filter(|r| sign * (**r - highest) >= 0.0).count();
         CurveAreas {
@@ -245,7 +245,7 @@ impl Walk<'_> {
 
     /// Accuracy and loss once the first `n` of each order are gone, or there.
     fn scored(&mut self, orders: &Orders, n: usize) -> Result<(f64, f64)> {
-        let gone = match self.how.way {
+        let gone = match self.how.direction {
             DeletionDirection::Deletion => 0..n,
             DeletionDirection::Insertion => n..self.length,
         };

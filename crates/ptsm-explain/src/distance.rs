@@ -1,4 +1,4 @@
-//! How far apart two sets of features are: whether a classifier can tell them apart in people it has not met.
+//! How far apart two sets of features are: whether a classifier can tell them apart in unseen subjects.
 
 use nalgebra::DMatrix;
 use ptsm_decode::classic::{Logistic, Regularisation};
@@ -15,23 +15,23 @@ use crate::probes::chance_p;
 const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-6 };
 
 /// The proxy A-distance, `2 (1 - 2 e)` with the error `e` of a linear classifier: 0 where the sets cannot be told apart, 2 where they
-/// always can (Ben-David et al. 2010, doi:10.1007/s10994-009-5152-4). Below 0 where the classifier does worse than guessing.
+/// always can (Ben-David et al. 2010, doi:10.1007/s10994-009-5152-4). Below 0 where the classifier does worse than the chance level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Distance {
     /// The mean over divisions.
     pub value: f64,
-    /// One for each division of the groups; those in it were not learnt from.
+    /// One for each division of the groups; the classifier was not fitted to those in it.
     pub by_division: Vec<f64>,
-    /// The same after groups were exchanged between the sets, one for each draw. People differ, so that any two sets of people are apart:
+    /// The same after groups were exchanged between the sets, one for each draw. Subjects differ, so that any two sets of subjects are apart:
     /// this says by how much.
     pub draws: Vec<f64>,
     /// How often exchanged groups are as far apart; NaN without draws.
     pub p: f64,
 }
 
-/// How far `source` and `target` are apart. Each has its groups, one number for each trial: all trials of a group, such as a person, are either
-/// learnt from or asked about. There are `divisions` of them, or as many as the side with fewer groups has groups; `draws` exchange groups.
+/// How far `source` and `target` are apart. Each has its groups, one number for each trial: all trials of a group, such as a subject, are either
+/// fitted to or tested. There are `divisions` of them, or as many as the side with fewer groups has groups; `draws` exchange groups.
 pub fn distance(
     source: (&Features, &[u32]),
     target: (&Features, &[u32]),
@@ -56,7 +56,7 @@ pub fn distance(
     if fewest < 2 || divisions < 2 {
         return Err(refused(
             format!("groups cannot be left out: one side has {fewest}, and there are {divisions} divisions"),
-            "two groups on each side are the least; for one person give runs or sessions as groups",
+            "two groups on each side are the least; for one subject give runs or sessions as groups",
         ));
     }
     let mut rows = DMatrix::zeros(a.len() + b.len(), a.width());
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::random::normal;
 
-    /// `people` of 20 trials, each with a place of their own.
+    /// Subjects of 20 trials, each with a place of their own.
     fn people(count: usize, shift: f64, seed: u64) -> (Features, Vec<u32>) {
         let (noise, own) = (normal(20 * count, 6, seed), normal(count, 6, seed + 1));
         let rows = DMatrix::from_fn(20 * count, 6, |i, j| {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_person_who_is_learnt_from_is_not_asked_about() {
-        // Only people differ. Trials of the same people on both sides of a division would be told apart.
+        // Only subjects differ. Trials of the same subjects on both sides of a division would be told apart.
         let own = normal(8, 6, 3);
         let noise = normal(160, 6, 4);
         let rows = DMatrix::from_fn(160, 6, |i, j| 0.1 * noise[(i, j)] + 5.0 * own[(i / 20, j)]);

@@ -71,7 +71,7 @@ pub(crate) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Er
     ptsm_decode::Error::Trials { message: message.into(), hint: hint.into() }.into()
 }
 
-/// What makes columns of mean 0 and deviation 1, learnt from some rows. A column that is constant there becomes 0.
+/// What makes columns of mean 0 and deviation 1, fitted to some rows. A column that is constant there becomes 0.
 pub(crate) struct Standard {
     means: Vec<f64>,
     deviations: Vec<f64>,
@@ -101,15 +101,15 @@ impl Standard {
 /// Trials, by their places: some to learn from, others to be asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialSplit {
-    /// Learnt from.
+    /// Trials to fit to.
     pub train: Vec<usize>,
     /// Asked about.
     pub test: Vec<usize>,
 }
 
 impl TrialSplit {
-    /// The first part of every group's trials, `share` of them, is learnt from, the rest is asked about. Trials are in the order of time.
-    /// What a session has of its own, such as a loose electrode, is on both sides and is taken for the person.
+    /// The first part of every group's trials, `share` of them, is fitted to, the rest is tested. Trials are in the order of time.
+    /// What a session has of its own, such as a loose electrode, is on both sides and counts as the subject's.
     pub fn by_time(groups: &[u32], share: f64) -> TrialSplit {
         let mut split = TrialSplit { train: vec![], test: vec![] };
         for own in members(groups) {
@@ -122,7 +122,7 @@ impl TrialSplit {
         split
     }
 
-    /// The trials of some groups are asked about, all others are learnt from.
+    /// The trials of some groups are tested, all others are fitted to.
     pub fn by_group(groups: &[u32], tested: &[u32]) -> TrialSplit {
         let (test, train) = (0..groups.len()).partition(|&i| tested.contains(&groups[i]));
         TrialSplit { train, test }

@@ -13,7 +13,7 @@ use crate::randomised::ParameterRandomisation;
 use crate::reliability::{Identification, Stability};
 use crate::spectrum::SharedSpectra;
 
-/// The masks of a decoder in people it has not learnt from.
+/// The masks of a decoder in subjects it was not trained on.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MaskFindings {
@@ -24,7 +24,7 @@ pub struct MaskFindings {
     /// Each seed by itself. Not written: what is asked of them is [`SanityChecks`].
     #[serde(skip)]
     pub seeds: Vec<Vec<Masks>>,
-    /// Of decoders that learnt from shuffled labels.
+    /// Of decoders trained on shuffled labels.
     pub nulls: Vec<Vec<Masks>>,
 }
 
@@ -34,17 +34,17 @@ pub struct MaskFindings {
 pub struct Saliency {
     /// `integrated gradients`, or `occlusion` of a decoder without gradients.
     pub how: String,
-    /// Means of sizes over each person's trials.
+    /// Means of sizes over each subject's trials.
     pub people: Masks,
     /// For each class, the mean over its trials of what speaks for it, by channel.
     pub signed: Vec<(String, Vec<f64>)>,
     /// How far sums are from what they should add up to, as a share of it: the median over trials. Not a number of occlusion.
     pub residual: f64,
-    /// Trials that were looked at.
+    /// Trials that were explained.
     pub trials: usize,
 }
 
-/// One explanation by channels or by times, and what came of the tests.
+/// One explanation by channels or by times, and the results of its tests.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SanityCheck {
@@ -52,9 +52,9 @@ pub struct SanityCheck {
     pub name: String,
     /// Agreement with what is known, by name.
     pub known: Vec<(String, Agreement)>,
-    /// What happens when what it ranks is taken away, and when it is brought back; only of those that were put to that test.
+    /// The deletion and the insertion test; only of those that were put to them.
     pub removed: Option<[DeletionResult; 2]>,
-    /// How alike it is with other seeds, and with parameters that were drawn anew.
+    /// How alike it is with other seeds, and after parameter randomisation.
     pub randomised: Option<ParameterRandomisation>,
     /// Over seeds; none with one.
     pub seeds: Option<Stability>,
@@ -64,7 +64,7 @@ pub struct SanityCheck {
     pub truth: Option<f64>,
 }
 
-/// Everything that was tested.
+/// All sanity checks.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SanityChecks {
@@ -74,7 +74,7 @@ pub struct SanityChecks {
     pub trials: usize,
     /// What the parts of recordings are: `sessions`, `runs` or `halves`.
     pub parts: String,
-    /// Whether people are recognised by their masks from one part to the other.
+    /// Whether subjects are recognised by their masks from one part to the other.
     pub identified: Option<Identification>,
 }
 
@@ -82,7 +82,7 @@ pub struct SanityChecks {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeAnswer {
-    /// `the person`
+    /// `the class` or `the subject`; files of earlier versions say `the person`.
     pub what: String,
     /// `task features`
     pub of: String,
@@ -98,7 +98,7 @@ pub struct ProbeAnswer {
 pub struct Disentanglement {
     /// The questions.
     pub asked: Vec<ProbeAnswer>,
-    /// Between people learnt from and people scored, with how many there were of each; none where the former are not at hand.
+    /// Between training subjects and test subjects, with how many there were of each; none where the former are not at hand.
     pub distance: Option<(Distance, [usize; 2])>,
     /// What task and subject features share; none where the subject's were not kept.
     pub shared: Option<SharedSpectra>,
@@ -116,9 +116,9 @@ pub struct Disentanglement {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbabilityFindings {
-    /// Of the scored people, all seeds one after the other.
+    /// Of the test subjects, all seeds one after the other.
     pub scored: LabelledProbabilities,
-    /// What makes those of the validation people true, and how many they are; none where their trials are not at hand.
+    /// The temperature that calibrates those of the validation subjects, and how many they are; none where their trials are not at hand.
     pub temperature: Option<(f64, usize)>,
     /// How often each trial is there.
     pub seeds: usize,

@@ -1,4 +1,4 @@
-//! What a decoder looked at, and whether to believe it.
+//! Explanations of decoders: masks, saliency, probes of features, calibration, and sanity checks of all of them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,4 +1,4 @@
-//! What PTSM's masks look like in each person.
+//! PTSM's masks of each subject.
 
 use ptsm_decode::FittedDecoder;
 use ptsm_decode::ptsm::mask_values;
@@ -6,7 +6,7 @@ use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
 use serde::{Deserialize, Serialize};
 
-/// One kind of mask, its mean over each person's trials.
+/// One kind of mask, its mean over each subject's trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Masks {
@@ -14,19 +14,19 @@ pub struct Masks {
     pub kind: String,
     /// Whose.
     pub people: Vec<SubjectId>,
-    /// `[person][channel]`
+    /// `[subject][channel]`
     pub space: Vec<Vec<f64>>,
-    /// `[person][sample]`
+    /// `[subject][sample]`
     pub time: Vec<Vec<f64>>,
 }
 
 impl Masks {
-    /// The spatial mask's mean over people.
+    /// The spatial mask's mean over subjects.
     pub fn space_mean(&self) -> Vec<f64> {
         mean_over(&self.space)
     }
 
-    /// The temporal mask's mean over people.
+    /// The temporal mask's mean over subjects.
     pub fn time_mean(&self) -> Vec<f64> {
         mean_over(&self.time)
     }
@@ -38,12 +38,12 @@ fn mean_over(rows: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// The masks a decoder has; none for a decoder without.
-pub fn masks(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<Vec<Masks>> {
+pub fn masks(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Result<Vec<Masks>> {
     let mut found = vec![];
     for (kind, names) in mask_values() {
         let (mut space, mut time, mut who) = (vec![], vec![], vec![]);
-        for subject in people.subjects() {
-            let own = people.only(|t| t.subject == subject);
+        for subject in trials.subjects() {
+            let own = trials.only(|t| t.subject == subject);
             let Some(values) = fitted.intermediate_values(&own, &names)? else { continue };
             let mut means = values.iter().map(|v| mean_row(v, own.len()));
             space.extend(means.next());

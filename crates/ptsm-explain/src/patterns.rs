@@ -5,7 +5,7 @@ use ptsm_eval::Result;
 use ptsm_signal::{Channel, Paradigm, Position, Subset, position};
 
 /// How much each channel takes part in the sources that CSP's leading filters listen to, `[C]`: the sum of the patterns' sizes, each pattern of
-/// length 1. For imagined movements; the trials of a person, or of all.
+/// length 1. For imagined movements; the trials of one subject, or of all.
 pub fn csp_relevance(trials: &Subset<'_>, settings: &CspLda) -> Result<Vec<f64>> {
     Ok(summed(&settings.patterns(trials)?))
 }

@@ -1,6 +1,6 @@
-//! Whether an explanation depends on what was learnt.
+//! Parameter randomisation: whether an explanation depends on what the decoder learnt.
 //!
-//! Paper: Adebayo et al. 2018, arXiv:1810.03292. An explanation that looks the same for a decoder whose parameters are drawn anew tells of the trials or
+//! Paper: Adebayo et al. 2018, arXiv:1810.03292. An explanation that looks the same for a decoder with randomised parameters tells of the trials or
 //! of the architecture, not of what was learnt. How alike explanations of two trainings are says what can be expected at best.
 
 use ptsm_decode::FittedDecoder;
@@ -15,7 +15,7 @@ use crate::ranks::{rank_correlation, truth_auc};
 pub struct ParameterRandomisation {
     /// Of every two trained decoders.
     pub trained: Vec<f64>,
-    /// Of every trained decoder and every one that was drawn anew.
+    /// Of every trained decoder and every one with randomised parameters.
     pub drawn: Vec<f64>,
 }
 
@@ -36,12 +36,12 @@ impl ParameterRandomisation {
         mean(&self.trained)
     }
 
-    /// Mean over pairs of a trained one and one drawn anew; not a number without such.
+    /// Mean over pairs of a trained decoder and one with randomised parameters; not a number without such.
     pub fn drawn_mean(&self) -> f64 {
         mean(&self.drawn)
     }
 
-    /// How likely two trained decoders are more alike than a trained one and one drawn anew: 1 where the explanation follows what was learnt,
+    /// How likely two trained decoders are more alike than a trained one and one with randomised parameters: 1 where the explanation follows what was learnt,
     /// 0.5 where it does not matter. Not a number without pairs of both kinds.
     pub fn separation(&self) -> f64 {
         let both: Vec<f64> = self.trained.iter().chain(&self.drawn).copied().collect();
@@ -53,7 +53,7 @@ impl ParameterRandomisation {
 /// An explanation by channels and by times, of a decoder; none where it has no such.
 pub type ExplainFn<'a> = dyn Fn(&dyn FittedDecoder) -> Result<Option<[Vec<f64>; 2]>> + 'a;
 
-/// The same for channels and for times, of decoders that were trained with several seeds. Each is drawn anew once, from `seed` on. None where
+/// The same for channels and for times, of decoders that were trained with several seeds. The parameters of each are randomised once, from `seed` on. None where
 /// a decoder has no such explanation or nothing to draw anew.
 pub fn randomise_parameters(
     fits: &[&dyn FittedDecoder],
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_learnt_is_told_from_what_is_drawn() {
+    fn trained_parameters_are_told_from_randomised_ones() {
         let trained = [vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 2.0, 4.0, 3.0], vec![0.1, 0.2, 0.3, 0.4]];
         let drawn = [vec![4.0, 3.0, 2.0, 1.0], vec![1.0, 1.0, 1.0, 1.0]];
         let r = ParameterRandomisation::new(&trained, &drawn);

@@ -1,4 +1,4 @@
-//! Whether what is measured of people is the same when it is measured again.
+//! Reliability: whether what is measured of subjects is the same when it is measured again.
 
 use ptsm_eval::{ALPHA, Interval, Result, chance_threshold, fisher_quantile, mean};
 use rand::SeedableRng;
@@ -37,7 +37,7 @@ pub struct Stability {
     pub consistent: Intraclass,
 }
 
-/// How well the measurements of targets agree, `[targets][measured]`: people, channels or times; sessions or seeds.
+/// How well the measurements of targets agree, `[targets][measured]`: subjects, channels or times; sessions or seeds.
 pub fn stability(table: &[Vec<f64>]) -> Result<Stability> {
     let k = table.first().map_or(0, Vec::len);
     if table.iter().any(|row| row.len() != k) {
@@ -115,37 +115,37 @@ impl Squares {
     }
 }
 
-/// Whether people are recognised by what was measured of them in another session.
+/// Whether subjects are recognised by what was measured of them in another session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identification {
-    /// The share of people whose nearest in the other session is themselves, both ways.
+    /// The share of subjects whose nearest in the other session is themselves, in both directions.
     pub accuracy: f64,
-    /// One of the number of people.
+    /// The chance level: 1/N of N subjects.
     pub chance: f64,
-    /// What guessing exceeds with a probability of 5 % or less.
+    /// The accuracy that is exceeded by chance with a probability of 5 % or less.
     pub threshold: f64,
-    /// The mean correlation of people with themselves.
+    /// The mean correlation of subjects with themselves.
     pub own: f64,
     /// The mean correlation with others.
     pub others: f64,
-    /// How often people of the other session in another order are recognised as well; NaN without draws.
+    /// How often subjects of the other session in another order are recognised as well; NaN without draws.
     pub p: f64,
 }
 
-/// Looks for each person of one session, a row, among those of another, in the same order: the nearest has the highest correlation (Finn et al. 2015,
+/// Looks for each subject of one session, a row, among those of another, in the same order: the nearest has the highest correlation (Finn et al. 2015,
 /// doi:10.1038/nn.4135).
 pub fn identify_subjects(
     one: &Features,
     other: &Features,
     shuffles: PermutationSettings,
 ) -> Result<Identification> {
-    other.fits("people", &vec![(); one.len()])?;
+    other.fits("subjects", &vec![(); one.len()])?;
     let (n, width) = (one.len(), one.width());
     if n < 2 || width < 3 || width != other.width() {
         return Err(refused(
-            format!("{n} people with {width} and {} values cannot be correlated", other.width()),
-            "give two people or more and the same three values or more of each",
+            format!("{n} subjects with {width} and {} values cannot be correlated", other.width()),
+            "give two subjects or more and the same three values or more of each",
         ));
     }
     let [a, b] = [one, other].map(|features| {
@@ -153,7 +153,7 @@ pub fn identify_subjects(
         for mut row in rows.row_iter_mut() {
             row.add_scalar_mut(-row.mean());
             let size = row.norm();
-            // A person without any differences is like nobody.
+            // A subject without any differences is like no other.
             row.scale_mut(if size > 0.0 { 1.0 / size } else { 0.0 });
         }
         rows

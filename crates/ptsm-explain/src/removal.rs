@@ -4,7 +4,7 @@ use ptsm_decode::{Error, FittedDecoder};
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
 
-/// What stands in the place of what is taken away.
+/// What stands in the place of what is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     /// Nothing: zero, which is the mean of a filtered signal.
@@ -25,7 +25,7 @@ pub(crate) enum RemovedPart {
 /// Trials that are changed and decoded together; more would only take memory.
 const AT_ONCE: usize = 256;
 
-/// Class probabilities `[n, K]` of trials without some parts, by person.
+/// Class probabilities `[n, K]` of trials without some parts, by subject.
 pub(crate) fn probabilities_without(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,

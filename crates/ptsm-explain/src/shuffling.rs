@@ -1,11 +1,11 @@
-//! Trials in which there is nothing to be learnt.
+//! Shuffled labels: trials in which there is nothing to learn.
 
 use ptsm_signal::Subset;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Everybody's labels in another order, each person's among themselves: people keep their share of each class, and nothing else is left.
+/// The labels of all subjects in another order, shuffled within each subject: subjects keep their share of each class, and nothing else is left.
 pub fn shuffled_labels(trials: &Subset<'_>, seed: u64) -> Vec<u32> {
     let mut labels = trials.labels();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -36,7 +36,7 @@ mod tests {
             classes: vec!["a".into(), "b".into()],
             task: Default::default(),
         };
-        // The first person has four of the first class in twenty, the second sixteen.
+        // The first subject has four of the first class in twenty, the second sixteen.
         let trial = |i: u32| Trial {
             label: u32::from(!i.is_multiple_of(5)) ^ (i / 20),
             subject: SubjectId(1 + i / 20),

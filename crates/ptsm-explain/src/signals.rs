@@ -1,4 +1,4 @@
-//! What a person's signals look like, whatever a decoder makes of them: where their power is, and how many trials are disturbed.
+//! What a subject's signals are like, whatever a decoder makes of them: where their power is, and how many trials have artefacts.
 
 use std::f64::consts::PI;
 
@@ -19,13 +19,13 @@ pub const BANDS: [(&str, [f64; 2]); 5] = [
 /// billion is.
 pub const EXTREME: f64 = 6.0;
 
-/// One person's signals as the decoder gets them.
+/// One subject's signals as the decoder gets them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signals {
     /// Whose.
     pub subject: SubjectId,
-    /// How many trials were looked at.
+    /// How many trials there are.
     pub trials: usize,
     /// Share of the power between the lowest and the highest band that each of [`BANDS`] has, the mean over channels and trials; not a number
     /// where no frequency of a trial lies in the band.
@@ -34,7 +34,7 @@ pub struct Signals {
     pub extreme: f64,
 }
 
-/// Everybody's signals, in the order of their numbers. Scaling of trials cancels out: all of it is relative.
+/// The signals of all subjects, in the order of their numbers. Scaling of trials cancels out: all of it is relative.
 pub fn signals(subjects: &Subset<'_>) -> Vec<Signals> {
     let layout = subjects.layout();
     let bins = bins(layout.samples, layout.rate_hz);
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// Two trials of one person: a sine of this frequency, and noise; the second trial may jump.
+    /// Two trials of one subject: a sine of this frequency, and noise; the second trial may jump.
     fn trials(hz: f64, jump: f32) -> Trials {
         let (samples, rate) = (320, 160.0);
         let layout = Layout {

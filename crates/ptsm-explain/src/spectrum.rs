@@ -38,7 +38,7 @@ pub struct SharedSpectra {
 }
 
 /// Compares two sets of features of the same trials with what is left when trials are paired at random, only inside of a block. With all trials
-/// in one block chance is "they share nothing"; with people as blocks it is "they share nothing but the person".
+/// in one block chance is "they share nothing"; with subjects as blocks it is "they share nothing but the subject".
 pub fn shared_spectra(
     one: &Features,
     other: &Features,

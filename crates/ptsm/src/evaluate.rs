@@ -1,4 +1,4 @@
-//! Scores of a trained decoder on subjects it has not learnt from.
+//! Scores of a trained decoder on subjects it was not trained on.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use ptsm_signal::Subset;
 
 use crate::report::about;
 
-/// Which run is scored on whom.
+/// Which run is scored on which subjects.
 #[derive(Clone, Debug)]
 pub struct EvaluateRequest {
     /// The run's folder.
     pub run: PathBuf,
-    /// The data; without subjects, everybody the decoder has not learnt from.
+    /// The data; without subjects, all the decoder was not trained on.
     pub data: DataRequest,
     /// Labelled trials of each class for few-shot adaptation; none for zero-shot scores alone.
     pub shots: Vec<usize>,
@@ -46,13 +46,13 @@ pub struct EvaluationReport {
     pub material: Option<Material>,
 }
 
-/// Scores a run on subjects it has not learnt from; those it has are refused when they are named.
+/// Scores a run on subjects it was not trained on; training subjects are refused when they are named.
 pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport> {
     let evaluation = Evaluation::load(&request.run, &request.data, env)?;
-    let people = evaluation.scored_subjects(request.data.subjects.is_some())?;
-    let shots = evaluation.shots(&request.shots, &people)?;
-    let records = evaluation.records(&people)?;
-    let curve = evaluation.curve(&people, &shots, &request.how, env)?;
+    let scored = evaluation.scored_subjects(request.data.subjects.is_some())?;
+    let shots = evaluation.shots(&request.shots, &scored)?;
+    let records = evaluation.records(&scored)?;
+    let curve = evaluation.curve(&scored, &shots, &request.how, env)?;
     let mut report = EvaluationReport {
         summaries: Summary::of(&records)?,
         records,
@@ -61,7 +61,7 @@ pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport
         material: None,
     };
     if request.page {
-        report.material = Some(material(request, &evaluation, &people, &report, env)?);
+        report.material = Some(material(request, &evaluation, &scored, &report, env)?);
     }
     Ok(report)
 }
@@ -69,7 +69,7 @@ pub fn evaluate(request: &EvaluateRequest, env: &Env) -> Result<EvaluationReport
 fn material(
     request: &EvaluateRequest,
     evaluation: &Evaluation,
-    people: &Subset<'_>,
+    scored: &Subset<'_>,
     report: &EvaluationReport,
     env: &Env,
 ) -> Result<Material> {
@@ -79,9 +79,9 @@ fn material(
         few: report.few_shot.clone(),
         few_guarded: request.how.guard,
         histories: evaluation.run.histories(env)?,
-        looked: Some(mask_findings(evaluation, people)?),
-        signals: ptsm_explain::signals(people),
+        looked: Some(mask_findings(evaluation, scored)?),
+        signals: ptsm_explain::signals(scored),
         footer: format!("ptsm {} evaluate; data {}", crate::VERSION, evaluation.data.fingerprint),
-        ..about(evaluation, people)
+        ..about(evaluation, scored)
     })
 }

@@ -44,7 +44,7 @@
 //! | evaluate | [`evaluate`] | scores of each unseen subject, chance level, spread |
 //! | adapt | [`adapt`] | the run fitted to one subject by a few labelled trials |
 //! | benchmark | [`benchmark()`] | decoders x folds x seeds, pairwise comparisons, exports |
-//! | tune | [`tune`] | settings chosen on a development set that is tested in nothing else |
+//! | tune | [`tune`] | settings chosen on a development set that is used for nothing else |
 //! | explain | [`explain`] | masks, saliency, sanity checks |
 //! | report | [`report()`] | one HTML file, figures, the numbers behind them |
 //!
@@ -120,7 +120,7 @@
 //! // A report of the scores; `sections` names what else there is.
 //! let sections = vec!["summary".into(), "subjects".into(), "card".into()];
 //! let report = ptsm::report(&ReportRequest { run: Some(run), data, sections, ..Default::default() }, &env)?;
-//! assert!(report.figures().iter().any(|(name, _)| name.contains("person")));
+//! assert!(report.figures().iter().any(|(name, _)| name == "accuracy-of-each-subject"));
 //! # Ok(())
 //! # }
 //! ```

@@ -17,7 +17,7 @@ use ptsm_signal::Subset;
 pub struct ExplainRunRequest {
     /// The run's folder.
     pub run: PathBuf,
-    /// The data, and of its subjects those that are looked at; without subjects, all it has not learnt from.
+    /// The data, and of its subjects those that are looked at; without subjects, all it was not trained on.
     pub data: DataRequest,
     /// Sections by name; all that explain without any.
     pub sections: Vec<String>,
@@ -82,22 +82,22 @@ impl Report {
     }
 }
 
-/// Explains what a run's decoders look at, on subjects they have not learnt from, with sanity checks.
+/// Explains what a run's decoders look at, on subjects they were not trained on, with sanity checks.
 pub fn explain(request: &ExplainRunRequest, env: &Env) -> Result<Report> {
     let sections = sections::chosen(&request.sections, true)?;
-    let evaluation = everybody(&request.run, &request.data, env)?;
-    let people = evaluation.select_subjects(request.data.subjects.as_ref())?;
+    let evaluation = load_all_subjects(&request.run, &request.data, env)?;
+    let scored = evaluation.select_subjects(request.data.subjects.as_ref())?;
     if let Some(path) = &request.masks {
-        write_masks(&*evaluation.run.decoders[0].1, &people, path)?;
+        write_masks(&*evaluation.run.decoders[0].1, &scored, path)?;
         env.note(format!("masks of every trial: {}", path.display()));
     }
     let asked = explain_request(&sections, request.nulls);
-    let found = ptsm_explain::explain(&evaluation, &people, &asked, env)?;
+    let found = ptsm_explain::explain(&evaluation, &scored, &asked, env)?;
     let material = Material {
         sections: sections::names(&sections),
         made: Some(origin(&evaluation)),
         footer: footer("explain", &evaluation),
-        ..about(&evaluation, &people).explained(found)
+        ..about(&evaluation, &scored).explained(found)
     };
     Ok(Report { material, sections })
 }
@@ -112,7 +112,7 @@ pub fn report(request: &ReportRequest, env: &Env) -> Result<Report> {
         (None, Some(compared)) => Material {
             sections: sections::names(&sections),
             title: compared.title.clone(),
-            subtitle: "Decoders on people they have never met".into(),
+            subtitle: "Cross-subject scores of decoders on unseen subjects".into(),
             footer: format!("ptsm {} report", crate::VERSION),
             compared: Some(compared),
             ..Material::default()
@@ -134,13 +134,13 @@ fn about_run(
     kinds: &[&'static SectionKind],
     env: &Env,
 ) -> Result<Material> {
-    let evaluation = everybody(run, &request.data, env)?;
-    let people = evaluation.select_subjects(request.data.subjects.as_ref())?;
-    let shots = evaluation.shots(&request.shots, &people)?;
-    let records = evaluation.records(&people)?;
-    let curve = evaluation.curve(&people, &shots, &request.how, env)?;
+    let evaluation = load_all_subjects(run, &request.data, env)?;
+    let scored = evaluation.select_subjects(request.data.subjects.as_ref())?;
+    let shots = evaluation.shots(&request.shots, &scored)?;
+    let records = evaluation.records(&scored)?;
+    let curve = evaluation.curve(&scored, &shots, &request.how, env)?;
     let asked = explain_request(kinds, request.nulls);
-    let found = ptsm_explain::explain(&evaluation, &people, &asked, env)?;
+    let found = ptsm_explain::explain(&evaluation, &scored, &asked, env)?;
     Ok(Material {
         sections: sections::names(kinds),
         summaries: Summary::of(&records)?,
@@ -148,16 +148,16 @@ fn about_run(
         few: Summary::of(&curve)?,
         few_guarded: request.how.guard,
         histories: evaluation.run.histories(env)?,
-        signals: ptsm_explain::signals(&people),
+        signals: ptsm_explain::signals(&scored),
         compared,
         made: Some(origin(&evaluation)),
         footer: footer("report", &evaluation),
-        ..about(&evaluation, &people).explained(found)
+        ..about(&evaluation, &scored).explained(found)
     })
 }
 
-/// A run with all trials of the data: those it learnt from are needed too.
-fn everybody(run: &Path, data: &DataRequest, env: &Env) -> Result<Evaluation> {
+/// A run with all trials of the data: those of the training subjects are needed too.
+fn load_all_subjects(run: &Path, data: &DataRequest, env: &Env) -> Result<Evaluation> {
     Evaluation::load(run, &DataRequest { subjects: None, ..data.clone() }, env)
 }
 
@@ -166,15 +166,15 @@ fn footer(command: &str, evaluation: &Evaluation) -> String {
 }
 
 /// What a page says about a run on some subjects, without any number.
-pub(crate) fn about(evaluation: &Evaluation, people: &Subset<'_>) -> Material {
+pub(crate) fn about(evaluation: &Evaluation, scored: &Subset<'_>) -> Material {
     let card = &evaluation.run.card;
     Material {
         title: format!("{} on {}", card.decoder, evaluation.data.name),
         subtitle: match &evaluation.run.file.adapted {
             None => format!(
-                "Trained on {}, scored on {} whose labels it has never seen",
+                "Trained on {}, scored on {} whose labels the decoder has not seen",
                 phrases::subject_count(card.provenance.subjects),
-                phrases::subject_count(people.subjects().len())
+                phrases::subject_count(scored.subjects().len())
             ),
             Some(adapted) => format!(
                 "Adapted to {} by {} of each class, scored on later ones",
@@ -183,7 +183,7 @@ pub(crate) fn about(evaluation: &Evaluation, people: &Subset<'_>) -> Material {
             ),
         },
         notice: match evaluation.data.truth {
-            Some(_) => "These people are simulated.".into(),
+            Some(_) => "These subjects are simulated.".into(),
             None => String::new(),
         },
         layout: Some(card.layout.clone()),
@@ -205,7 +205,7 @@ fn origin(evaluation: &Evaluation) -> DecoderOrigin {
     }
 }
 
-/// The terms the data it learnt from are published under, where they are known.
+/// The licence of the training data, where it is known.
 fn licence(data: &str) -> Option<String> {
     let set = DATA_SETS.iter().map(|set| set.about()).find(|about| about.id == data)?;
     Some(set.licence.clone())

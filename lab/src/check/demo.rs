@@ -18,7 +18,7 @@ const MOST_SECONDS: f64 = 2.0 * 90.0;
 const MOST_MIB: f64 = 1024.0;
 /// What Linux counts the work of processes in, on every machine that there is.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// How sure it must be that strangers are decoded above chance.
+/// The level at which unseen subjects must be decoded above chance.
 const ALPHA: f64 = 0.001;
 
 pub(super) fn check() -> Result<()> {
@@ -45,12 +45,15 @@ pub(super) fn check() -> Result<()> {
         let (accuracy, n) = (number("pooled_accuracy")?, number("pooled_n")? as usize);
         let level = number("level")?;
         let needed = ptsm_eval::chance_threshold(n, level, ALPHA);
-        println!("{}: {accuracy:.3} of {n} trials of strangers, {needed:.3} is chance", model["model"]);
+        println!(
+            "{}: {accuracy:.3} of {n} trials of unseen subjects, {needed:.3} is within chance",
+            model["model"]
+        );
         ensure!(ptsm_eval::above_chance(n, accuracy, level, ALPHA), "{} is not above chance", model["model"]);
     }
     let page = fs::read_to_string(folder.join("demo.html")).context("there is no page")?;
     for part in
-        ["Each person", "A few trials", "How they learnt", "What it looked at", "<svg", "Temporal mask"]
+        ["Scores of each subject", "Few-shot adaptation", "Training curves", "Masks", "<svg", "Temporal mask"]
     {
         ensure!(page.contains(part), "the page lacks `{part}`");
     }

@@ -21,13 +21,13 @@ pub(super) fn run(args: &AdaptArgs, session: &Session) -> anyhow::Result<()> {
     let mut documents = vec![];
     for fit in &report.fits {
         let verdict = match fit.guard {
-            None => "tuned, without a guard".to_string(),
+            None => "adapted, without a guard".to_string(),
             Some(g) => format!(
-                "leave-one-out on the {} calibration trials: {} % as it was, {} % tuned; {}",
+                "leave-one-out on the {} labelled trials: {} % before adaptation, {} % adapted; {}",
                 fit.calibration_trials,
                 percent(g.before_accuracy),
                 percent(g.tuned_accuracy),
-                if g.kept { "the tuned decoder is kept" } else { "no gain, the decoder stays as it was" }
+                if g.kept { "the adapted decoder is kept" } else { "no gain, the decoder stays as it was" }
             ),
         };
         text += &format!(

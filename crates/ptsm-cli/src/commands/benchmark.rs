@@ -20,7 +20,7 @@ const MOST_COLUMNS: usize = 16;
 
 pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
     if args.jobs == Some(0) {
-        return Err(told("`--jobs 0` leaves nobody to work", "give at least 1"));
+        return Err(told("`--jobs 0` leaves no process to work", "give at least 1"));
     }
     let plan = Plan::of(args.plan.as_deref(), &overrides(args)?)?;
     if args.dry_run {

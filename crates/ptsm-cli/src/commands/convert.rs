@@ -19,7 +19,7 @@ pub(super) fn run(args: &ConvertArgs, session: &Session) -> anyhow::Result<()> {
     )?;
     let who: Vec<String> = made.subjects.iter().map(ToString::to_string).collect();
     let text = format!(
-        "{} trials of {} as {}, known by {} trials: {}\n",
+        "{} trials of {} converted to {}, who is known by {} trials: {}\n",
         made.trials.len(),
         who.join(", "),
         made.like,

@@ -1,4 +1,4 @@
-//! `ptsm demo`: people who do not exist, decoders that never met half of them, and what came of it.
+//! `ptsm demo`: simulates a cohort, trains decoders on some of its subjects and decodes the others, who are unseen.
 
 use std::time::Instant;
 
@@ -20,9 +20,9 @@ use ptsm::eval::phrases::{count, duration, percent, subject_count};
 use ptsm::eval::tables::summaries as table_of;
 use ptsm::pages::sections::{self, Material};
 
-/// People, of whom the last are strangers.
-const PEOPLE: u32 = 20;
-const STRANGERS: u32 = 6;
+/// Subjects, of whom the last are unseen: nothing is trained on them.
+const SUBJECTS: u32 = 20;
+const UNSEEN: u32 = 6;
 /// Seeds of every network: as many as train at once on two cores.
 const SEEDS: u64 = 2;
 const SHOTS: [usize; 5] = [1, 2, 5, 10, 20];
@@ -38,17 +38,17 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let start = Instant::now();
     let say = |text: String| session.output.note(text);
     std::fs::create_dir_all(&args.out).with_context(|| format!("{} cannot be made", args.out.display()))?;
-    let cohort = Cohort { subjects: PEOPLE, seed: args.seed, ..Cohort::default() };
-    say(format!("simulating {PEOPLE} people who imagine moving their left or right hand"));
+    let cohort = Cohort { subjects: SUBJECTS, seed: args.seed, ..Cohort::default() };
+    say(format!("simulating {SUBJECTS} subjects who imagine moving their left or right hand"));
     let source = Source::Simulated { cohort: Box::new(cohort), note: None };
     let loaded = source.load(None, None)?;
     let trials = &loaded.trials;
-    let strangers = trials.subjects().into_iter().filter(|s| s.0 > PEOPLE - STRANGERS).collect();
-    let known = trials.subjects().difference(&strangers).copied().collect();
+    let unseen = trials.subjects().into_iter().filter(|s| s.0 > SUBJECTS - UNSEEN).collect();
+    let known = trials.subjects().difference(&unseen).copied().collect();
     let sources = Split::for_training(&known, args.seed)?;
-    let split = Split::of(sources, strangers)?;
+    let split = Split::of(sources, unseen)?;
     say(format!(
-        "{} of {}; {} held back as validation subjects, whom `csp-lda` learns from too; {} nobody is trained on",
+        "training on {} of {}; {} more are validation subjects, on whom `csp-lda` is trained too; {} are test subjects, on whom nothing is trained",
         count(split.train(trials).len(), "trial"),
         subject_count(split.train_subjects().len()),
         split.validation_subjects().len(),
@@ -63,13 +63,13 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     let mut summaries = Summary::of(&records)?;
     summaries.sort_by_key(|s| shown.iter().position(|m| m.name == s.model));
 
-    say(format!("adapting ptsm to each stranger with {SHOTS:?} trials of each class"));
+    say(format!("adapting ptsm to each test subject with {SHOTS:?} labelled trials of each class"));
     let ptsm = &shown[0];
-    let unseen = split.test(trials);
-    let (curve, adapted) = adapt(ptsm, &unseen, session)?;
+    let test = split.test(trials);
+    let (curve, adapted) = adapt(ptsm, &test, session)?;
     let few = Summary::of(&curve)?;
 
-    let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &unseen)).collect::<Result<Vec<_>, _>>()?;
+    let all_masks = ptsm.fits.iter().map(|f| masks(&*f.fitted, &test)).collect::<Result<Vec<_>, _>>()?;
     let looked = MaskFindings { all: mean_over_seeds(all_masks), ..MaskFindings::default() };
     let histories: Vec<(String, Vec<EpochRecord>)> = shown
         .iter()
@@ -77,14 +77,14 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         .collect();
     let truth = loaded.truth.clone();
     let material = Material {
-        title: "Decoding people it has never met".into(),
+        title: "Cross-subject decoding of a simulated cohort".into(),
         subtitle: format!(
-            "Left or right hand, imagined: {} trained on, {} decoded without calibration",
+            "Imagined movement of the left or right hand: trained on {}, {} unseen test subjects decoded zero-shot",
             subject_count(split.train_subjects().len()),
             split.test_subjects().len()
         ),
-        notice: "These people are simulated: dipoles in a three-sphere head, with people who differ and some in whom the effect is absent. \
-                 The numbers say how the program works, not how well it decodes real people."
+        notice: "These subjects are simulated: dipoles in a three-sphere head. Subjects differ, and in some the effect is absent. \
+                 The numbers show how the program works, not how well it decodes real people."
             .into(),
         layout: Some(trials.layout().clone()),
         records: records.clone(),
@@ -95,7 +95,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         histories,
         looked: Some(looked),
         truth,
-        signals: ptsm::explanation::signals(&unseen),
+        signals: ptsm::explanation::signals(&test),
         footer: format!("ptsm {} demo --seed {}", env!("CARGO_PKG_VERSION"), args.seed),
         ..Material::default()
     };
@@ -130,8 +130,8 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Settings for a minute's work: fewer epochs. Both networks learn from mirrored trials too, so that they are compared and not what they
-/// were given.
+/// Settings for a minute's work: fewer epochs. Both networks are trained with left-right mirroring, so that the networks are compared and not their
+/// data.
 fn changes(name: &str) -> Value {
     match name {
         "csp-lda" => json!({}),
@@ -157,8 +157,8 @@ fn fit(
     let mut fitting = session.env.watch_fits(name);
     let all = split.sources().without_validation();
     let sources = if decoder.uses_validation() { split.sources() } else { &all };
-    let lesson = TrainingData::new(sources.train(trials), sources.validation(trials))?;
-    let fits = decoder.fit_seeds(&lesson, &seeds, &run, &mut fitting)?;
+    let data = TrainingData::new(sources.train(trials), sources.validation(trials))?;
+    let fits = decoder.fit_seeds(&data, &seeds, &run, &mut fitting)?;
     drop(fitting);
     let mut records = vec![];
     for fit in &fits {
@@ -166,7 +166,7 @@ fn fit(
     }
     let all: Vec<f64> = records.iter().map(|r| r.scores.accuracy).collect();
     session.output.note(format!(
-        "{name}: {} parameters, {} % in strangers, {}",
+        "{name}: {} parameters, {} % accuracy on unseen subjects, {}",
         fits[0].fitted.parameters(),
         percent(ptsm::eval::mean(&all)),
         duration(began.elapsed())
@@ -178,20 +178,20 @@ fn context(name: &str, seed: u64) -> RecordContext {
     RecordContext::trained_on_others("simulated", name, TargetAccess::Nothing, seed)
 }
 
-/// The learning curve of every stranger with the first seed, and the first one's guarded adaptation in words.
+/// The few-shot learning curve of every test subject with the first seed, and the guarded adaptation to the first of them in words.
 ///
-/// The curve is without the guard: asking it at every point would tune forty decoders for forty trials.
-fn adapt(ptsm: &Shown, people: &Subset<'_>, session: &Session) -> anyhow::Result<(Vec<Record>, String)> {
+/// The curve is without the guard: asking it at every point would adapt forty decoders for forty trials.
+fn adapt(ptsm: &Shown, test: &Subset<'_>, session: &Session) -> anyhow::Result<(Vec<Record>, String)> {
     let fit = &ptsm.fits[0];
     let context = context("ptsm", fit.seed);
-    let of = |subject: SubjectId| people.only(|t| t.subject == subject);
+    let of = |subject: SubjectId| test.only(|t| t.subject == subject);
     let mut all = vec![];
-    for subject in people.subjects() {
+    for subject in test.subjects() {
         session.env.check_cancelled()?;
         let how = Adaptation { guard: false, ..Adaptation::default() };
         all.extend(learning_curve(&*fit.fitted, &of(subject), &SHOTS, &how, &context)?.records);
     }
-    let Some(&first) = people.subjects().first() else { return Ok((all, String::new())) };
+    let Some(&first) = test.subjects().first() else { return Ok((all, String::new())) };
     let curve = learning_curve(&*fit.fitted, &of(first), &[5], &Adaptation::default(), &context)?;
     let (before, after) = (&curve.records[0].scores, &curve.records[1].scores);
     let kept = curve.adapted[0].1.guard.is_none_or(|g| g.kept);
@@ -201,9 +201,9 @@ fn adapt(ptsm: &Shown, people: &Subset<'_>, session: &Session) -> anyhow::Result
         percent(after.accuracy),
         after.n,
         if kept {
-            "leave-one-out on the 10 found a gain, the tuned masks are kept"
+            "leave-one-out on the 10 found a gain, so the adapted masks are kept"
         } else {
-            "leave-one-out on the 10 found no gain, the decoder stays as it was"
+            "leave-one-out on the 10 found no gain, so the decoder stays as it was"
         }
     );
     Ok((all, told))

@@ -52,13 +52,13 @@ fn by_subject(summary: &Summary) -> Table {
     columns.extend(METRICS.iter().map(|m| {
         Column::number(if m.more_is_better { format!("{} %", m.short) } else { m.short.to_string() })
     }));
-    let rows = summary.subjects.iter().map(|person| {
-        let value = |m: &Metric| person.scores.get(m.name).copied().unwrap_or(f64::NAN);
+    let rows = summary.subjects.iter().map(|subject| {
+        let value = |m: &Metric| subject.scores.get(m.name).copied().unwrap_or(f64::NAN);
         let cell = |m: &Metric| match m.more_is_better {
             true => percent(value(m)),
             false => format!("{:.3}", value(m)),
         };
-        [person.subject.to_string(), person.n.to_string()]
+        [subject.subject.to_string(), subject.n.to_string()]
             .into_iter()
             .chain(METRICS.iter().map(cell))
             .collect()

@@ -42,7 +42,7 @@ pub(crate) struct Session {
 pub(crate) fn run(line: Line) -> anyhow::Result<()> {
     let general = line.general;
     let threads = match general.threads {
-        Some(0) => return Err(told("`--threads 0` leaves nobody to work", "give at least 1")),
+        Some(0) => return Err(told("`--threads 0` leaves no thread to work", "give at least 1")),
         // More than any machine has: asking for them would hang.
         Some(n) if n > 1024 => return Err(told(format!("`--threads {n}` is too many"), "give at most 1024")),
         Some(n) => n,

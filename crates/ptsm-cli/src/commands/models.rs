@@ -59,10 +59,10 @@ pub(super) fn run(session: &Session) -> anyhow::Result<()> {
     }
     let columns = vec![
         Column::text("model"),
-        Column::text("what it is"),
+        Column::text("description"),
         Column::text("paper"),
         Column::number("parameters"),
-        Column::text("seen of a new person"),
+        Column::text("target access"),
         Column::text("adapts"),
     ];
     let note = "Parameters, and all settings and their defaults in `ptsm models --json`, are for 62 channels, 4 s at 250 Hz, 2 classes that swap when left and right are exchanged"

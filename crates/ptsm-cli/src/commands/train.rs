@@ -23,7 +23,7 @@ pub(super) fn run(args: &TrainArgs, session: &Session) -> anyhow::Result<()> {
 
 fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow::Result<()> {
     let mut text = format!(
-        "{}, {} parameters, learnt from {} of {}",
+        "{}, {} parameters, trained on {} of {}",
         report.model,
         report.parameters,
         count(report.trials, "trial"),
@@ -34,7 +34,7 @@ fn show(args: &TrainArgs, report: &TrainingReport, session: &Session) -> anyhow:
         held => format!("; {} held back ({})", count(held.len(), "validation subject"), ids(held)),
     };
     if let Some(target) = report.target_trials {
-        text += &format!("; {} of those to be decoded, unlabelled", count(target, "trial"));
+        text += &format!("; {} of the test subjects, unlabelled", count(target, "trial"));
     }
     text += "\n";
     if let Some(mirroring) = mirroring(&report.settings, &report.layout) {

@@ -138,7 +138,7 @@ fn features_of_every_fold_are_asked() {
     let page = String::from_utf8(place.read("page.html")).unwrap();
     assert!(
         page.contains("Every fold of the benchmark")
-            && page.contains("People tested from people learnt from")
+            && page.contains("Distance of test subjects from training subjects, every fold")
     );
     // Decoders of different people are not put together.
     for (seed, name) in [(2, "b"), (3, "c")] {
@@ -186,7 +186,7 @@ fn a_large_benchmark_becomes_a_page_soon() {
     let took = computed_s(&place, "report --benchmark bench --out page.html");
     assert!(took > 0.0 && took < 10.0, "{took} s");
     let page = String::from_utf8(place.read("page.html")).unwrap();
-    assert!(page.contains("Every person under every decoder") && page.contains("S40"));
+    assert!(page.contains("Scores by subject and decoder") && page.contains("S40"));
     assert!(page.len() < 5_000_000, "{}", page.len());
 }
 

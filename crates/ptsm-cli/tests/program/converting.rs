@@ -21,7 +21,7 @@ fn trained() -> Place {
 fn converted_trials_are_data_again() {
     let place = trained();
     let said = place.ptsm("convert run --data a.npz --subjects 7 --as 8 --out b.npz").succeed();
-    assert_eq!(said.stdout, "16 trials of S07 as S08, known by 16 trials: b.npz\n");
+    assert_eq!(said.stdout, "16 trials of S07 converted to S08, who is known by 16 trials: b.npz\n");
     let (given, made) = ["a.npz", "b.npz"].map(|f| read_trials(&place.path(f)).unwrap().trials).into();
     assert_eq!(made.layout(), given.layout());
     let (from, other) = ([SubjectId(7)].into(), [SubjectId(8)].into());

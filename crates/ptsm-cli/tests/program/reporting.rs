@@ -30,18 +30,18 @@ fn a_decoder_with_masks_gets_every_section() {
     let line = "report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out report.html --json";
     let told = place.ptsm(line).succeed();
     let expected = [
-        "In short",
-        "Each person",
-        "What is taken for what",
-        "Are probabilities true?",
-        "A few trials of one's own",
-        "Who beats whom",
-        "How they learnt",
-        "What it looked at",
-        "What its answers rest on",
-        "Whether to believe it",
-        "Is the task apart from the person?",
-        "Who fails, and their signals",
+        "Summary",
+        "Scores of each subject",
+        "Confusion matrix",
+        "Calibration",
+        "Few-shot adaptation",
+        "Pairwise comparison",
+        "Training curves",
+        "Masks",
+        "Saliency",
+        "Sanity checks",
+        "Disentanglement",
+        "Failure analysis",
         "Model card",
     ];
     assert_eq!(sections(&told.stdout), expected);
@@ -49,7 +49,7 @@ fn a_decoder_with_masks_gets_every_section() {
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for part in [
         "shuffled labels",
-        "the person from the task features",
+        "the subject from the task features",
         "the class from the subject features",
         "Deletion: fused mask, channels",
         "ICC over",
@@ -71,10 +71,7 @@ fn what_lacks_its_inputs_is_told() {
     let place = Place::with_data();
     place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
     let told = place.ptsm("explain run --data a.npz --out explain.html --json").succeed();
-    assert_eq!(
-        sections(&told.stdout),
-        ["What its answers rest on", "Whether to believe it", "What is not here"]
-    );
+    assert_eq!(sections(&told.stdout), ["Saliency", "Sanity checks", "Missing sections"]);
     let page = text(&place, "explain.html");
     for part in ["This decoder has no masks", "no features that can be looked at", "Occlusion of"] {
         assert!(page.contains(part), "{part}");
@@ -83,9 +80,9 @@ fn what_lacks_its_inputs_is_told() {
         .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
         .succeed();
     let told = place.ptsm("report --benchmark bench --out report.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Who beats whom", "What is not here"]);
+    assert_eq!(sections(&told.stdout), ["Pairwise comparison", "Missing sections"]);
     let told = place.ptsm("report run --data a.npz --sections people,card --out some.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Each person", "Model card"]);
+    assert_eq!(sections(&told.stdout), ["Scores of each subject", "Model card"]);
 }
 
 #[test]
@@ -94,24 +91,27 @@ fn a_section_that_cannot_be_made_costs_itself_alone() {
     place.ptsm("train --data a.npz --subjects 1-5 --model sblest --out run").succeed();
     let told = place.ptsm("report run --data a.npz --out report.html --json").succeed();
     let made = sections(&told.stdout);
-    assert!(made.contains(&"Each person".into()) && made.contains(&"Model card".into()), "{made:?}");
+    assert!(
+        made.contains(&"Scores of each subject".into()) && made.contains(&"Model card".into()),
+        "{made:?}"
+    );
     // Without a channel its covariance has no full rank.
-    assert!(!made.contains(&"What its answers rest on".into()), "{made:?}");
+    assert!(!made.contains(&"Saliency".into()), "{made:?}");
     let page = text(&place, "report.html");
     assert!(page.contains("It could not be computed"), "no reason is told");
 }
 
 #[test]
-fn an_adapted_decoder_is_that_persons() {
+fn an_adapted_decoder_is_that_subjects() {
     let place = Place::with_data();
     trained(&place);
     place.ptsm("adapt run --data a.npz --subject 7 --shots 2 --no-guard --steps 3 --out own").succeed();
     place.ptsm("report own --data a.npz --sections short,few-shot,card --out report.html").succeed();
     let page = text(&place, "report.html");
-    for part in ["Adapted to S07 by 2 labelled trials", "tuned to S07", "adapted already"] {
+    for part in ["Adapted to S07 by 2 labelled trials", "adapted to S07", "adapted already"] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("never seen") && !page.contains("holds no number"), "words of another decoder");
+    assert!(!page.contains("has not seen") && !page.contains("holds no number"), "words of another decoder");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn one_figure_is_a_file_of_its_own() {
     assert!(place.read("mask.png").starts_with(b"\x89PNG"));
     place.ptsm(&format!("{some} --masks masks.npz --out x.html")).succeed();
     let mut masks = ptsm::io::npz::read(&place.path("masks.npz")).unwrap();
-    // Three people with 16 trials each, 5 channels, 128 samples; a mask is a share.
+    // Three subjects with 16 trials each, 5 channels, 128 samples; a mask is a share.
     for (name, shape) in [("common_space", [48, 5]), ("personal_time", [48, 128]), ("fused_time", [48, 128])]
     {
         let array = masks.array(name).unwrap();

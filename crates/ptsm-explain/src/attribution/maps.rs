@@ -16,7 +16,7 @@ use super::legendre;
 pub enum AttributionMethod {
     /// The gradient times the trial.
     TimesInput,
-    /// The mean gradient on the straight way from an empty trial, all zero, to the trial, times the trial. The sum over a trial is the answer to
+    /// The mean gradient along the straight line from an empty trial, all zero, to the trial, times the trial. The sum over a trial is the answer to
     /// it less the answer to an empty one, but for what the steps miss.
     Integrated {
         /// Steps of Gauss and Legendre's rule.
@@ -48,7 +48,7 @@ pub struct RelevanceMap {
     pub residual: f64,
 }
 
-/// Copies of trials that are looked at together; more would only take memory.
+/// Copies of trials whose gradients are taken together; more would only take memory.
 const AT_ONCE: usize = 256;
 
 /// Hands over the relevance of every sample, trial by trial in their order, so that all trials together need no memory. False, and nothing
@@ -78,7 +78,7 @@ pub fn maps(
     Ok(true)
 }
 
-/// A copy of a trial that is looked at.
+/// A copy of a trial whose gradient is taken.
 enum Point {
     /// The trial times a number, and how much its gradient counts.
     Times(f64, f64),
@@ -121,7 +121,7 @@ fn spread(signal: &[f32]) -> f64 {
     (signal.iter().map(|v| (f64::from(*v) - mean).powi(2)).sum::<f64>() / n).sqrt()
 }
 
-/// What is looked at for one trial.
+/// The copies of one trial whose gradients are taken.
 fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
     let wrong = |message: &str| Err(Error::Configuration(message.into()).into());
     match *how {
@@ -143,7 +143,7 @@ fn points(how: &AttributionMethod) -> Result<Vec<Point>> {
     }
 }
 
-/// The map of the trial number `i` of those that were looked at.
+/// The map of the trial number `i` of those that were explained.
 fn map(
     told: &Sensitivity,
     i: usize,

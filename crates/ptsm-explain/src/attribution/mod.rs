@@ -1,4 +1,4 @@
-//! What a decoder's answer to each trial rests on: by its gradient, or by what is lost without a part of the trial.
+//! Saliency (attribution): which channels and times a decoder's output depends on, by its gradient or by occlusion.
 
 mod legendre;
 mod maps;
@@ -13,7 +13,7 @@ use ptsm_decode::{DecoderOutput, FittedDecoder};
 use ptsm_eval::Result;
 use ptsm_signal::Subset;
 
-/// What the answer to each trial rests on, by the decoder's gradient; none for a decoder that has none ([`occlusion`] works for all).
+/// Saliency of each trial by the decoder's gradient; none for a decoder that has none ([`occlusion`] works for all).
 pub fn attribution(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,

@@ -7,12 +7,12 @@ use ptsm_signal::Subset;
 use super::relevance::Relevance;
 use crate::removal::{Fill, RemovedPart, own_probabilities};
 
-/// What is taken away.
+/// What is occluded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occlusion {
-    /// Samples of a window that is taken away in all channels.
+    /// Samples of a window that is occluded in all channels.
     pub window_samples: usize,
-    /// What stands in the place of what is taken away.
+    /// What stands in the place of what is occluded.
     pub fill: Fill,
 }
 

@@ -5,7 +5,7 @@ use ptsm_signal::Subset;
 use super::maps::RelevanceMap;
 use crate::masks::Masks;
 
-/// What the answers to some trials rest on, a row for each trial.
+/// The saliency of some trials, a row for each trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relevance {
     /// Sums of sizes over time, `[trial][channel]`.
@@ -47,7 +47,7 @@ impl Relevance {
         self.residual.push(residual);
     }
 
-    /// The means of sizes over each person's trials, to be drawn and compared as masks are. `trials` are those this is the relevance of.
+    /// The means of sizes over each subject's trials, to be drawn and compared as masks are. `trials` are those this is the relevance of.
     pub fn by_subject(&self, kind: &str, trials: &Subset<'_>) -> Masks {
         let mut masks = Masks { kind: kind.into(), people: vec![], space: vec![], time: vec![] };
         for subject in trials.subjects() {

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::squared_distances;
 use crate::features::Features;
 
-/// How far the nearest `neighbours` of a point are near in the features as well, scikit-learn's `trustworthiness`: 1 where all are; strangers count the
+/// How far the nearest `neighbours` of a point are near in the features as well, scikit-learn's `trustworthiness`: 1 where all are; others count the
 /// more the farther off they are (Venna & Kaski 2001, doi:10.1007/3-540-44668-0_68). NaN where there are not more than twice as many points.
 pub fn trustworthiness(features: &Features, points: &[[f64; 2]], neighbours: usize) -> f64 {
     let n = points.len();

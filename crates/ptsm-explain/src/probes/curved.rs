@@ -13,7 +13,7 @@ const SMALLEST: f64 = 1e-10;
 /// New features of the trials to learn from, and of others.
 pub(super) fn curved(train: &DMatrix<f64>, test: &DMatrix<f64>) -> [DMatrix<f64>; 2] {
     let count = LANDMARKS.min(train.nrows());
-    // Evenly over all trials, which come person after person and in the order of time.
+    // Evenly over all trials, which come subject after subject and in the order of time.
     let places: Vec<usize> = (0..count).map(|i| i * train.nrows() / count).collect();
     let landmarks = train.select_rows(&places);
     let eigen = SymmetricEigen::new(kernel(&landmarks, &landmarks));

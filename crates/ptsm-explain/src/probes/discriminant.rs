@@ -1,11 +1,11 @@
-//! Linear discriminant analysis that is learnt anew in no time when only the labels change.
+//! Linear discriminant analysis that is refitted in no time when only the labels change.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 /// How much of the covariance is spread evenly over all directions.
 const SHRINKAGE: f64 = 0.1;
 
-/// Trials whose scatter is known, so that labels need no second look at them. All classes are taken as equally likely.
+/// Trials whose scatter is known, so that labels need no second look at them. All classes count as equally likely.
 pub(super) struct Discriminant {
     train: DMatrix<f64>,
     test: DMatrix<f64>,
@@ -27,7 +27,7 @@ impl Discriminant {
         Discriminant { train, test, scatter }
     }
 
-    /// What the tested trials are taken for when those learnt from have these labels. Every class has a trial.
+    /// The decoded classes of the test trials when the training trials have these labels. Every class has a trial.
     pub(super) fn answers(&self, labels: &[usize], classes: usize) -> Vec<usize> {
         let width = self.train.ncols();
         let mut counts = vec![0.0; classes];

@@ -1,4 +1,4 @@
-//! What can be read out of features: a classifier learns it from some trials and is asked about others.
+//! Probes of features: a classifier is fitted to some trials and tested on others.
 
 mod curved;
 mod discriminant;
@@ -31,12 +31,12 @@ pub enum Probe {
 pub struct ProbeInput<'a> {
     /// A trial a row.
     pub features: &'a Features,
-    /// What is to be read out: one number for each trial, such as its class or its person.
+    /// What is to be decoded: one number for each trial, such as its class or its subject.
     pub labels: &'a [u32],
-    /// Whose each trial is. Intervals say how much the answer would change with other people.
+    /// Whose each trial is. Intervals say how much the answer would change with other subjects.
     pub groups: &'a [u32],
-    /// Where labels are exchanged to see what chance does: only among trials of one block. For the class of the task blocks are people; for
-    /// the person they are the classes of the task, or all trials are one block.
+    /// Where labels are exchanged to see what chance does: only among trials of one block. For the class of the task blocks are subjects; for
+    /// the subject they are the classes of the task, or all trials are one block.
     pub blocks: &'a [u32],
 }
 
@@ -55,7 +55,7 @@ pub struct PermutationSettings {
 pub struct ProbeResult {
     /// Which one.
     pub probe: Probe,
-    /// Trials learnt from.
+    /// Training trials.
     pub trained: usize,
     /// Trials asked about.
     pub tested: usize,
@@ -65,13 +65,13 @@ pub struct ProbeResult {
     pub accuracy: f64,
     /// The mean over classes of the share of right answers: what the numbers below are about.
     pub balanced_accuracy: f64,
-    /// What guessing reaches: one of the number of classes.
+    /// The chance level: 1/K of K classes.
     pub chance: f64,
     /// What always naming the most frequent class reaches in `accuracy`.
     pub majority: f64,
     /// Of the balanced accuracy, 95 %: from groups drawn anew, and not narrower than from independent trials. Few groups alone make it too narrow.
     pub interval: Interval,
-    /// The balanced accuracy that guessing exceeds in as many independent trials with a probability of 5 % or less.
+    /// The balanced accuracy that is exceeded by chance in as many independent trials with a probability of 5 % or less.
     pub threshold: f64,
     /// Whether the balanced accuracy is above it.
     pub above_threshold: bool,
@@ -79,8 +79,8 @@ pub struct ProbeResult {
     pub shuffled: PermutationTest,
 }
 
-/// Balanced accuracies of discriminant analysis on the same features (it can be learnt hundreds of times) with the labels as they are, and after
-/// those of trials learnt from have been exchanged.
+/// Balanced accuracies of discriminant analysis on the same features (it can be fitted hundreds of times) with the labels as they are, and after
+/// those of training trials have been exchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermutationTest {
@@ -118,7 +118,7 @@ pub fn probe(
     Ok(task.judged(probe, &answers, shuffled, shuffles.seed))
 }
 
-/// The probabilities `[test, K]` that the linear probe gives to each tested trial, row by row, classes in the order of their labels.
+/// The probabilities `[test, K]` that the linear probe gives to each test trial, row by row, classes in the order of their labels.
 pub fn linear_probabilities(question: &ProbeInput<'_>, split: &TrialSplit) -> Result<Vec<f64>> {
     let task = Task::new(question, split)?;
     let (train, test) = task.rows(question.features, split);
@@ -169,7 +169,7 @@ impl Task {
                 known.binary_search(&label).map_err(|_| {
                     refused(
                         format!("label {label} is asked about and no trial to learn from has it"),
-                        "divide so that every label is on both sides, inside each person by time",
+                        "divide so that every label is on both sides, within each subject by time",
                     )
                 })
             };
@@ -187,7 +187,7 @@ impl Task {
         })
     }
 
-    /// Standardised by those learnt from.
+    /// Standardised by the training trials.
     fn rows(&self, features: &Features, split: &TrialSplit) -> (DMatrix<f64>, DMatrix<f64>) {
         let train = features.rows.select_rows(&split.train);
         let standard = Standard::of(&train);
@@ -200,7 +200,7 @@ impl Task {
         counts
     }
 
-    /// What each tested trial counts, so that classes count the same; together 1.
+    /// What each test trial counts, so that classes count the same; together 1.
     fn weights(&self) -> Vec<f64> {
         let counts = self.counts();
         let present = counts.iter().filter(|&&n| n > 0.0).count() as f64;
@@ -222,7 +222,7 @@ impl Task {
         if shuffles.draws > 0 && self.blocks.iter().all(idle) {
             return Err(refused(
                 "labels are the same in every block, so that exchanging them changes nothing",
-                "for the person give the classes of the task as blocks, or one block for all trials",
+                "for the subject give the classes of the task as blocks, or one block for all trials",
             ));
         }
         let mut random = ChaCha8Rng::seed_from_u64(shuffles.seed);
@@ -245,7 +245,7 @@ impl Task {
         let right: Vec<bool> = answers.iter().zip(&self.test).map(|(a, b)| a == b).collect();
         let n = right.len() as f64;
         let balanced_accuracy = self.balanced(answers);
-        // Guessing spreads around its level as in so many trials, were classes equally frequent.
+        // Scores by chance spread around the chance level as in so many trials, were classes equally frequent.
         let worth = 1.0 / weights.iter().map(|w| w * w).sum::<f64>();
         let chance = 1.0 / self.classes as f64;
         let threshold = chance_threshold(worth.round() as usize, chance, ALPHA);

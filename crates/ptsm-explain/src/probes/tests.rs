@@ -3,19 +3,19 @@
 use super::*;
 use crate::random::normal;
 
-const PEOPLE: usize = 8;
+const SUBJECTS: usize = 8;
 const EACH: usize = 50;
 const DRAWS: usize = 39;
 
-/// Trials person after person: noise, and what is added to it. `[people * each]` people and classes.
+/// Trials subject after subject: noise, and what is added to it. `[subjects * each]` subjects and classes.
 fn trials(add: impl Fn(usize, u32, &mut [f64])) -> (Features, Vec<u32>, Vec<u32>) {
     seeded_trials(5, add)
 }
 
 fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, Vec<u32>, Vec<u32>) {
-    let mut rows = normal(PEOPLE * EACH, 16, seed);
-    let people: Vec<u32> = (0..PEOPLE * EACH).map(|i| (i / EACH) as u32 + 100).collect();
-    let classes: Vec<u32> = (0..PEOPLE * EACH).map(|i| (i * 7 / 3 % 2) as u32).collect();
+    let mut rows = normal(SUBJECTS * EACH, 16, seed);
+    let people: Vec<u32> = (0..SUBJECTS * EACH).map(|i| (i / EACH) as u32 + 100).collect();
+    let classes: Vec<u32> = (0..SUBJECTS * EACH).map(|i| (i * 7 / 3 % 2) as u32).collect();
     for (i, class) in classes.iter().enumerate() {
         let mut row: Vec<f64> = rows.row(i).iter().copied().collect();
         add(i / EACH, *class, &mut row);
@@ -24,7 +24,7 @@ fn seeded_trials(seed: u64, add: impl Fn(usize, u32, &mut [f64])) -> (Features, 
     (Features { rows }, people, classes)
 }
 
-fn ask_person(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
+fn ask_subject(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult {
     let (features, people, classes) = found;
     let question = ProbeInput { features, labels: people, groups: people, blocks: classes };
     probe(&question, &TrialSplit::by_time(people, 0.6), kind, PermutationSettings { draws: DRAWS, seed: 3 })
@@ -39,10 +39,10 @@ fn ask_class(found: &(Features, Vec<u32>, Vec<u32>), kind: Probe) -> ProbeResult
 }
 
 #[test]
-fn people_who_differ_in_their_means_are_found_by_both() {
+fn subjects_who_differ_in_their_means_are_found_by_both() {
     let found = trials(|subject, _, row| row[subject % 4] += 1.5 * (subject as f64 - 4.0));
     for kind in [Probe::Linear, Probe::Nonlinear] {
-        let probed = ask_person(&found, kind);
+        let probed = ask_subject(&found, kind);
         assert_eq!((probed.classes, probed.trained, probed.tested), (8, 240, 160));
         assert!(probed.balanced_accuracy > 0.5 && probed.above_threshold, "{probed:?}");
         assert_eq!(probed.shuffled.p, 1.0 / 40.0);
@@ -57,7 +57,7 @@ fn noise_has_nothing_to_find() {
         let mut all = vec![];
         for seed in 0..4 {
             let found = seeded_trials(seed, |_, _, _| ());
-            all.extend([ask_person(&found, kind), ask_class(&found, kind)]);
+            all.extend([ask_subject(&found, kind), ask_class(&found, kind)]);
         }
         for probed in &all {
             let mean = mean(&probed.shuffled.draws);
@@ -81,8 +81,8 @@ fn only_the_nonlinear_probe_finds_a_class_that_is_a_size() {
 }
 
 #[test]
-fn people_with_their_own_share_of_classes_are_no_finding() {
-    // A class is more frequent in some people, who are recognised; classes themselves leave no trace.
+fn subjects_with_their_own_share_of_classes_are_no_finding() {
+    // A class is more frequent in some subjects, who are recognised; classes themselves leave no trace.
     let (features, people, _) = trials(|subject, _, row| row[0] += 3.0 * (subject % 2) as f64);
     let classes: Vec<u32> =
         (0..people.len()).map(|i| u32::from(i * 7 % 10 < 3 + 4 * (i / EACH % 2))).collect();

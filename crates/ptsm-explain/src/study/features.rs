@@ -1,4 +1,4 @@
-//! What can be read out of a decoder's features.
+//! Probes of a decoder's features.
 
 use ptsm_eval::Result;
 use ptsm_signal::{SubjectId, Subset};
@@ -18,27 +18,28 @@ const FITS: usize = 200;
 const POINTS: usize = 600;
 
 impl Study<'_> {
-    /// What can be read out of the features of the first decoder; none of one without.
+    /// Disentanglement of the features of the first decoder; none of a decoder without features.
     pub(super) fn disentanglement(&self) -> Result<Option<Disentanglement>> {
-        let people = self.people.in_time();
+        let test = self.subjects.in_time();
         let of = |trials: &Subset<'_>, names: &[&str]| Features::of(self.first(), trials, names);
-        let Some(task) = of(&people, &TASK_FEATURES)? else { return Ok(None) };
-        let subject = of(&people, &SUBJECT_FEATURES)?;
+        let Some(task) = of(&test, &TASK_FEATURES)? else { return Ok(None) };
+        let subject = of(&test, &SUBJECT_FEATURES)?;
         // PTSM's alone are left out of a model that is kept; others have them, or never had any.
-        let left_out = subject.is_none() && of(&people, &TASK_FEATURES[..1])?.is_some();
-        let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
-        let labels = people.labels();
-        let mut tested: Vec<u32> = people.subjects().iter().map(|s| s.0).collect();
-        tested = tested.into_iter().step_by(2).collect();
-        let (by_person, by_time) = (TrialSplit::by_group(&who, &tested), TrialSplit::by_time(&who, 0.5));
+        let left_out = subject.is_none() && of(&test, &TASK_FEATURES[..1])?.is_some();
+        let who: Vec<u32> = test.info().map(|t| t.subject.0).collect();
+        let labels = test.labels();
+        let mut asked_subjects: Vec<u32> = test.subjects().iter().map(|s| s.0).collect();
+        asked_subjects = asked_subjects.into_iter().step_by(2).collect();
+        let (by_subject, by_time) =
+            (TrialSplit::by_group(&who, &asked_subjects), TrialSplit::by_time(&who, 0.5));
         let shuffles = PermutationSettings { draws: FITS, seed: SEED };
-        let several = people.subjects().len() > 1;
+        let several = test.subjects().len() > 1;
         let mut asked = vec![];
         let sets = [
             ("task features", Some(&task), [true, false]),
             ("subject features", subject.as_ref(), [false, true]),
         ];
-        for (name, features, [class, person]) in sets {
+        for (name, features, [class, identity]) in sets {
             let Some(features) = features.filter(|_| several) else { continue };
             let ask = |labels: &[u32], blocks: &[u32], split: &TrialSplit| -> Result<_> {
                 let question = ProbeInput { features, labels, groups: &who, blocks };
@@ -47,16 +48,16 @@ impl Study<'_> {
                     probe(&question, split, Probe::Nonlinear, shuffles)?,
                 ])
             };
-            let found = ask(&labels, &who, &by_person)?;
+            let found = ask(&labels, &who, &by_subject)?;
             asked.push(ProbeAnswer { what: "the class".into(), of: name.into(), wanted: class, found });
             let found = ask(&who, &labels, &by_time)?;
-            asked.push(ProbeAnswer { what: "the person".into(), of: name.into(), wanted: person, found });
+            asked.push(ProbeAnswer { what: "the subject".into(), of: name.into(), wanted: identity, found });
         }
-        let [learnt, _] = self.known();
-        let distance = if learnt.subjects().len() > 1 && several {
-            let source = of(&learnt, &TASK_FEATURES)?;
-            let groups: Vec<u32> = learnt.info().map(|t| t.subject.0).collect();
-            let sizes = [learnt.subjects().len(), people.subjects().len()];
+        let [train, _] = self.known();
+        let distance = if train.subjects().len() > 1 && several {
+            let source = of(&train, &TASK_FEATURES)?;
+            let groups: Vec<u32> = train.info().map(|t| t.subject.0).collect();
+            let sizes = [train.subjects().len(), test.subjects().len()];
             match source {
                 Some(source) => {
                     Some((distance((&source, &groups), (&task, &who), 5, FITS / 10, SEED)?, sizes))
@@ -67,7 +68,7 @@ impl Study<'_> {
             None
         };
         let picture = embedding(&task, EmbeddingKind::Neighbours, POINTS)?;
-        let classes = &people.layout().classes;
+        let classes = &test.layout().classes;
         Ok(Some(Disentanglement {
             asked,
             distance,

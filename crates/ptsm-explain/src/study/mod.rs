@@ -1,4 +1,4 @@
-//! Everything that is computed to explain a decoder: only what is asked for, with progress, on subjects it has not learnt from.
+//! Everything that is computed to explain a decoder: only what is asked for, with progress, on subjects it was not trained on.
 
 mod arrays;
 mod features;
@@ -21,7 +21,7 @@ use crate::shuffling::shuffled_labels;
 
 pub use arrays::write_masks;
 
-/// Trials that attributions and deletion tests look at, over all people; more take minutes and say the same.
+/// Trials that saliency and deletion tests use, over all subjects; more take minutes and say the same.
 const TRIALS: usize = 240;
 /// Any number will do, as long as the same run gives the same page.
 const SEED: u64 = 2024;
@@ -79,23 +79,23 @@ impl Explanation {
 /// Explains the decoders of a run on some subjects of its data.
 pub fn explain(
     evaluation: &Evaluation,
-    people: &Subset<'_>,
+    subjects: &Subset<'_>,
     request: &ExplainRequest,
     env: &Env,
 ) -> Result<Explanation> {
-    let decoders = met(evaluation, people)?;
-    Study { evaluation, people, request, env, decoders }.run()
+    let decoders = adapted_unlabelled(evaluation, subjects)?;
+    Study { evaluation, subjects, request, env, decoders }.run()
 }
 
 /// The masks of a run: of all trials, of each class, with each seed.
-pub fn mask_findings(evaluation: &Evaluation, people: &Subset<'_>) -> Result<MaskFindings> {
-    let of = |people: &Subset<'_>| -> Result<Vec<Vec<Masks>>> {
-        evaluation.run.decoders.iter().map(|(_, fitted)| masks(&**fitted, people)).collect()
+pub fn mask_findings(evaluation: &Evaluation, subjects: &Subset<'_>) -> Result<MaskFindings> {
+    let of = |trials: &Subset<'_>| -> Result<Vec<Vec<Masks>>> {
+        evaluation.run.decoders.iter().map(|(_, fitted)| masks(&**fitted, trials)).collect()
     };
-    let seeds = of(people)?;
+    let seeds = of(subjects)?;
     let mut by_class = vec![];
     for (class, name) in (0..).zip(&evaluation.run.card.layout.classes) {
-        let own = people.only(|t| t.label == class);
+        let own = subjects.only(|t| t.label == class);
         if !own.is_empty() {
             by_class.push((name.clone(), mean_over_seeds(of(&own)?)));
         }
@@ -106,8 +106,8 @@ pub fn mask_findings(evaluation: &Evaluation, people: &Subset<'_>) -> Result<Mas
 /// What is to be explained.
 struct Study<'a> {
     evaluation: &'a Evaluation,
-    /// Subjects the decoder has not learnt from.
-    people: &'a Subset<'a>,
+    /// Subjects the decoder was not trained on.
+    subjects: &'a Subset<'a>,
     request: &'a ExplainRequest,
     env: &'a Env,
     /// The decoders, one for each seed, as they are after unlabelled adaptation to these subjects.
@@ -129,7 +129,7 @@ impl Steps<'_> {
     }
 }
 
-/// A decoder as it is, or once it has met people.
+/// A decoder as it is, or after unlabelled adaptation to the test subjects.
 enum StudiedDecoder<'a> {
     As(&'a dyn FittedDecoder),
     After(Box<dyn FittedDecoder>),
@@ -148,9 +148,9 @@ impl<'a> Study<'a> {
     fn run(&self) -> Result<Explanation> {
         let wants = self.request;
         let mut found = Explanation::default();
-        let few = some(self.people, TRIALS);
+        let few = some(self.subjects, TRIALS);
         if wants.masks || wants.sanity_checks {
-            let looked = mask_findings(self.evaluation, self.people)?;
+            let looked = mask_findings(self.evaluation, self.subjects)?;
             // What has no masks has no null of them.
             let nulls = if wants.masks && !looked.all.is_empty() { self.null_masks()? } else { vec![] };
             found.masks = Some(MaskFindings { nulls, ..looked });
@@ -171,7 +171,7 @@ impl<'a> Study<'a> {
             steps.next()?;
         }
         if wants.calibration {
-            let made = self.trusted();
+            let made = self.calibration();
             found.calibration = found.kept("calibration", made)?;
         }
         Ok(found)
@@ -182,36 +182,37 @@ impl<'a> Study<'a> {
         self.decoders[0].get()
     }
 
-    /// The people it learnt from, and those it was stopped by, as far as they are among these data.
+    /// The training subjects and the validation subjects, as far as they are among these data.
     fn known(&self) -> [Subset<'_>; 2] {
         let (input, data) = (&self.evaluation.data, &self.evaluation.run.file.data);
         let seen: BTreeSet<SubjectId> = input
             .people
             .iter()
-            .filter(|(_, person)| person.is_among(&data.who))
+            .filter(|(_, identity)| identity.is_among(&data.who))
             .map(|(subject, _)| *subject)
             .collect();
-        // Who was only stopped by is known by number, which means the same people in the same data alone.
+        // Validation subjects are known by number alone, which means the same subjects only in the same data.
         let validation: BTreeSet<SubjectId> = match input.name == data.name {
             true => seen.intersection(&data.validation).copied().collect(),
             false => BTreeSet::new(),
         };
-        let learnt = seen.difference(&validation).copied().collect();
-        [input.trials.of(&learnt), input.trials.of(&validation)]
+        let train = seen.difference(&validation).copied().collect();
+        [input.trials.of(&train), input.trials.of(&validation)]
     }
 
-    /// Masks of decoders that learnt from the same people with their labels shuffled, each person's among themselves.
+    /// Masks of decoders trained on the same subjects with labels shuffled within each subject. What the trials declare about the task is
+    /// what the model card declares, so that they are mirrored as the first decoder's were.
     fn null_masks(&self) -> Result<Vec<Vec<Masks>>> {
         let mut found = vec![];
         if self.request.nulls == 0 {
             return Ok(found);
         }
-        let [learnt, validation] = self.known();
+        let [train, validation] = self.known();
         let card = &self.evaluation.run.card;
         let decoder = find(&card.decoder)?.build(card.settings.clone())?;
-        if learnt.is_empty() || (validation.is_empty() && decoder.uses_validation()) {
+        if train.is_empty() || (validation.is_empty() && decoder.uses_validation()) {
             return Err(Error::request(
-                "the people this decoder learnt from are not among these data, so that it cannot be trained on their shuffled labels",
+                "the training subjects of this decoder are not among these data, so that no decoder can be trained on their shuffled labels",
                 "give the data it was trained with, or leave `--nulls` out",
             ));
         }
@@ -219,60 +220,63 @@ impl<'a> Study<'a> {
         for i in 0..self.request.nulls as u64 {
             let shuffled = trials.relabelled(&shuffled_labels(&trials.all(), SEED + i))?;
             let mut data =
-                TrainingData::new(shuffled.of(&learnt.subjects()), shuffled.of(&validation.subjects()))?;
+                TrainingData::new(shuffled.of(&train.subjects()), shuffled.of(&validation.subjects()))?;
             if decoder.learns_from_target() {
-                data = data.with_target(self.people.unlabelled());
+                data = data.with_target(self.subjects.unlabelled());
             }
             let run = Run { device: &self.env.device, identity: &self.evaluation.data.fingerprint };
             let mut fitting = self.env.watch_fits("shuffled labels");
             let fits = decoder.fit_seeds(&data, &[SEED + i], &run, &mut fitting)?;
-            found.push(masks(&*fits[0].fitted, self.people)?);
+            found.push(masks(&*fits[0].fitted, self.subjects)?);
         }
         Ok(found)
     }
 
-    /// The probabilities of everybody with every seed, and the temperature of the validation people.
-    fn trusted(&self) -> Result<ProbabilityFindings> {
-        let predicted = |people: &Subset<'_>| -> Result<LabelledProbabilities> {
+    /// The probabilities of all test subjects with every seed, and the temperature of the validation subjects.
+    fn calibration(&self) -> Result<ProbabilityFindings> {
+        let predicted = |trials: &Subset<'_>| -> Result<LabelledProbabilities> {
             let (mut probabilities, mut labels) = (vec![], vec![]);
-            for fitted in met(self.evaluation, people)? {
-                probabilities.extend(fitted.get().probabilities(people)?);
-                labels.extend(people.labels());
+            for fitted in adapted_unlabelled(self.evaluation, trials)? {
+                probabilities.extend(fitted.get().probabilities(trials)?);
+                labels.extend(trials.labels());
             }
-            LabelledProbabilities::new(&probabilities, &labels, people.layout().classes.len())
+            LabelledProbabilities::new(&probabilities, &labels, trials.layout().classes.len())
         };
         let [_, validation] = self.known();
         let temperature = match validation.is_empty() {
             true => None,
             false => Some((predicted(&validation)?.temperature(), validation.subjects().len())),
         };
-        Ok(ProbabilityFindings { scored: predicted(self.people)?, temperature, seeds: self.decoders.len() })
+        Ok(ProbabilityFindings { scored: predicted(self.subjects)?, temperature, seeds: self.decoders.len() })
     }
 }
 
-/// The decoders of a run, each as it is once it has met people where it may look at them.
-fn met<'a>(evaluation: &'a Evaluation, people: &Subset<'_>) -> Result<Vec<StudiedDecoder<'a>>> {
+/// The decoders of a run, each after unlabelled adaptation to these trials where its target access allows it.
+fn adapted_unlabelled<'a>(
+    evaluation: &'a Evaluation,
+    trials: &Subset<'_>,
+) -> Result<Vec<StudiedDecoder<'a>>> {
     let access = find(&evaluation.run.card.decoder)?.target_access;
     let one = |(_, fitted): &'a (u64, Box<dyn FittedDecoder>)| -> Result<StudiedDecoder<'a>> {
         Ok(fitted
-            .with_target_access(people, access)?
+            .with_target_access(trials, access)?
             .map_or(StudiedDecoder::As(&**fitted), StudiedDecoder::After))
     };
     evaluation.run.decoders.iter().map(one).collect()
 }
 
-/// About so many trials: the first ones of each class of each person, as many of each, where there are as many.
-fn some<'a>(people: &Subset<'a>, most: usize) -> Subset<'a> {
-    let groups = people.subjects().len() * people.layout().classes.len();
+/// About so many trials: the first ones of each class of each subject, as many of each, where there are as many.
+fn some<'a>(trials: &Subset<'a>, most: usize) -> Subset<'a> {
+    let groups = trials.subjects().len() * trials.layout().classes.len();
     let each = (most / groups.max(1)).max(1);
     let mut taken = BTreeMap::<(SubjectId, u32), usize>::new();
     let mut places = vec![];
-    for (i, trial) in people.info().enumerate() {
+    for (i, trial) in trials.info().enumerate() {
         let n = taken.entry((trial.subject, trial.label)).or_default();
         if *n < each {
             *n += 1;
             places.push(i);
         }
     }
-    people.at(&places)
+    trials.at(&places)
 }

@@ -20,7 +20,7 @@ use crate::randomised::ParameterRandomisation;
 use crate::ranks::truth_auc;
 use crate::reliability::{identify_subjects, stability};
 
-/// Trials that are looked at with every seed and with drawn parameters.
+/// Trials that are explained with every seed and with randomised parameters.
 const FEW_TRIALS: usize = 60;
 /// Random orders of deletion tests.
 const ORDERS: usize = 10;
@@ -40,8 +40,8 @@ impl Study<'_> {
     ) -> Result<SanityChecks> {
         let known = self.textbook();
         steps.next()?;
-        let (parts, halves) = parts(self.people);
-        let fewer = some(self.people, FEW_TRIALS);
+        let (parts, halves) = parts(self.subjects);
+        let fewer = some(self.subjects, FEW_TRIALS);
         let mut believed =
             SanityChecks { tested: vec![], trials: few.len(), parts: parts.into(), identified: None };
         if let Some(looked) = &found.masks {
@@ -51,7 +51,7 @@ impl Study<'_> {
                 let kind = mask.kind.as_str();
                 let seeds: Vec<Profiles> = looked.seeds.iter().filter_map(|all| of(all, kind)).collect();
                 let two: Vec<Profiles> = in_parts.iter().filter_map(|all| of(all, kind)).collect();
-                let drawn = self.drawn(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
+                let drawn = self.with_random_parameters(&|fitted| Ok(of(&masks(fitted, &fewer)?, kind)))?;
                 // What is decoded is what the fused masks let pass: those of the decoder that is tested, not the mean over seeds.
                 let own = looked.seeds[0].iter().find(|mask| mask.kind == kind);
                 let ranked = own.filter(|_| kind == "fused");
@@ -67,7 +67,7 @@ impl Study<'_> {
             let personal = |all: &[Masks]| {
                 all.iter().find(|mask| mask.kind == "personal").map(|mask| mask.space.concat())
             };
-            let channels = self.people.layout().channels.len();
+            let channels = self.subjects.layout().channels.len();
             if let [Some(one), Some(other)] = [personal(&in_parts[0]), personal(&in_parts[1])]
                 && one.len() == other.len()
                 && one.len() > 2 * channels
@@ -85,7 +85,7 @@ impl Study<'_> {
             let seeds = self.decoders.iter().map(|met| by(met.get(), &fewer));
             let seeds = seeds.collect::<Result<Vec<_>>>()?;
             steps.next()?;
-            let drawn = self.drawn(&|fitted| by(fitted, &fewer).map(Some))?;
+            let drawn = self.with_random_parameters(&|fitted| by(fitted, &fewer).map(Some))?;
             steps.next()?;
             let two = halves.iter().map(|half| by(self.first(), &some(half, FEW_TRIALS)));
             let two = two.collect::<Result<Vec<_>>>()?;
@@ -103,8 +103,8 @@ impl Study<'_> {
         Ok(believed)
     }
 
-    /// Explanations of each decoder with its parameters drawn anew; none where it has nothing to draw.
-    fn drawn(
+    /// Explanations of each decoder with randomised parameters; none where it has nothing to randomise.
+    fn with_random_parameters(
         &self,
         explain: &dyn Fn(&dyn FittedDecoder) -> Result<Option<Profiles>>,
     ) -> Result<Vec<Profiles>> {
@@ -128,7 +128,7 @@ impl Study<'_> {
         steps: &mut Steps,
     ) -> Result<Vec<SanityCheck>> {
         let truth = self.evaluation.data.truth.as_ref();
-        let layout = self.people.layout();
+        let layout = self.subjects.layout();
         let truth = truth.map(|truth| [truth.task_channels(), truth.task_times(layout)]);
         let mut all = vec![];
         for (i, (axis, what)) in
@@ -147,8 +147,9 @@ impl Study<'_> {
                 None => None,
                 Some((mask, trials)) => {
                     let ranking = Ranking::of(mask, axis);
-                    let mut run = |way| -> Result<_> {
-                        let how = DeletionSettings { orders: ORDERS, ..DeletionSettings::new(axis, way) };
+                    let mut run = |direction| -> Result<_> {
+                        let how =
+                            DeletionSettings { orders: ORDERS, ..DeletionSettings::new(axis, direction) };
                         let found = run_deletion_test(self.first(), trials, &ranking, &how)?;
                         steps.next()?;
                         Ok(found)
@@ -170,9 +171,9 @@ impl Study<'_> {
         Ok(all)
     }
 
-    /// What is known of these people's trials without the decoder, by channels and by times.
+    /// What is known of these subjects' trials without the decoder, by channels and by times.
     fn textbook(&self) -> [Vec<(String, Vec<f64>)>; 2] {
-        let layout = self.people.layout();
+        let layout = self.subjects.layout();
         let (mut space, mut time) = (vec![], vec![]);
         let (csp, xdawn, channels) = (CspLda::default(), XdawnTs::default(), layout.channels.len());
         let csp = CspLda { filters: csp.filters.min(channels), ..csp };
@@ -181,10 +182,10 @@ impl Study<'_> {
             Ok(values) => space.push((name.to_string(), values)),
             Err(error) => self.env.note(format!("note: {name} are left out: {error}")),
         };
-        add("CSP patterns, 8-30 Hz", csp_relevance(self.people, &csp));
-        add("xDAWN patterns", xdawn_relevance(self.people, &xdawn));
+        add("CSP patterns, 8-30 Hz", csp_relevance(self.subjects, &csp));
+        add("xDAWN patterns", xdawn_relevance(self.subjects, &xdawn));
         for (name, compared) in [("signal", ContrastQuantity::Signal), ("power", ContrastQuantity::Power)] {
-            match difference(self.people, compared) {
+            match difference(self.subjects, compared) {
                 Ok(found) => {
                     space.push((format!("difference of classes in {name}, r\u{b2}"), found.space()));
                     time.push((format!("difference of classes in {name}, r\u{b2}"), found.time()));
@@ -212,18 +213,18 @@ fn transposed(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..length).map(|i| rows.iter().map(|row| row[i]).collect()).collect()
 }
 
-/// Two parts of everybody's recordings: the first and the last session, else the first and the last run, else both halves.
-fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
-    let subjects = people.subjects();
+/// Two parts of each subject's recordings: the first and the last session, else the first and the last run, else both halves.
+fn parts<'a>(trials: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
+    let subjects = trials.subjects();
     let ends = |of: fn(&ptsm_signal::Trial) -> u32| {
         let ends = |subject: &SubjectId| {
-            let own = people.info().filter(|t| t.subject == *subject).map(of);
+            let own = trials.info().filter(|t| t.subject == *subject).map(of);
             let own: BTreeSet<u32> = own.collect();
             Some((*subject, [*own.first()?, *own.last()?])).filter(|(_, [first, last])| first != last)
         };
         let found: BTreeMap<SubjectId, [u32; 2]> = subjects.iter().filter_map(ends).collect();
         (found.len() == subjects.len()).then(|| {
-            [0, 1].map(|end| people.only(|t| found.get(&t.subject).is_some_and(|ends| ends[end] == of(t))))
+            [0, 1].map(|end| trials.only(|t| found.get(&t.subject).is_some_and(|ends| ends[end] == of(t))))
         })
     };
     if let Some(two) = ends(|t| t.session) {
@@ -232,7 +233,7 @@ fn parts<'a>(people: &Subset<'a>) -> (&'static str, [Subset<'a>; 2]) {
     if let Some(two) = ends(|t| t.run) {
         return ("runs", two);
     }
-    let who: Vec<u32> = people.info().map(|t| t.subject.0).collect();
+    let who: Vec<u32> = trials.info().map(|t| t.subject.0).collect();
     let halves = TrialSplit::by_time(&who, 0.5);
-    ("halves", [people.at(&halves.train), people.at(&halves.test)])
+    ("halves", [trials.at(&halves.train), trials.at(&halves.test)])
 }

@@ -154,30 +154,33 @@ fn batches_and_seeds_decide_nothing_else() {
 fn a_true_ranking_loses_more_than_random_ones() {
     let (people, truth) = (strangers(), &PEOPLE.1);
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
-        for way in [DeletionDirection::Deletion, DeletionDirection::Insertion] {
-            let shares = match way {
+        for direction in [DeletionDirection::Deletion, DeletionDirection::Insertion] {
+            let shares = match direction {
                 DeletionDirection::Deletion => vec![0.0, 0.07, 0.14, 0.2, 0.3],
                 DeletionDirection::Insertion => vec![0.0, 0.07, 0.14, 0.3, 0.5, 1.0],
             };
-            let how =
-                DeletionSettings { shares, orders: 12, ..DeletionSettings::new(RankedAxis::Channels, way) };
+            let how = DeletionSettings {
+                shares,
+                orders: 12,
+                ..DeletionSettings::new(RankedAxis::Channels, direction)
+            };
             let ranking = Ranking::Same(truth.channels.clone());
             let found = run_deletion_test(&**fitted, &people, &ranking, &how).unwrap();
             let areas = found.balanced_accuracy;
-            let sign = if way == DeletionDirection::Deletion { 1.0 } else { -1.0 };
+            let sign = if direction == DeletionDirection::Deletion { 1.0 } else { -1.0 };
             assert!(
                 areas.between > 0.05 && sign * (areas.random - areas.highest) > 0.05,
-                "{way:?}: {areas:?}"
+                "{direction:?}: {areas:?}"
             );
-            assert!(areas.p < 0.4, "{way:?}: {areas:?}");
+            assert!(areas.p < 0.4, "{direction:?}: {areas:?}");
             // What is whole is the same whatever goes first.
-            let whole = if way == DeletionDirection::Deletion { 0 } else { 5 };
+            let whole = if direction == DeletionDirection::Deletion { 0 } else { 5 };
             assert_eq!(found.highest.log_loss[whole], found.random[3].log_loss[whole]);
             let against: Vec<f64> = truth.channels.iter().map(|c| -c).collect();
             // The same seed gives the same orders.
             let few = DeletionSettings { orders: 2, ..how };
             let wrong = run_deletion_test(&**fitted, &people, &Ranking::Same(against), &few).unwrap();
-            assert!(wrong.balanced_accuracy.between < 0.0, "{way:?}: {wrong:?}");
+            assert!(wrong.balanced_accuracy.between < 0.0, "{direction:?}: {wrong:?}");
             assert_eq!(wrong.random, found.random[..2]);
         }
     }

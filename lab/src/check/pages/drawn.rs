@@ -14,7 +14,7 @@ use crate::shell::{self, stream};
 
 /// The numbers of a small report with every section.
 const NUMBERS: &str = "crates/ptsm-report/tests/golden/report.json";
-/// People of that report: few and with few trials, or it would take minutes and be large.
+/// Subjects of that report: few and with few trials, or it would take minutes and be large.
 const COHORT: &str = "subjects = 9\ntrials = 24\nstrength = 2.0\n";
 /// What makes it.
 const LINES: [&str; 3] = [
@@ -73,7 +73,7 @@ pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<DrawnPage>> {
     draw(&ptsm, &less, &lacking)?;
     let pictures = |crate_name: &str, name: &str| shell::root().join("crates").join(crate_name).join(name);
     Ok(vec![
-        // Whole heads, many people: no section of the small report has them.
+        // Whole heads, many subjects: no section of the small report has them.
         DrawnPage {
             page: figures,
             pictures: Some((
@@ -84,7 +84,7 @@ pub(super) fn all(folder: &Path, fixture: bool) -> Result<Vec<DrawnPage>> {
         DrawnPage { page: report, pictures: Some((pictures("ptsm-report", "tests/pictures/report"), "")) },
         DrawnPage {
             page: lacking,
-            pictures: Some((pictures("ptsm-report", "tests/pictures/lacking"), "what-is-not-here")),
+            pictures: Some((pictures("ptsm-report", "tests/pictures/lacking"), "missing-sections")),
         },
     ])
 }
@@ -95,7 +95,7 @@ fn draw(ptsm: &Path, numbers: &Path, page: &Path) -> Result<()> {
     stream(command.stdout(Stdio::null()))
 }
 
-/// Makes the committed numbers anew, of people who do not exist.
+/// Makes the committed numbers anew, of a simulated cohort.
 fn renew(ptsm: &Path, numbers: &Path) -> Result<()> {
     let folder = shell::target().join("report");
     if folder.exists() {

@@ -41,7 +41,7 @@ pub(super) fn run(args: &AddArgs, session: &Session) -> anyhow::Result<()> {
     session.output.result(text(&added), &added)
 }
 
-/// `--label NAME=PATTERN`, taken apart.
+/// Splits `--label NAME=PATTERN`.
 fn labels(given: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let label = |pair: &String| match pair.split_once('=') {
         Some((name, pattern)) if !name.trim().is_empty() && !pattern.trim().is_empty() => {

@@ -50,7 +50,7 @@ fn recorded(recordings: &Recordings, args: &CheckArgs, session: &Session) -> any
     Err(told(format!("{}: {}", report.name, what.join(", ")), advice))
 }
 
-/// Epochs that are cut already: what is wrong is told while they are loaded.
+/// Trials that are epochs already: what is wrong is told while they are loaded.
 fn trials(source: &Source, args: &CheckArgs, session: &Session) -> anyhow::Result<()> {
     let loaded = load(source, None, args.subjects.as_ref(), LabelHandling::Own, &session.env)?;
     let subjects = loaded.trials.subjects().len();
@@ -97,7 +97,7 @@ fn text(report: &CheckReport) -> String {
 }
 
 fn table(report: &CheckReport) -> Table {
-    let labels = report.people.iter().any(|person| person.label.is_some());
+    let labels = report.people.iter().any(|subject| subject.label.is_some());
     let mut columns = vec![Column::text("subject")];
     if labels {
         columns.push(Column::text("label"));
@@ -105,26 +105,26 @@ fn table(report: &CheckReport) -> Table {
     columns.extend(["sessions", "recordings", "minutes", "Hz", "channels"].map(Column::number));
     columns.extend(report.classes.iter().map(Column::number));
     columns.push(Column::number("problems"));
-    let rows = report.people.iter().map(|person| {
-        let mut row = vec![person.subject.to_string()];
+    let rows = report.people.iter().map(|subject| {
+        let mut row = vec![subject.subject.to_string()];
         if labels {
-            row.push(person.label.clone().unwrap_or_default());
+            row.push(subject.label.clone().unwrap_or_default());
         }
-        let rates: Vec<String> = person.rates_hz.iter().map(ToString::to_string).collect();
+        let rates: Vec<String> = subject.rates_hz.iter().map(ToString::to_string).collect();
         row.extend([
-            person.sessions.to_string(),
-            person.recordings.to_string(),
-            format!("{:.1}", person.seconds / 60.0),
+            subject.sessions.to_string(),
+            subject.recordings.to_string(),
+            format!("{:.1}", subject.seconds / 60.0),
             rates.join(" "),
-            person.channels.to_string(),
+            subject.channels.to_string(),
         ]);
-        row.extend(person.trials.iter().map(ToString::to_string));
-        row.push(person.problems.to_string());
+        row.extend(subject.trials.iter().map(ToString::to_string));
+        row.push(subject.problems.to_string());
         row
     });
     let rows = rows.collect();
-    let trials: usize = report.people.iter().flat_map(|person| &person.trials).sum();
-    let recordings: usize = report.people.iter().map(|person| person.recordings).sum();
+    let trials: usize = report.people.iter().flat_map(|subject| &subject.trials).sum();
+    let recordings: usize = report.people.iter().map(|subject| subject.recordings).sum();
     let note = format!(
         "{}: {}, {}, {}",
         report.name,

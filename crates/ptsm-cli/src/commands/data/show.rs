@@ -21,7 +21,9 @@ pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Sess
     if let (Some(set), None) = (DATA_SETS.iter().find(|set| set.about().id == id), root) {
         let options = Options::new(id, set.choices(), &with)?;
         let (text, json) = described(*set, &options)?;
-        return session.output.result(format!("{text}\n`--root DIR` shows the people in a folder.\n"), &json);
+        return session
+            .output
+            .result(format!("{text}\n`--root DIR` shows the subjects in a folder.\n"), &json);
     }
     let source = Source::parse_with(id, root, &with)?;
     let loaded = load(&source, None, None, LabelHandling::Own, &session.env)?;
@@ -30,11 +32,11 @@ pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Sess
         (text, json) = described(recordings.set(), recordings.options())?;
         text.push('\n');
     }
-    let (table, people) = people(&loaded);
+    let (table, subjects) = subjects(&loaded);
     text += &table;
     let own = json!({
         "name": loaded.name,
-        "subjects": people,
+        "subjects": subjects,
         "layout": loaded.trials.layout(),
         "pipeline": loaded.pipeline,
         "fingerprint": loaded.fingerprint,
@@ -56,7 +58,7 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
         }
     };
     if about.people > 0 {
-        say("people", &about.people.to_string());
+        say("subjects", &about.people.to_string());
     }
     say("licence", &about.licence);
     say("cite", &about.citation);
@@ -99,18 +101,18 @@ fn described(set: &dyn DataSet, options: &Options) -> anyhow::Result<(String, Va
     Ok((text, json!({ "about": about, "task": task, "choices": choices, "pipeline": pipeline })))
 }
 
-/// A line per person, and what their trials are like.
-fn people(loaded: &LoadedData) -> (String, Vec<Value>) {
+/// A line per subject, and what their trials are like.
+fn subjects(loaded: &LoadedData) -> (String, Vec<Value>) {
     let layout = loaded.trials.layout();
     let subjects = loaded.trials.subjects();
     let mut columns = vec![Column::text("subject"), Column::number("sessions"), Column::number("trials")];
     columns.extend(layout.classes.iter().map(Column::number));
-    let (mut rows, mut people) = (vec![], vec![]);
+    let (mut rows, mut documents) = (vec![], vec![]);
     for &subject in &subjects {
         let own = loaded.trials.of(&[subject].into());
         let sessions: BTreeSet<u32> = own.info().map(|t| t.session).collect();
         let counts = own.class_counts();
-        people.push(
+        documents.push(
             json!({ "subject": subject, "sessions": sessions.len(), "trials": own.len(), "classes": counts }),
         );
         let mut row = vec![subject.to_string(), sessions.len().to_string(), own.len().to_string()];
@@ -131,5 +133,5 @@ fn people(loaded: &LoadedData) -> (String, Vec<Value>) {
         layout.rate_hz,
         names.join(" ")
     );
-    (format!("{}{note}\n", Table { columns, rows, note: String::new() }), people)
+    (format!("{}{note}\n", Table { columns, rows, note: String::new() }), documents)
 }

@@ -54,7 +54,7 @@ fn table(trials: &Trials, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A text as a cell: in quotes where it would be taken for several.
+/// A text as a cell: in quotes where it would read as several cells.
 fn cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
