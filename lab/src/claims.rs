@@ -1,7 +1,7 @@
-//! `cargo lab results --claims`: what the paper says of masks and features, measured on people who were not learnt from.
+//! `cargo lab results --claims`: what the paper says of masks and features, measured on unseen subjects.
 //!
-//! Forty people of PhysioNet are strangers once each, ten at a time. For each ten a decoder learns from the other thirty, `ptsm report` explains
-//! it, and what it found stands in `target/results/claims/MODEL-STRANGERS.json`, which may have been made on another machine.
+//! Forty subjects of PhysioNet are test subjects once each, ten at a time. For each ten a decoder is trained on the other thirty, `ptsm report`
+//! explains it, and what it found stands in `target/results/claims/MODEL-SUBJECTS.json`, which may have been made on another machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::shell::{relative, stream, target};
 
-/// Who is learnt from, and who are the strangers.
+/// Training subjects and test subjects.
 const DIVISIONS: [[&str; 2]; 4] =
     [["11-40", "1-10"], ["1-10,21-40", "11-20"], ["1-20,31-40", "21-30"], ["1-30", "31-40"]];
 /// Decoders with what else they are trained and explained with.
@@ -27,7 +27,7 @@ const RANKED: [&str; 4] = [
     "integrated gradients, channels",
     "integrated gradients, times",
 ];
-const SECTIONS: &str = "short,people,calibration,masks,attribution,validity,subspaces,signals";
+const SECTIONS: &str = "summary,subjects,calibration,masks,saliency,sanity-checks,disentanglement,failures";
 
 /// One line of the table: what it is, and what each file says.
 struct Measure {
@@ -117,7 +117,7 @@ pub(crate) fn page() -> Result<String> {
             Ok(document["material"].clone())
         };
         let all = DIVISIONS.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-        let heads = DIVISIONS.map(|[_, unseen]| format!("people {unseen}")).join(" | ");
+        let heads = DIVISIONS.map(|[_, unseen]| format!("subjects {unseen}")).join(" | ");
         page +=
             &format!("\n### {model}\n\n| measured | {heads} | mean (SD) |\n| --- |{}\n", " ---: |".repeat(5));
         for measure in measures().into_iter().filter(|measure| model == "ptsm" || !measure.is_of_ptsm()) {
@@ -168,14 +168,14 @@ fn tested<'a>(m: &'a Value, name: &str) -> Option<&'a Value> {
     at(m, "/believed/tested")?.as_array()?.iter().find(|one| one["name"] == name)
 }
 
-/// Mean masks of a kind over people, by channels or by times.
+/// Mean masks of a kind over subjects, by channels or by times.
 fn mask(all: &Value, kind: &str, times: bool) -> Option<Vec<f64>> {
     let all: Vec<Masks> = serde_json::from_value(all.clone()).ok()?;
     let own = all.into_iter().find(|mask| mask.kind == kind)?;
     Some(if times { own.time_mean() } else { own.space_mean() })
 }
 
-/// How alike a mask is to the same of decoders that learnt from shuffled labels.
+/// How alike a mask is to the same of decoders trained on shuffled labels.
 fn shuffled(m: &Value, kind: &str, times: bool) -> Option<f64> {
     let own = mask(at(m, "/looked/all")?, kind, times)?;
     let nulls = at(m, "/looked/nulls")?.as_array()?;
@@ -184,13 +184,15 @@ fn shuffled(m: &Value, kind: &str, times: bool) -> Option<f64> {
     (!found.is_empty()).then(|| mean(&found))
 }
 
-/// A probe's answer, the linear one's.
+/// A probe's answer, the linear one's. Files of earlier versions call the subject a person.
 fn probed<'a>(m: &'a Value, what: &str, of: &str) -> Option<&'a Value> {
     let asked = at(m, "/apart/asked")?.as_array()?.iter();
-    asked.filter(|one| one["what"] == what && one["of"] == of).find_map(|one| at(one, "/found/0"))
+    let is_asked =
+        |one: &&Value| one["what"] == what || (what == "the subject" && one["what"] == "the person");
+    asked.filter(|one| is_asked(one) && one["of"] == of).find_map(|one| at(one, "/found/0"))
 }
 
-/// The error of probabilities as they are, or at the temperature of the validation people.
+/// The error of probabilities as they are, or at the temperature of the validation subjects.
 fn calibration(m: &Value, scaled: bool) -> Option<f64> {
     let scored: LabelledProbabilities = serde_json::from_value(at(m, "/trusted/scored")?.clone()).ok()?;
     let scored = if scaled { scored.at(number(m, "/trusted/temperature/0")?) } else { scored };
@@ -225,7 +227,7 @@ fn measures() -> Vec<Measure> {
     );
     add("calibration error, points".into(), Box::new(|m| Some(plain(calibration(m, false)?, percent))));
     add(
-        "the same at the validation people's temperature".into(),
+        "the same after temperature scaling by the validation subjects".into(),
         Box::new(|m| {
             let temperature = number(m, "/trusted/temperature/0")?;
             Some(Measurement {
@@ -235,11 +237,11 @@ fn measures() -> Vec<Measure> {
         }),
     );
     for name in RANKED {
-        for (way, told) in [(0, "taken away first"), (1, "brought back first")] {
+        for (test, told) in [(0, "deletion"), (1, "insertion")] {
             let by: [(&str, &str, Shown); 2] = [
                 (
                     "balanced_accuracy",
-                    "how much more the highest ranked does than the lowest, points",
+                    "how much more the highest ranked matters than the lowest, points",
                     points,
                 ),
                 ("log_loss", "the same by log loss", signed),
@@ -248,7 +250,7 @@ fn measures() -> Vec<Measure> {
                 add(
                     format!("{name}: {told}, {what}"),
                     Box::new(move |m| {
-                        let areas = at(tested(m, name)?, &format!("/removed/{way}/{measure}"))?;
+                        let areas = at(tested(m, name)?, &format!("/removed/{test}/{measure}"))?;
                         let p = number(areas, "/p")?;
                         let beside = format!(" (p {p:.3})");
                         Some(Measurement { beside, ..plain(number(areas, "/between")?, shown) })
@@ -290,7 +292,9 @@ fn measures() -> Vec<Measure> {
             let full = format!("{name}, {what}");
             let same = full.clone();
             add(
-                format!("{full}: rank correlation with another seed (beside it with parameters drawn anew)"),
+                format!(
+                    "{full}: rank correlation with another seed (beside it after parameter randomisation)"
+                ),
                 Box::new(move |m| {
                     let found = at(tested(m, &same)?, "/randomised")?;
                     let of = |key: &str| -> Option<f64> {
@@ -318,7 +322,7 @@ fn measures() -> Vec<Measure> {
         }
     }
     add(
-        "people recognised by their personal spatial mask from one run to another %".into(),
+        "subjects recognised by their personal spatial mask from one run to another %".into(),
         Box::new(|m| {
             let p = number(m, "/believed/identified/p")?;
             Some(Measurement {
@@ -328,13 +332,13 @@ fn measures() -> Vec<Measure> {
         }),
     );
     for (what, of) in [
-        ("the person", "task features"),
-        ("the person", "subject features"),
+        ("the subject", "task features"),
+        ("the subject", "subject features"),
         ("the class", "task features"),
         ("the class", "subject features"),
     ] {
         add(
-            format!("{what} read out of the {of} %"),
+            format!("probe of {what} in the {of} %"),
             Box::new(move |m| {
                 let found = probed(m, what, of)?;
                 let [low, high] = ["low", "high"].map(|end| number(found, &format!("/interval/{end}")));
@@ -344,14 +348,14 @@ fn measures() -> Vec<Measure> {
         );
     }
     add(
-        "largest canonical correlation of task and subject features (beside it what chance exceeds once in twenty times)".into(),
+        "largest canonical correlation of task and subject features (beside it the 95 % quantile of random pairs)".into(),
         Box::new(|m| {
             let chance = number(m, "/apart/shared/canonical/by_chance/0")?;
             Some(Measurement { beside: format!(" ({chance:.2})"), ..plain(number(m, "/apart/shared/canonical/values/0")?, signed) })
         }),
     );
     add(
-        "proxy A-distance from people learnt from (beside it between any two such groups)".into(),
+        "proxy A-distance from training subjects (beside it between any two such groups)".into(),
         Box::new(|m| {
             let draws: Vec<f64> =
                 at(m, "/apart/distance/0/draws")?.as_array()?.iter().filter_map(Value::as_f64).collect();

@@ -49,9 +49,9 @@ enum Command {
     Bench(bench::Bench),
     /// Verify the PyTorch peers and write the golden files of PyTorch, SciPy and scikit-learn.
     Golden(golden::Options),
-    /// Measure what PTSM's masks and their losses do, on simulated people whose truth is known.
+    /// Measure what PTSM's masks and their losses do, on simulated subjects whose truth is known.
     Masks(masks::Options),
-    /// Whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
+    /// Whether the tests of explanations tell a good map from a random one, on simulated subjects whose truth is known.
     Maps(maps::Options),
     /// Measure decoders on real recordings and write `docs/results.md`.
     Results(results::Options),

@@ -1,4 +1,4 @@
-//! `cargo lab maps`: whether the tests of explanations tell a good map from a random one, on simulated people whose truth is known.
+//! `cargo lab maps`: whether the tests of explanations tell a good map from a random one, on simulated subjects whose truth is known.
 //!
 //! Good maps are the truth with some noise on it. Random ones are the same values elsewhere: on any other channels or times (shuffled), or moved
 //! together, over a head that was turned or along the trial, so that they stay as smooth as true ones. Each test gives every map a number; the
@@ -26,9 +26,9 @@ use serde_json::json;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// People; the last third is never trained on.
+    /// Subjects; the last third is never trained on.
     #[arg(long, default_value_t = 24)]
-    people: u32,
+    subjects: u32,
     /// Maps of each kind.
     #[arg(long, default_value_t = 16)]
     maps: usize,
@@ -41,20 +41,20 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let cohort = Cohort { subjects: options.people, ..Cohort::default() };
+    let cohort = Cohort { subjects: options.subjects, ..Cohort::default() };
     let loaded = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None)?;
     let trials = &loaded.trials;
-    let truth = loaded.truth.as_ref().context("simulated people without a truth")?;
+    let truth = loaded.truth.as_ref().context("simulated subjects without a truth")?;
     let (known, unseen) =
-        trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
+        trials.subjects().into_iter().partition(|s| s.0 <= options.subjects - options.subjects / 3);
     let sources = Split::for_training(&known, 1)?;
     let data = TrainingData::new(sources.train(trials), sources.validation(trials))?;
-    let people = trials.of(&unseen);
+    let test = trials.of(&unseen);
     // About 120 trials, evenly over all.
-    let few = people.at(&(0..people.len()).step_by((people.len() / 120).max(1)).collect::<Vec<_>>());
+    let few = test.at(&(0..test.len()).step_by((test.len() / 120).max(1)).collect::<Vec<_>>());
     println!(
-        "{} simulated people (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 where it guesses; first against shuffled maps, then against moved ones.\n",
-        options.people, options.maps, options.noise
+        "{} simulated subjects (default cohort), the last third unseen; {} maps of each kind, noise of {} of the largest effect. Area under the curve: 1 where a test always tells the good map, 0.5 at the chance level; first against shuffled maps, then against moved ones.\n",
+        options.subjects, options.maps, options.noise
     );
     println!(
         "| decoder | accuracy % | of | deletion | insertion | agreement with the classes' difference | with CSP patterns |"
@@ -72,13 +72,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let run = Run { device: &(&cpu).into(), identity: "" };
         let fits = decoder.fit_seeds(&data, &[1], &run, &mut NoWatch)?;
         let fitted = &*fits[0].fitted;
-        let accuracy = accuracy(fitted, &people)?;
+        let accuracy = accuracy(fitted, &test)?;
         for (axis, what) in [(RankedAxis::Channels, "channels"), (RankedAxis::Times, "times")] {
             let (effect, task) = match axis {
                 RankedAxis::Channels => (truth.channels.clone(), truth.task_channels()),
                 RankedAxis::Times => (truth.times.clone(), truth.task_times(trials.layout())),
             };
-            let row = separation(fitted, &people, &few, axis, &effect, options)?;
+            let row = separation(fitted, &test, &few, axis, &effect, options)?;
             println!("| {name} | {accuracy:.1} | {what} | {} |", row.join(" | "));
             for (kind, values) in explanations(fitted, &few, axis)? {
                 own += &format!("| {name} | {what} | {kind} | {:.2} |\n", truth_auc(&values, &task));
@@ -89,29 +89,29 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn accuracy(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<f64> {
-    let classes = people.layout().classes.len();
-    let p = fitted.probabilities(people)?;
+fn accuracy(fitted: &dyn FittedDecoder, test: &Subset<'_>) -> Result<f64> {
+    let classes = test.layout().classes.len();
+    let p = fitted.probabilities(test)?;
     let right = p
         .chunks(classes)
-        .zip(people.labels())
+        .zip(test.labels())
         .filter(|(p, label)| p.iter().all(|other| p[*label as usize] >= *other));
-    Ok(100.0 * right.count() as f64 / people.len() as f64)
+    Ok(100.0 * right.count() as f64 / test.len() as f64)
 }
 
 /// How well each test tells good maps from random ones.
 fn separation(
     fitted: &dyn FittedDecoder,
-    people: &Subset<'_>,
+    test: &Subset<'_>,
     few: &Subset<'_>,
     axis: RankedAxis,
     effect: &[f64],
     options: &Options,
 ) -> Result<Vec<String>> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let layout = people.layout();
-    let signal = difference(people, ContrastQuantity::Power)?;
-    let csp = csp_relevance(people, &CspLda::default())?;
+    let layout = test.layout();
+    let signal = difference(test, ContrastQuantity::Power)?;
+    let csp = csp_relevance(test, &CspLda::default())?;
     let mut scores: [Vec<f64>; 4] = Default::default();
     for i in 0..3 * options.maps {
         let mut map: Vec<f64> =
@@ -119,7 +119,7 @@ fn separation(
         match i / options.maps {
             0 => {}
             1 => map.shuffle(&mut random),
-            _ => map = moved(&map, axis, people, &mut random)?,
+            _ => map = moved(&map, axis, test, &mut random)?,
         }
         let ranking = Ranking::Same(map.clone());
         for (way, scores) in
@@ -155,14 +155,14 @@ fn separation(
 }
 
 /// The same map elsewhere: on a head that was turned, or later in the trial by an eighth of it or more, what leaves coming in again.
-fn moved(map: &[f64], axis: RankedAxis, people: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
+fn moved(map: &[f64], axis: RankedAxis, test: &Subset<'_>, random: &mut ChaCha8Rng) -> Result<Vec<f64>> {
     if axis == RankedAxis::Times {
         let least = map.len() / 8;
         let mut later = map.to_vec();
         later.rotate_right(random.random_range(least..=map.len() - least));
         return Ok(later);
     }
-    let places = people.layout().channels.iter().map(|channel| channel.position);
+    let places = test.layout().channels.iter().map(|channel| channel.position);
     let places: Vec<_> = places.collect::<Option<_>>().context("simulated channels have places")?;
     Ok(rotate_head(&places, random).into_iter().map(|from| map[from]).collect())
 }

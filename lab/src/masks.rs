@@ -1,7 +1,7 @@
-//! `cargo lab masks`: what PTSM's masks and their losses do, on simulated people whose truth is known.
+//! `cargo lab masks`: what PTSM's masks and their losses do, on simulated subjects whose truth is known.
 //!
 //! The paper says that the common mask finds what carries the task, and names its mask losses similarity, sparsity and size. Here
-//! PTSM is trained with and without each, on people, and its masks are read in people it has never met.
+//! PTSM is trained with and without each, and its masks are read in unseen subjects.
 
 use anyhow::Result;
 use clap::Args;
@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// People; the last third is never trained on.
+    /// Subjects; the last third is never trained on.
     #[arg(long, default_value_t = 24)]
-    people: u32,
+    subjects: u32,
     /// Seeds of every variant.
     #[arg(long, default_value_t = 4)]
     seeds: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     epochs: usize,
 }
 
-/// A way of training, and what it is compared for.
+/// One configuration of training, and what it is compared for.
 struct Variant {
     name: &'static str,
     network: Value,
@@ -67,14 +67,14 @@ fn variants() -> Vec<Variant> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let cohort = Cohort { subjects: options.people, ..Cohort::default() };
+    let cohort = Cohort { subjects: options.subjects, ..Cohort::default() };
     let loaded = Source::Simulated { cohort: Box::new(cohort.clone()), note: None }.load(None, None)?;
     let truth = cohort.truth();
     println!(
-        "{} simulated people (default cohort, seed {}), the last third unseen; {} seeds, at most {} epochs; mean and SD over seeds.",
-        options.people, cohort.seed, options.seeds, options.epochs
+        "{} simulated subjects (default cohort, seed {}), the last third unseen; {} seeds, at most {} epochs; mean and SD over seeds.",
+        options.subjects, cohort.seed, options.seeds, options.epochs
     );
-    println!("Space and time as common / personal. Read in the people never trained on.\n");
+    println!("Space and time as common / personal. Read in the unseen subjects.\n");
     println!(
         "| PTSM | accuracy % | cosine | mean mask | rank correlation with true channels | true channels favoured | true times favoured |"
     );
@@ -95,7 +95,7 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let shuffled = shuffled.transpose()?;
     let learnt = shuffled.as_ref().unwrap_or(trials);
     let (known, unseen) =
-        trials.subjects().into_iter().partition(|s| s.0 <= options.people - options.people / 3);
+        trials.subjects().into_iter().partition(|s| s.0 <= options.subjects - options.subjects / 3);
     let sources = Split::for_training(&known, 1)?;
     let data = TrainingData::new(sources.train(learnt), sources.validation(learnt))?;
     let method = find("ptsm")?;
@@ -107,10 +107,10 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
     let (cpu, seeds) = (Cpu::new()?, (1..=options.seeds).collect::<Vec<_>>());
     let run = Run { device: &(&cpu).into(), identity: "" };
     let fits = decoder.fit_seeds(&data, &seeds, &run, &mut NoWatch)?;
-    let people = trials.of(&unseen);
+    let test = trials.of(&unseen);
     let mut columns: Vec<Vec<Vec<f64>>> = vec![vec![]; 6];
     for fit in &fits {
-        let row = read(&*fit.fitted, &people, truth)?;
+        let row = read(&*fit.fitted, &test, truth)?;
         columns.iter_mut().zip(row).for_each(|(column, values)| column.push(values));
     }
     let digits = [1, 3, 2, 2, 2, 2];
@@ -118,15 +118,15 @@ fn measure(variant: &Variant, trials: &Trials, truth: &Truth, options: &Options)
 }
 
 /// Accuracy; cosine; and, for the common and the personal mask, their mean, rank correlation and favour of channels, favour of times.
-fn read(fitted: &dyn FittedDecoder, people: &Subset<'_>, truth: &Truth) -> Result<Vec<Vec<f64>>> {
-    let p = fitted.probabilities(people)?;
-    let right = p.chunks(2).zip(people.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y).count();
-    let found: Vec<Masks> = masks(fitted, people)?.into_iter().filter(|m| m.kind != "fused").collect();
+fn read(fitted: &dyn FittedDecoder, test: &Subset<'_>, truth: &Truth) -> Result<Vec<Vec<f64>>> {
+    let p = fitted.probabilities(test)?;
+    let right = p.chunks(2).zip(test.labels()).filter(|(p, y)| u32::from(p[1] > p[0]) == *y).count();
+    let found: Vec<Masks> = masks(fitted, test)?.into_iter().filter(|m| m.kind != "fused").collect();
     let each = |f: &dyn Fn(&Masks) -> f64| found.iter().map(f).collect::<Vec<f64>>();
-    let (task, inside) = (truth.task_channels(), truth.task_times(people.layout()));
+    let (task, inside) = (truth.task_channels(), truth.task_times(test.layout()));
     Ok(vec![
-        vec![100.0 * right as f64 / people.len() as f64],
-        cosine(fitted, people)?.into_iter().collect(),
+        vec![100.0 * right as f64 / test.len() as f64],
+        cosine(fitted, test)?.into_iter().collect(),
         each(&|m| mean(&m.space_mean()) * mean(&m.time_mean())),
         each(&|m| rank_correlation(&m.space_mean(), &truth.channels)),
         each(&|m| truth_auc(&m.space_mean(), &task)),
@@ -135,10 +135,10 @@ fn read(fitted: &dyn FittedDecoder, people: &Subset<'_>, truth: &Truth) -> Resul
 }
 
 /// L_sim: the mean over trials of the cosine of the two whole masks, which is the product of their factors' cosines.
-fn cosine(fitted: &dyn FittedDecoder, people: &Subset<'_>) -> Result<Option<f64>> {
+fn cosine(fitted: &dyn FittedDecoder, test: &Subset<'_>) -> Result<Option<f64>> {
     let names = ["mask.personal.space", "mask.common.space", "mask.personal.time", "mask.common.time"];
-    let Some(values) = fitted.intermediate_values(people, &names)? else { return Ok(None) };
-    let n = people.len();
+    let Some(values) = fitted.intermediate_values(test, &names)? else { return Ok(None) };
+    let n = test.len();
     let of = |a: &[f32], b: &[f32], i: usize| {
         let length = a.len() / n;
         let (a, b) = (&a[i * length..][..length], &b[i * length..][..length]);
@@ -171,7 +171,7 @@ mod tests {
         let cohort = Cohort { subjects: 6, sessions: 1, runs: 1, trials: 8, ..Cohort::default() };
         let source = Source::Simulated { cohort: Box::new(cohort.clone()), note: None };
         let trials = source.load(None, None).unwrap().trials;
-        let options = Options { people: 6, seeds: 1, epochs: 1 };
+        let options = Options { subjects: 6, seeds: 1, epochs: 1 };
         for variant in variants() {
             let row = measure(&variant, &trials, &cohort.truth(), &options).unwrap();
             assert_eq!(row.len(), 6);

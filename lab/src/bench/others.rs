@@ -1,7 +1,7 @@
 //! How much of the machine went to others while workers were measured.
 //!
 //! A comparison on a busy machine is not a fair one: a framework whose threads wait for each other at every operation loses
-//! far more to a stranger than one that shares out larger pieces. So it is measured and said.
+//! far more to another process than one that shares out larger pieces. So it is measured and said.
 
 use std::fs;
 

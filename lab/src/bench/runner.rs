@@ -21,8 +21,8 @@ pub(crate) struct Options {
 }
 
 const MARKS: [&str; 2] = ["<!-- runner -->", "<!-- end of runner -->"];
-/// People of the simulated cohort.
-const PEOPLE: usize = 32;
+/// Subjects of the simulated cohort.
+const SUBJECTS: usize = 32;
 /// How often memory is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -31,7 +31,7 @@ struct Row {
     folds: usize,
     jobs: usize,
     wall_s: f64,
-    /// Of it, with fits under way, the scoring of people included.
+    /// Of it, with fits under way, the scoring of subjects included.
     training_s: Option<f64>,
     /// Most memory of all its processes together, what they share counted once.
     memory: u64,
@@ -43,11 +43,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = target().join("bench/runner");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
-    let people = PEOPLE.to_string();
-    let data = folder.join("people");
+    let subjects = SUBJECTS.to_string();
+    let data = folder.join("cohort");
     stream(
         Command::new(&program)
-            .args(["data", "simulate", "--quiet", "--subjects", &people, "--out"])
+            .args(["data", "simulate", "--quiet", "--subjects", &subjects, "--out"])
             .arg(&data),
     )?;
     let trials: u64 =
@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn measure(program: &Path, folder: &Path, folds: usize, jobs: usize) -> Result<Row> {
     let out = folder.join(format!("{folds}-{jobs}"));
-    let (data, protocol) = (folder.join("people"), format!("kfold:{folds}"));
+    let (data, protocol) = (folder.join("cohort"), format!("kfold:{folds}"));
     let mut command = Command::new(program);
     command
         .args([
@@ -155,7 +155,7 @@ fn line(row: &Row) -> String {
 
 fn report(rows: &[Row], trials: u64) -> String {
     let mut text = format!(
-        "`cargo lab bench runner`: `eegnet` on {PEOPLE} simulated people ({:.0} MB of trials), as many training steps in every row.\n\n\
+        "`cargo lab bench runner`: `eegnet` on {SUBJECTS} simulated subjects ({:.0} MB of trials), as many training steps in every row.\n\n\
          | folds | processes | whole s | training s | beside % | memory MB |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n",
         trials as f64 / 1e6
     );

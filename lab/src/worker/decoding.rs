@@ -1,4 +1,4 @@
-//! Our side of `bench decoders`: one decoder learns from people and decodes them, again and again.
+//! Our side of `bench decoders`: one decoder is fitted to subjects and decodes them, again and again.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead};
@@ -33,7 +33,7 @@ pub(crate) fn run() -> Result<()> {
     if decoder.learns_from_target() {
         data = data.with_target(of(&request.test).unlabelled());
     }
-    // What looks at people first does so whenever it decodes them.
+    // Unlabelled adaptation is done whenever trials are decoded.
     let decode = |fitted: &dyn FittedDecoder, trials: &Subset<'_>| -> Result<Vec<f32>> {
         let met = fitted.with_target_access(trials, method.target_access)?;
         Ok(met.as_deref().unwrap_or(fitted).probabilities(trials)?)
@@ -86,7 +86,7 @@ fn repeated(mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
     Ok(ms)
 }
 
-/// Numbers of people as the request has them.
+/// Numbers of subjects as the request has them.
 pub(crate) fn numbers(subjects: impl IntoIterator<Item = SubjectId>) -> BTreeSet<u32> {
     subjects.into_iter().map(|subject| subject.0).collect()
 }

@@ -25,9 +25,9 @@ pub(crate) struct Options {
     /// The program `ptsm`.
     #[arg(long, value_name = "FILE")]
     program: PathBuf,
-    /// Simulated people.
+    /// Simulated subjects.
     #[arg(long, default_value_t = 106)]
-    people: usize,
+    subjects: usize,
     /// Trials of each.
     #[arg(long, default_value_t = 45)]
     trials: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     seconds: f64,
 }
 
-/// `lab loso`: simulates people, then measures and tells.
+/// `lab loso`: simulates a cohort, then measures and tells.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("ptsm-loso-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
@@ -59,7 +59,7 @@ fn all(options: &Options, folder: &Path) -> Result<()> {
     let cohort = folder.join("cohort");
     let mut simulate = Command::new(&options.program);
     simulate.args(["data", "simulate", "--sessions", "1", "--runs", "1", "--rate", "100", "--quiet"]);
-    simulate.args(["--subjects", &options.people.to_string(), "--trials", &options.trials.to_string()]);
+    simulate.args(["--subjects", &options.subjects.to_string(), "--trials", &options.trials.to_string()]);
     simulate.args(["--channels", ELECTRODES, "--out"]).arg(&cohort);
     shell::capture(&mut simulate)?;
     for &network in &options.networks {
@@ -109,7 +109,7 @@ fn one(options: &Options, network: Network, folder: &Path, cohort: &Path) -> Res
     let accuracy = accuracies.iter().sum::<f64>() / accuracies.len() as f64;
     Ok(Loso {
         network,
-        people: options.people,
+        people: options.subjects,
         trials: options.trials,
         trial: TRIAL,
         epochs: options.epochs,
@@ -120,7 +120,7 @@ fn one(options: &Options, network: Network, folder: &Path, cohort: &Path) -> Res
     })
 }
 
-/// Everybody's accuracy; a line cut short by the end of a process is nobody's.
+/// The accuracy of every subject; a line cut short by the end of a process counts for none.
 fn accuracies(results: &str) -> Vec<f64> {
     let records = results.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     records.filter_map(|record| record["accuracy"].as_f64()).collect()

@@ -44,7 +44,7 @@ impl fmt::Display for Cached {
 pub(crate) struct Request {
     /// The folder with `physionet-mi`.
     pub(crate) root: PathBuf,
-    /// How many people, from the first on.
+    /// How many subjects, from the first on.
     pub(crate) people: usize,
     pub(crate) threads: usize,
     pub(crate) cached: Cached,
@@ -61,7 +61,7 @@ pub(crate) fn run() -> Result<()> {
     let source = Source::parse("physionet-mi", Some(&root))?;
     // Microvolts, so that all sides can be compared.
     let pipeline = Pipeline { scaling: Scaling::None, ..source.pipeline()? };
-    let people: SubjectList = format!("1-{}", request.people).parse()?;
+    let subjects: SubjectList = format!("1-{}", request.people).parse()?;
     answer(&mut out, &ReaderReady { ready: true, after_import_rss_mib: resident("VmRSS")? })?;
     lines.next().context("standard input ended before the work")??;
 
@@ -72,7 +72,7 @@ pub(crate) fn run() -> Result<()> {
     };
     let options =
         LoadOptions { cache: cache.as_ref(), threads: Some(request.threads), ..LoadOptions::default() };
-    let loaded = source.load_with(Some(&pipeline), Some(&people), LabelHandling::Own, &options)?;
+    let loaded = source.load_with(Some(&pipeline), Some(&subjects), LabelHandling::Own, &options)?;
     let touched = (request.cached == Cached::Touched).then(|| mean(&loaded.trials));
     let ms = 1e3 * start.elapsed().as_secs_f64();
     let whole_cpu_ms = cpu_ms()?;

@@ -57,34 +57,34 @@ pub(crate) struct Request {
     /// All settings of our decoder; the peer takes what it understands.
     pub(crate) settings: Value,
     pub(crate) threads: usize,
-    /// People by number.
+    /// Subjects by number.
     pub(crate) train: BTreeSet<u32>,
     pub(crate) validation: BTreeSet<u32>,
     pub(crate) test: BTreeSet<u32>,
 }
 
-/// What a side answers when it has learnt once; the peers' side one for each peer.
+/// What a side answers when it has fitted once; the peers' side one for each peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FirstFit {
     /// What works there; nothing where there is no peer.
     pub(crate) peer: Option<String>,
     /// Why there is none.
     pub(crate) why: Option<String>,
-    /// On the people to be tested.
+    /// On the test subjects.
     pub(crate) accuracy: Option<f64>,
     /// Numbers that decode; nothing where nobody counts them.
     pub(crate) parameters: Option<usize>,
 }
 
-/// What a side answers after a turn, the peers' side one for each peer there is: each time it learnt and each time it decoded all trials.
+/// What a side answers after a turn, the peers' side one for each peer there is: each time it fitted and each time it decoded all trials.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TurnTimes {
     pub(crate) fit_ms: Vec<f64>,
     pub(crate) predict_ms: Vec<f64>,
 }
 
-/// People who are simulated, of which the last are tested and those before them validated on.
-const PEOPLE: u32 = 12;
+/// Simulated subjects, of whom the last are test subjects and those before them validation subjects.
+const SUBJECTS: u32 = 12;
 const TRIALS: u32 = 40;
 const VALIDATION: usize = 2;
 const TEST: usize = 2;
@@ -94,10 +94,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         [] => METHODS.iter().collect(),
         names => names.iter().map(|name| Ok(find(name)?)).collect::<Result<_>>()?,
     };
-    progress("simulating people");
+    progress("simulating subjects");
     let folder = shell::target().join("bench");
     fs::create_dir_all(&folder)?;
-    let (layout, mut request) = people(&folder.join("decoders.npz"), options.threads.get())?;
+    let (layout, mut request) = cohort(&folder.join("decoders.npz"), options.threads.get())?;
     progress("looking after the peers' virtual environments");
     // Networks' peers need PyTorch, which is large: only where a network is asked for.
     let deep = |method: &Method| Ok::<_, anyhow::Error>(method.defaults(&layout)?.get("training").is_some());
@@ -150,10 +150,10 @@ fn settings(method: &Method, layout: &Layout, epochs: usize) -> Result<Value> {
     Ok(settings)
 }
 
-/// Simulated people in a file, and who of them is for what.
-fn people(file: &Path, threads: usize) -> Result<(Layout, Request)> {
+/// Simulated subjects in a file, and which of them are for training, validation and test.
+fn cohort(file: &Path, threads: usize) -> Result<(Layout, Request)> {
     let cohort = Cohort {
-        subjects: PEOPLE,
+        subjects: SUBJECTS,
         sessions: 1,
         runs: 1,
         trials: TRIALS,
@@ -168,7 +168,7 @@ fn people(file: &Path, threads: usize) -> Result<(Layout, Request)> {
     let all: Vec<u32> = worker::decoding::numbers(trials.all().subjects()).into_iter().collect();
     let (rest, test) = all.split_at(all.len() - TEST);
     let (train, validation) = rest.split_at(rest.len() - VALIDATION);
-    let set = |people: &[u32]| people.iter().copied().collect();
+    let set = |subjects: &[u32]| subjects.iter().copied().collect();
     let request = Request {
         decoder: String::new(),
         data: file.to_path_buf(),

@@ -122,7 +122,7 @@ impl Report {
         versions.insert("rustc".into(), machine::rustc()?);
         let subjects = request.train.len() + request.validation.len() + request.test.len();
         let about = format!(
-            "{} threads on each side; {subjects} simulated people with {} trials of {} x {} samples each, {} of them learnt from, {} validated on; {} epochs of each network; {} turns of each side.",
+            "{} threads on each side; {subjects} simulated subjects with {} trials of {} x {} samples each, {} of them for training, {} for validation; {} epochs of each network; {} turns of each side.",
             request.threads,
             super::TRIALS,
             layout.channels.len(),
@@ -196,7 +196,7 @@ impl Report {
             };
             if let (n @ 1.., reached) = (of.len(), of.len() - below.len()) {
                 all.push(format!(
-                    "{kind} learn at least {goal} times as fast as their peers: {reached} of {n} do, {met}"
+                    "{kind} train at least {goal} times as fast as their peers: {reached} of {n} do, {met}"
                 ));
             }
         }

@@ -12,7 +12,7 @@ const ONE: f64 = 1.5;
 /// Trials per second, and times PyTorch's best way, with twenty.
 const TWENTY_TRIALS_PER_S: f64 = 200e3;
 const TWENTY: f64 = 8.0;
-/// Seconds of leave-one-subject-out, with how many people, trials and epochs.
+/// Seconds of leave-one-subject-out, with how many subjects, trials and epochs.
 const LOSO_S: f64 = 120.0;
 const LOSO: (usize, usize, usize) = (106, 45, 30);
 /// Seconds until a new shape is ready, and a known one.
@@ -49,7 +49,7 @@ pub(super) fn of(report: &Report) -> Vec<String> {
         let loso = report.losos.iter().find(|loso| loso.network == network);
         let loso = loso.filter(|loso| (loso.people, loso.trials, loso.epochs) == LOSO);
         all.push(judged(
-            format!("{network}, leave-one-subject-out of 106 people under {LOSO_S} s"),
+            format!("{network}, leave-one-subject-out of 106 subjects under {LOSO_S} s"),
             loso.map(|loso| match loso.scored == loso.people {
                 true => (format!("{:.1} s", loso.seconds), loso.seconds < LOSO_S),
                 false => (format!("not done after {:.1} s", loso.seconds), false),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_people_are_another_goal() {
+    fn fewer_subjects_are_another_goal() {
         let mut report = Report::new(lines()).unwrap();
         report.losos.iter_mut().for_each(|loso| loso.people = 4);
         let told = of(&report).into_iter().filter(|goal| goal.contains("leave-one-subject-out"));

@@ -168,12 +168,12 @@ pub(crate) struct Loso {
     pub(crate) epochs: usize,
     /// From the start of the program to its end, or to where it was stopped.
     pub(crate) seconds: f64,
-    /// People who were scored; fewer than all where it was stopped or failed.
+    /// Subjects who were scored; fewer than all where it was stopped or failed.
     pub(crate) scored: usize,
     /// Their mean accuracy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) accuracy: Option<f64>,
-    /// Why not everybody was scored.
+    /// Why not all subjects were scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }

@@ -251,7 +251,7 @@ impl fmt::Display for Report {
 fn told(loso: &Loso) -> String {
     let Loso { network, people, trials, trial: Trial { channels, time }, epochs, seconds, scored, .. } = loso;
     let mut text = format!(
-        "leave-one-subject-out with `ptsm benchmark`, {network}: {people} people of {trials} trials, {channels} x {time} samples, \
+        "leave-one-subject-out with `ptsm benchmark`, {network}: {people} subjects of {trials} trials, {channels} x {time} samples, \
          {epochs} epochs: {seconds:.1} s"
     );
     if let Some(accuracy) = loso.accuracy {

@@ -36,7 +36,7 @@ pub(crate) enum Entrant {
 }
 
 impl Entrant {
-    /// Everybody, in the order of the table.
+    /// All of them, in the order of the table.
     pub(crate) fn all() -> Vec<Entrant> {
         let mut all = vec![];
         for cached in [Cached::No, Cached::Empty] {
@@ -73,13 +73,13 @@ pub(crate) struct Programs {
     root: PathBuf,
     /// All files, in order.
     pub(crate) files: Vec<PathBuf>,
-    /// How many people they are of.
+    /// How many subjects they are of.
     people: usize,
     caches: PathBuf,
 }
 
 impl Programs {
-    /// Finds the recordings of runs 4, 8 and 12 of everybody.
+    /// Finds the recordings of runs 4, 8 and 12 of all subjects.
     pub(crate) fn new(python: Python, root: &Path, most: Option<usize>) -> Result<Programs> {
         let mut files = vec![];
         let folder = root.join("physionet-mi");
@@ -88,7 +88,7 @@ impl Programs {
                 list(&subject)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "edf")),
             );
         }
-        // Whole people: ours is asked for people, not for files.
+        // Whole subjects: ours is asked for subjects, not for files.
         let of_each = 3;
         files.truncate(most.map_or(usize::MAX, |most| most.next_multiple_of(of_each)));
         let people = files.len() / of_each;

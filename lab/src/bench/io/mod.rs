@@ -58,7 +58,7 @@ pub(crate) struct ReadingResult {
     pub(crate) peak_rss_mib: f64,
     /// How many trials there are.
     pub(crate) trials: usize,
-    /// The mean of all absolute values, in microvolts: whether everybody did the same.
+    /// The mean of all absolute values, in microvolts: whether all of them did the same.
     pub(crate) mean_uv: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::check::built;
 use crate::python::Python;
 use crate::shell;
 
-/// Nine people, so that MOABB and we try every flip of signs and draw nothing.
+/// Nine subjects, so that MOABB and we try every flip of signs and draw nothing.
 const PLAN: &str = r#"
 protocol = "kfold:3"
 seeds = 2 # SEEDS

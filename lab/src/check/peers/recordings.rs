@@ -95,7 +95,7 @@ fn compare(expected: &Expected, values: &[f64]) -> Result<()> {
     };
     ensure!(
         close(&stretches, &expected.stretches),
-        "stretches {stretches:?} should be {:?}",
+        "segments {stretches:?} should be {:?}",
         expected.stretches
     );
     let epochs =

@@ -1,4 +1,4 @@
-//! Statistics over people and data sets, against what MOABB and SciPy make of the same scores.
+//! Statistics over subjects and data sets, against what MOABB and SciPy make of the same scores.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ fn table(told: &NamedArrays, settings: &Value) -> Result<()> {
         for (k, own) in c.data.iter().enumerate() {
             let at = (k * models + c.row) * models + c.column;
             let on = format!("{who} on {}:", own.data);
-            ensure!(own.people as f64 == people[at], "{on} {} people, not {}", own.people, people[at]);
+            ensure!(own.people as f64 == people[at], "{on} {} subjects, not {}", own.people, people[at]);
             between(&format!("{on} p"), own.p, least[at], most[at])?;
             between(&format!("{on} effect"), own.effect, effects[at], effects[at])?;
         }
@@ -88,7 +88,7 @@ fn table(told: &NamedArrays, settings: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What a matrix reads of a summary. A value that is no number is a person that is missing.
+/// What a matrix reads of a summary. A value that is no number is a subject that is missing.
 fn summary(data: String, model: String, values: impl Iterator<Item = f64>) -> Summary {
     let subject = |(id, value): (u32, f64)| SubjectSummary {
         subject: SubjectId(id),

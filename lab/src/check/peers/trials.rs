@@ -15,7 +15,7 @@ use crate::python::Python;
 /// How far a sample may be off, in parts of its trial's largest: numbers have single precision.
 const PRECISION: f64 = 1e-6;
 
-/// Trials of one person.
+/// Trials of one subject.
 #[derive(Deserialize)]
 struct Expected {
     title: String,
@@ -55,7 +55,7 @@ pub(super) fn real(python: &Python, data: &Path, held: &mut PeerTally) -> Result
     let mut script = python.script("real.py");
     script.arg("trials").arg(data);
     let right = hold(script, held)?;
-    println!("the trials of {right} real people are what MNE and SciPy make of them");
+    println!("the trials of {right} real subjects are what MNE and SciPy make of them");
     Ok(())
 }
 

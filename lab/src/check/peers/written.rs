@@ -105,7 +105,7 @@ fn recording(archive: &mut Archive) -> Result<Recording> {
 /// Samples of each of the epochs that a recording is cut into.
 const EPOCH: usize = 40;
 
-/// A recording cut into epochs, of two classes in turn and of three people.
+/// A recording cut into epochs, of two classes in turn and of three subjects.
 fn epochs(recording: &Recording) -> Result<Trials> {
     let length = recording.samples.len() / recording.channels.len();
     let count = length / EPOCH;
