@@ -1,9 +1,9 @@
-//! Cross-subject EEG decoding: trained on the EEG of some subjects, a decoder reads that of others, without calibration.
+//! Cross-subject EEG decoding: trained on the EEG of some subjects, a decoder decodes that of others, zero-shot.
 //!
 //! This crate is the library under the program `ptsm`: every command of the program is one call here, and nothing here knows a terminal.
 //! It takes recordings (EDF, BDF, GDF, BrainVision, EEGLAB, FIF, MATLAB, BIDS folders, public data sets by name) or arrays, trains PTSM and
-//! [its competitors](decode::registry) (EEGNet, DeepConvNet, DANN, ACON, CSLP-AE, TSMNet, CSP + LDA and more), scores them on subjects nobody
-//! was trained on, adapts them, compares them with statistics that respect subjects, explains what they look at, and writes reports.
+//! [its competitors](decode::registry) (EEGNet, DeepConvNet, DANN, ACON, CSLP-AE, TSMNet, CSP + LDA and more), scores them on unseen
+//! subjects, adapts them, compares them with statistics that respect subjects, explains what they look at, and writes reports.
 //!
 //! # Quickstart
 //!
@@ -33,7 +33,7 @@
 //! # }
 //! ```
 //!
-//! # The way of the data
+//! # From data to reports
 //!
 //! | step | call | gives |
 //! | --- | --- | --- |

@@ -57,7 +57,7 @@ fn check(args: &PageArgs, only_explaining: bool, from: Option<&Path>) -> anyhow:
     match (&args.out, figure) {
         (None, Some(figure)) => {
             return Err(told(
-                format!("nobody says where the figure `{figure}` goes"),
+                format!("no file is named for the figure `{figure}`"),
                 format!("give `--out {figure}.svg` or `--out {figure}.png`"),
             ));
         }
@@ -114,7 +114,7 @@ fn deliver(report: &Report, args: &PageArgs, session: &Session) -> anyhow::Resul
         return session.output.result(format!("{}\n", names.join("\n")), &json!({ "figures": names }));
     }
     let Some(out) = args.out.as_deref() else {
-        return Err(told("nobody says where the page goes", "give `--out report.html`"));
+        return Err(told("no file is named for the page", "give `--out report.html`"));
     };
     let Some(wanted) = &args.figure else {
         let page = report.page();

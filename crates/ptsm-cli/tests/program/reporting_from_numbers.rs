@@ -136,7 +136,7 @@ fn files_that_are_no_numbers_are_refused() {
             Case::new("report --from report.json --out nowhere/x.html", &["nowhere is no folder"], &["make"]),
             Case::new(
                 "report --from report.json --figure spatial-masks",
-                &["nobody says where the figure `spatial-masks` goes"],
+                &["no file is named for the figure `spatial-masks`"],
                 &["--out spatial-masks.svg"],
             ),
             Case::line("report --from report.json", &["--out <FILE>"]),

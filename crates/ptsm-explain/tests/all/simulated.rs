@@ -1,4 +1,4 @@
-//! Explanations of decoders of simulated people, of whom it is known where and when the task can be seen.
+//! Explanations of decoders of simulated subjects, of whom it is known where and when the task can be seen.
 
 use std::sync::LazyLock;
 
@@ -17,8 +17,8 @@ use ptsm_explain::{
 use ptsm_signal::{SubjectId, Subset, Trials};
 use serde_json::json;
 
-/// Eight people with a strong effect, and what is true of them. The last two are decoded.
-static PEOPLE: LazyLock<(Trials, Truth)> = LazyLock::new(|| {
+/// Eight subjects with a strong effect, and what is true of them. The last two are decoded.
+static COHORT: LazyLock<(Trials, Truth)> = LazyLock::new(|| {
     let channels =
         ["F3", "Fz", "F4", "C3", "C1", "Cz", "C2", "C4", "CP5", "CP6", "P3", "Pz", "P4", "O1", "O2"];
     let cohort = Cohort {
@@ -41,19 +41,19 @@ static PEOPLE: LazyLock<(Trials, Truth)> = LazyLock::new(|| {
     (trials, truth)
 });
 
-fn strangers() -> Subset<'static> {
-    PEOPLE.0.all().only(|t| t.subject.0 >= 7)
+fn unseen() -> Subset<'static> {
+    COHORT.0.all().only(|t| t.subject.0 >= 7)
 }
 
 fn fit(name: &str, seeds: &[u64]) -> Vec<Fit> {
-    let part = |from, to| PEOPLE.0.all().only(move |t| (from..=to).contains(&t.subject.0));
+    let part = |from, to| COHORT.0.all().only(move |t| (from..=to).contains(&t.subject.0));
     let data = TrainingData::new(part(1, 5), part(6, 6)).unwrap();
     let method = find(name).unwrap();
     let training = json!({
         "epochs": 80, "patience": null, "select": "last", "rate": 3e-3, "batch_subjects": 5, "batch_trials": 4,
     });
     let changes = if name == "csp-lda" { json!({}) } else { json!({ "training": training }) };
-    let decoder = method.build(method.settings(PEOPLE.0.layout(), &changes).unwrap()).unwrap();
+    let decoder = method.build(method.settings(COHORT.0.layout(), &changes).unwrap()).unwrap();
     let cpu = Cpu::new().unwrap();
     let run = Run { device: &(&cpu).into(), identity: "simulated" };
     decoder.fit_seeds(&data, seeds, &run, &mut NoWatch).unwrap()
@@ -66,37 +66,38 @@ const OWN: DecoderOutput = DecoderOutput::LogProbability(OutputClass::Own);
 
 #[test]
 fn explanations_favour_what_is_true() {
-    let (people, truth) = (strangers(), &PEOPLE.1);
+    let (subjects, truth) = (unseen(), &COHORT.1);
     let smooth = AttributionMethod::Smooth { copies: 8, noise: 0.3, seed: 1 };
     for how in [AttributionMethod::TimesInput, AttributionMethod::default(), smooth] {
-        let found = attribution(&*EEGNET[0].fitted, &people, OWN, &how).unwrap().unwrap();
-        let mean = found.by_subject("gradient", &people);
+        let found = attribution(&*EEGNET[0].fitted, &subjects, OWN, &how).unwrap().unwrap();
+        let mean = found.by_subject("gradient", &subjects);
         assert_eq!(mean.people, [SubjectId(7), SubjectId(8)]);
         let favour = truth_auc(&mean.space_mean(), &truth.task_channels());
         assert!(favour > 0.8, "{how:?}: {favour}");
     }
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
         let how = Occlusion { window_samples: 32, fill: Fill::Zero };
-        let found = occlusion(&**fitted, &people, &how).unwrap();
+        let found = occlusion(&**fitted, &subjects, &how).unwrap();
         let signed: Vec<f64> =
             (0..truth.channels.len()).map(|c| found.signed_space.iter().map(|row| row[c]).sum()).collect();
         let favour = truth_auc(&signed, &truth.task_channels());
         assert!(favour > 0.8, "occlusion: {favour}");
     }
     // Classic decoders have no gradient and say so.
-    assert!(attribution(&*CSP[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().is_none());
+    assert!(attribution(&*CSP[0].fitted, &subjects, OWN, &AttributionMethod::TimesInput).unwrap().is_none());
 }
 
-/// People whose signals are three times as large are far from those learnt from; people like them are not.
+/// Subjects whose signals are four times as large are far from the training subjects; subjects like them are not.
 #[test]
-fn features_tell_people_apart_who_are_measured_otherwise() {
+fn features_tell_subjects_apart_whose_signals_are_scaled() {
     use ptsm_eval::FeatureFindings;
-    let learnt = PEOPLE.0.all().only(|t| t.subject.0 <= 5);
+    let train = COHORT.0.all().only(|t| t.subject.0 <= 5);
     let louder = |factor: f32| {
-        let samples = strangers().signals().flatten().map(|v| factor * v).collect();
-        Trials::new(PEOPLE.0.layout().clone(), samples, strangers().info().copied().collect()).unwrap()
+        let samples = unseen().signals().flatten().map(|v| factor * v).collect();
+        Trials::new(COHORT.0.layout().clone(), samples, unseen().info().copied().collect()).unwrap()
     };
-    let asked = |people: &Trials| match read_features(&*EEGNET[0].fitted, &learnt, &people.all()).unwrap() {
+    let asked = |subjects: &Trials| match read_features(&*EEGNET[0].fitted, &train, &subjects.all()).unwrap()
+    {
         FeatureFindings::Made { distance, exchanged, p, person, person_chance } => {
             assert!(exchanged.is_some() && p.is_some() && person.is_some() && person_chance == Some(0.5));
             distance
@@ -105,25 +106,26 @@ fn features_tell_people_apart_who_are_measured_otherwise() {
     };
     let (alike, apart) = (asked(&louder(1.0)), asked(&louder(4.0)));
     assert!(apart > 1.0 && apart > alike + 0.5, "{alike} {apart}");
-    // One person has one run: nothing to divide. Classic decoders have no features.
-    let one = strangers().only(|t| t.subject.0 == 8);
-    let not = |fitted: &dyn FittedDecoder, people: &Subset<'_>| match read_features(fitted, &learnt, people)
-        .unwrap()
-    {
-        FeatureFindings::Not { why } => why,
-        made => panic!("{made:?}"),
-    };
+    // One subject has one run: nothing to divide. Classic decoders have no features.
+    let one = unseen().only(|t| t.subject.0 == 8);
+    let not =
+        |fitted: &dyn FittedDecoder, subjects: &Subset<'_>| match read_features(fitted, &train, subjects)
+            .unwrap()
+        {
+            FeatureFindings::Not { why } => why,
+            made => panic!("{made:?}"),
+        };
     assert!(not(&*EEGNET[0].fitted, &one).contains("one side has 1"));
-    assert!(not(&*CSP[0].fitted, &strangers()).contains("no features"));
+    assert!(not(&*CSP[0].fitted, &unseen()).contains("no features"));
 }
 
 #[test]
 fn integrated_gradients_add_up_to_the_answer() {
-    let people = strangers().at(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let subjects = unseen().at(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let of = DecoderOutput::Logit(OutputClass::Number(0));
     let residual = |steps| {
         let how = AttributionMethod::Integrated { steps };
-        let found = attribution(&*EEGNET[0].fitted, &people, of, &how).unwrap().unwrap();
+        let found = attribution(&*EEGNET[0].fitted, &subjects, of, &how).unwrap().unwrap();
         found.residual.iter().map(|r| r.abs()).fold(0.0, f64::max)
     };
     let (coarse, fine) = (residual(2), residual(32));
@@ -132,27 +134,27 @@ fn integrated_gradients_add_up_to_the_answer() {
 
 #[test]
 fn batches_and_seeds_decide_nothing_else() {
-    let people = strangers();
+    let subjects = unseen();
     let how = |seed| AttributionMethod::Smooth { copies: 3, noise: 0.2, seed };
-    let all = |people: &Subset<'_>, how: &AttributionMethod| {
+    let all = |subjects: &Subset<'_>, how: &AttributionMethod| {
         let mut all: Vec<RelevanceMap> = vec![];
-        assert!(maps(&*EEGNET[0].fitted, people, OWN, how, &mut |map| all.push(map)).unwrap());
+        assert!(maps(&*EEGNET[0].fitted, subjects, OWN, how, &mut |map| all.push(map)).unwrap());
         all.into_iter().map(|m| m.values).collect::<Vec<_>>()
     };
-    let (whole, first) = (all(&people, &how(1)), all(&people.at(&[0, 1]), &how(1)));
-    assert_eq!((whole.len(), &whole[..2]), (people.len(), &first[..]));
-    assert_ne!(all(&people.at(&[0]), &how(2))[0], first[0]);
+    let (whole, first) = (all(&subjects, &how(1)), all(&subjects.at(&[0, 1]), &how(1)));
+    assert_eq!((whole.len(), &whole[..2]), (subjects.len(), &first[..]));
+    assert_ne!(all(&subjects.at(&[0]), &how(2))[0], first[0]);
     for wrong in [
         AttributionMethod::Integrated { steps: 0 },
         AttributionMethod::Smooth { copies: 1, noise: f64::NAN, seed: 1 },
     ] {
-        assert!(attribution(&*EEGNET[0].fitted, &people, OWN, &wrong).is_err());
+        assert!(attribution(&*EEGNET[0].fitted, &subjects, OWN, &wrong).is_err());
     }
 }
 
 #[test]
 fn a_true_ranking_loses_more_than_random_ones() {
-    let (people, truth) = (strangers(), &PEOPLE.1);
+    let (subjects, truth) = (unseen(), &COHORT.1);
     for fitted in [&EEGNET[0].fitted, &CSP[0].fitted] {
         for direction in [DeletionDirection::Deletion, DeletionDirection::Insertion] {
             let shares = match direction {
@@ -165,7 +167,7 @@ fn a_true_ranking_loses_more_than_random_ones() {
                 ..DeletionSettings::new(RankedAxis::Channels, direction)
             };
             let ranking = Ranking::Same(truth.channels.clone());
-            let found = run_deletion_test(&**fitted, &people, &ranking, &how).unwrap();
+            let found = run_deletion_test(&**fitted, &subjects, &ranking, &how).unwrap();
             let areas = found.balanced_accuracy;
             let sign = if direction == DeletionDirection::Deletion { 1.0 } else { -1.0 };
             assert!(
@@ -179,7 +181,7 @@ fn a_true_ranking_loses_more_than_random_ones() {
             let against: Vec<f64> = truth.channels.iter().map(|c| -c).collect();
             // The same seed gives the same orders.
             let few = DeletionSettings { orders: 2, ..how };
-            let wrong = run_deletion_test(&**fitted, &people, &Ranking::Same(against), &few).unwrap();
+            let wrong = run_deletion_test(&**fitted, &subjects, &Ranking::Same(against), &few).unwrap();
             assert!(wrong.balanced_accuracy.between < 0.0, "{direction:?}: {wrong:?}");
             assert_eq!(wrong.random, found.random[..2]);
         }
@@ -191,12 +193,12 @@ fn a_true_ranking_loses_more_than_random_ones() {
         orders: 6,
         ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
     };
-    let found = run_deletion_test(&*CSP[0].fitted, &people, &Ranking::Same(times), &how).unwrap();
+    let found = run_deletion_test(&*CSP[0].fitted, &subjects, &Ranking::Same(times), &how).unwrap();
     let halves: Vec<f64> = found.random.iter().map(|course| course.log_loss[1]).collect();
     assert!(halves.iter().any(|loss| *loss != halves[0]), "{halves:?}");
     let short = run_deletion_test(
         &*CSP[0].fitted,
-        &people,
+        &subjects,
         &Ranking::Same(vec![1.0]),
         &DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion),
     );
@@ -205,10 +207,10 @@ fn a_true_ranking_loses_more_than_random_ones() {
 
 #[test]
 fn explanations_of_what_was_drawn_anew_look_different() {
-    let people = strangers();
+    let subjects = unseen();
     let look = |fitted: &dyn FittedDecoder| {
-        let found = attribution(fitted, &people, OWN, &AttributionMethod::TimesInput)?;
-        Ok(found.map(|r| r.by_subject("gradient", &people)).map(|m| [m.space_mean(), m.time_mean()]))
+        let found = attribution(fitted, &subjects, OWN, &AttributionMethod::TimesInput)?;
+        Ok(found.map(|r| r.by_subject("gradient", &subjects)).map(|m| [m.space_mean(), m.time_mean()]))
     };
     let fits: Vec<&dyn FittedDecoder> = EEGNET.iter().map(|fit| &*fit.fitted).collect();
     let [space, _] = randomise_parameters(&fits, 50, &look).unwrap().unwrap();
@@ -219,25 +221,25 @@ fn explanations_of_what_was_drawn_anew_look_different() {
 
 #[test]
 fn times_are_tried_in_each_person() {
-    let people = strangers();
+    let subjects = unseen();
     let found =
-        attribution(&*EEGNET[0].fitted, &people, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
-    let ranking = Ranking::of(&found.by_subject("gradient", &people), RankedAxis::Times);
+        attribution(&*EEGNET[0].fitted, &subjects, OWN, &AttributionMethod::TimesInput).unwrap().unwrap();
+    let ranking = Ranking::of(&found.by_subject("gradient", &subjects), RankedAxis::Times);
     let how = DeletionSettings {
         orders: 4,
         shares: vec![0.0, 0.2, 0.4],
         ..DeletionSettings::new(RankedAxis::Times, DeletionDirection::Deletion)
     };
-    let found = run_deletion_test(&*EEGNET[0].fitted, &people, &ranking, &how).unwrap();
+    let found = run_deletion_test(&*EEGNET[0].fitted, &subjects, &ranking, &how).unwrap();
     assert!(found.log_loss.between > 0.0, "{:?}", found.log_loss);
     let nobody = Ranking::Each(Default::default());
-    assert!(run_deletion_test(&*EEGNET[0].fitted, &people, &nobody, &how).is_err());
+    assert!(run_deletion_test(&*EEGNET[0].fitted, &subjects, &nobody, &how).is_err());
 }
 
 /// The classic methods find in the trials what was put there.
 #[test]
 fn patterns_are_where_and_when_the_truth_is() {
-    let (trials, truth) = &*PEOPLE;
+    let (trials, truth) = &*COHORT;
     let all = trials.all();
     let settings = CspLda { filters: 2, ..CspLda::default() };
     let csp = csp_relevance(&all, &settings).unwrap();

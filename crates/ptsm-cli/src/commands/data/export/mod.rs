@@ -123,7 +123,7 @@ fn only_pipeline(set: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a file is one that recordings are read from: samples, headers, tables of events and the manifest, of everybody, whoever is asked
+/// Whether a file is one that recordings are read from: samples, headers, tables of events and the manifest, of all subjects, whichever are asked
 /// for.
 fn is_read(recordings: &Recordings, to: &Path) -> anyhow::Result<bool> {
     let to = to.canonicalize()?;
