@@ -14,7 +14,7 @@ pub(super) fn run(name: Option<&str>, session: &Session) -> anyhow::Result<()> {
             table.and_then(|t| Some(t.get("title")?.as_str()?.to_string())).unwrap_or_default()
         };
         let table = Table {
-            columns: vec![Column::text("preset"), Column::text("what it is")],
+            columns: vec![Column::text("preset"), Column::text("description")],
             rows: PRESETS.iter().map(|p| vec![p.name.into(), title(p.text)]).collect(),
             note: "`ptsm presets NAME` shows one; `ptsm benchmark NAME --root DIR --out FOLDER` runs it."
                 .into(),

@@ -5,7 +5,7 @@ use ptsm::signal::SubjectId;
 
 use crate::common::{Case, Place, QUICK, check};
 
-/// `run` is of CSLP-AE, `quick` of a decoder that cannot convert; both learnt from 1-6.
+/// `run` is of CSLP-AE, `quick` of a decoder that cannot convert; both trained on 1-6.
 fn trained() -> Place {
     let place = Place::with_data();
     let small = ["width=8", "latent=4", "levels=2", "pair_trials=32"];
@@ -50,7 +50,7 @@ fn converted_trials_are_data_again() {
 }
 
 #[test]
-fn everybody_else_is_converted_and_a_person_is_known_by_some_trials() {
+fn all_other_subjects_are_converted_and_one_is_known_by_some_trials() {
     let place = trained();
     let said = place.ptsm("convert run --data a.npz --as 8 --trials 5 --out all.npz --json").succeed().json();
     assert_eq!(said["subjects"].as_array().unwrap().len(), 7);

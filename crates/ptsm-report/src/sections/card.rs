@@ -92,7 +92,7 @@ fn facts(made: &DecoderOrigin) -> Vec<[String; 2]> {
         ["made by".into(), format!("ptsm {}", from.version)],
     ];
     if let Ok(method) = find(&card.decoder) {
-        rows.insert(1, ["what it is".into(), method.about.into()]);
+        rows.insert(1, ["description".into(), method.about.into()]);
         let doi = if method.doi.is_empty() { String::new() } else { format!(", doi:{}", method.doi) };
         rows.insert(2, ["paper".into(), format!("{}{doi}", method.paper)]);
     }

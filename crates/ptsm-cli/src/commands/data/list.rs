@@ -9,7 +9,7 @@ use crate::commands::Session;
 pub(super) fn run(session: &Session) -> anyhow::Result<()> {
     let sources = sources();
     let table = Table {
-        columns: ["--data", "what it is"].map(Column::text).to_vec(),
+        columns: ["--data", "description"].map(Column::text).to_vec(),
         rows: sources.iter().map(|s| vec![s.id.clone(), s.about.clone()]).collect(),
         note: String::new(),
     };
