@@ -218,6 +218,8 @@ pub use ptsm_signal as signal;
 mod device;
 mod doctor;
 mod evaluate;
+mod export;
+mod files;
 mod report;
 mod verbs;
 
@@ -237,5 +239,7 @@ pub use eval::{
     ProgressSink, Result, SettingChanges, SettingsRequest, TaskOverride,
 };
 pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
+pub use export::{ExportFormat, ExportReport, ExportRequest, export};
+pub use files::write_file;
 pub use report::{ExplainRunRequest, Report, ReportRequest, explain, report};
 pub use verbs::{TunedSettings, benchmark, load, tune};
