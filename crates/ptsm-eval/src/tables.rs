@@ -1,7 +1,7 @@
 //! Summaries and comparisons as tables.
 
 use crate::chance::STRICT_ALPHA;
-use crate::metrics::Metric;
+use crate::metrics::{METRICS, Metric};
 use crate::paired::PairedDifference;
 use crate::phrases::{USUAL, default_metrics, metric_label, name, percent, subject_count, value};
 use crate::summary::Summary;
@@ -184,4 +184,25 @@ fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> S
         rows: rows.collect(),
         note,
     }
+}
+/// A row per subject, the mean over seeds of every metric.
+pub fn by_subject(summary: &Summary) -> Table {
+    let mut columns = vec![Column::text("subject"), Column::number("trials")];
+    columns.extend(METRICS.iter().map(|m| {
+        Column::number(if m.more_is_better { format!("{} %", m.short) } else { m.short.to_string() })
+    }));
+    let rows = summary.subjects.iter().map(|subject| {
+        let value = |m: &Metric| subject.scores.get(m.name).copied().unwrap_or(f64::NAN);
+        let cell = |m: &Metric| match m.more_is_better {
+            true => percent(value(m)),
+            false => format!("{:.3}", value(m)),
+        };
+        [subject.subject.to_string(), subject.n.to_string()]
+            .into_iter()
+            .chain(METRICS.iter().map(cell))
+            .collect()
+    });
+    let all: Vec<&Metric> = METRICS.iter().collect();
+    let note = positive_note(std::slice::from_ref(summary), &all).unwrap_or_default();
+    Table { columns, rows: rows.collect(), note }
 }

@@ -215,6 +215,7 @@ pub use ptsm_io as io;
 pub use ptsm_report as pages;
 pub use ptsm_signal as signal;
 
+mod demo;
 mod device;
 mod doctor;
 mod evaluate;
@@ -227,6 +228,7 @@ mod verbs;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use data::simulate::{Cohort, SimulatedTask};
+pub use demo::{DemoReport, demo};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
 pub use doctor::{CacheState, FoundDataSet, GpuState, SystemReport, inspect_system};
 pub use eval::runs::{
