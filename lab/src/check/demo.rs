@@ -50,7 +50,7 @@ pub(super) fn check() -> Result<()> {
     }
     let page = fs::read_to_string(folder.join("demo.html")).context("there is no page")?;
     for part in
-        ["Each person", "A few trials", "How they learnt", "What it looked at", "<svg", "Temporal mask"]
+        ["Scores of each subject", "Few-shot adaptation", "Training curves", "Masks", "<svg", "Temporal mask"]
     {
         ensure!(page.contains(part), "the page lacks `{part}`");
     }

@@ -30,18 +30,18 @@ fn a_decoder_with_masks_gets_every_section() {
     let line = "report run --data a.npz --shots 1 --benchmark bench --nulls 1 --out report.html --json";
     let told = place.ptsm(line).succeed();
     let expected = [
-        "In short",
-        "Each person",
-        "What is taken for what",
-        "Are probabilities true?",
-        "A few trials of one's own",
-        "Who beats whom",
-        "How they learnt",
-        "What it looked at",
-        "What its answers rest on",
-        "Whether to believe it",
-        "Is the task apart from the person?",
-        "Who fails, and their signals",
+        "Summary",
+        "Scores of each subject",
+        "Confusion matrix",
+        "Calibration",
+        "Few-shot adaptation",
+        "Pairwise comparison",
+        "Training curves",
+        "Masks",
+        "Saliency",
+        "Sanity checks",
+        "Disentanglement",
+        "Failure analysis",
         "Model card",
     ];
     assert_eq!(sections(&told.stdout), expected);
@@ -71,10 +71,7 @@ fn what_lacks_its_inputs_is_told() {
     let place = Place::with_data();
     place.ptsm("train --data a.npz --subjects 1-5 --model csp-lda --set band_hz=none --out run").succeed();
     let told = place.ptsm("explain run --data a.npz --out explain.html --json").succeed();
-    assert_eq!(
-        sections(&told.stdout),
-        ["What its answers rest on", "Whether to believe it", "What is not here"]
-    );
+    assert_eq!(sections(&told.stdout), ["Saliency", "Sanity checks", "Missing sections"]);
     let page = text(&place, "explain.html");
     for part in ["This decoder has no masks", "no features that can be looked at", "Occlusion of"] {
         assert!(page.contains(part), "{part}");
@@ -83,9 +80,9 @@ fn what_lacks_its_inputs_is_told() {
         .ptsm("benchmark --data a.npz --models csp-lda,mdm --set band_hz=none --protocol kfold:4 --out bench")
         .succeed();
     let told = place.ptsm("report --benchmark bench --out report.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Who beats whom", "What is not here"]);
+    assert_eq!(sections(&told.stdout), ["Pairwise comparison", "Missing sections"]);
     let told = place.ptsm("report run --data a.npz --sections people,card --out some.html --json").succeed();
-    assert_eq!(sections(&told.stdout), ["Each person", "Model card"]);
+    assert_eq!(sections(&told.stdout), ["Scores of each subject", "Model card"]);
 }
 
 #[test]
@@ -94,9 +91,12 @@ fn a_section_that_cannot_be_made_costs_itself_alone() {
     place.ptsm("train --data a.npz --subjects 1-5 --model sblest --out run").succeed();
     let told = place.ptsm("report run --data a.npz --out report.html --json").succeed();
     let made = sections(&told.stdout);
-    assert!(made.contains(&"Each person".into()) && made.contains(&"Model card".into()), "{made:?}");
+    assert!(
+        made.contains(&"Scores of each subject".into()) && made.contains(&"Model card".into()),
+        "{made:?}"
+    );
     // Without a channel its covariance has no full rank.
-    assert!(!made.contains(&"What its answers rest on".into()), "{made:?}");
+    assert!(!made.contains(&"Saliency".into()), "{made:?}");
     let page = text(&place, "report.html");
     assert!(page.contains("It could not be computed"), "no reason is told");
 }
@@ -144,6 +144,12 @@ fn one_figure_is_a_file_of_its_own() {
                 "explain run --data a.npz --sections masks --figure none --out other.svg",
                 &["no figure `none`"],
                 &["temporal-mask*"],
+            ),
+            // Before any work: the run is not even looked for.
+            Case::new(
+                "explain nowhere --data a.npz --figure spatal-masks --out other.svg",
+                &["no figure `spatal-masks`"],
+                &["spatial-mask*"],
             ),
             Case::new(
                 "explain run --data a.npz --sections masks --figure temporal-masks --out mask.pdf",

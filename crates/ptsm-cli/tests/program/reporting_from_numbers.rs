@@ -54,7 +54,7 @@ fn stored_numbers_make_every_section_and_every_figure() {
     // What stands in the environment for other commands does not matter.
     let told =
         place.ptsm("report --from report.json --out page.html").env("PTSM_DATA", "simulated").succeed();
-    assert!(told.stdout.contains("In short;") && told.stdout.contains("Model card"), "{}", told.stdout);
+    assert!(told.stdout.contains("Summary;") && told.stdout.contains("Model card"), "{}", told.stdout);
     assert_eq!(text(&place, "page.html").matches("<section").count(), 13);
     let names = place.ptsm("report --from report.json --figure list").succeed().stdout;
     assert!(names.lines().count() > 30, "{names}");
@@ -65,7 +65,7 @@ fn stored_numbers_make_every_section_and_every_figure() {
     place.ptsm("report --from report.json --figure spatial-masks --out masks.svg").succeed();
     assert!(text(&place, "masks.svg").starts_with("<svg"));
     let told = place.ptsm("report --from report.json --sections people,card --out some.html").succeed();
-    assert!(told.stdout.contains("Each person; Model card)"), "{}", told.stdout);
+    assert!(told.stdout.contains("Scores of each subject; Model card)"), "{}", told.stdout);
 }
 
 #[test]
