@@ -167,3 +167,33 @@ impl CheckpointFile {
 fn damaged(path: &Path, message: impl Display) -> Error {
     Error::file_with_hint(path, format!("cannot be continued from: {message}"), BEGIN_ANEW)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_found_where_earlier_files_have_them() {
+        let (folder, progress) = (tempfile::tempdir().unwrap(), JobProgress::new());
+        let path = folder.path().join("checkpoint");
+        let mut snapshot = Snapshot::default();
+        snapshot.put("now", &[2], &[1.0f32, 2.0]);
+        snapshot.note("steps", 7u64);
+        snapshot.write(&path, "own", &progress).unwrap();
+        let file = CheckpointFile::read(&path, "own").unwrap();
+        assert_eq!(
+            (file.note::<u64>("steps").unwrap(), file.get::<f32>("now").unwrap()),
+            (7, vec![1.0, 2.0])
+        );
+        assert!(file.get::<f64>("now").unwrap_err().to_string().contains("`now` is F32, not F64"));
+        assert!(file.note::<u64>("runs").unwrap_err().to_string().contains("it lacks `runs`"));
+        assert!(CheckpointFile::read(&path, "other").is_err());
+
+        let header = serde_json::json!({ "identity": "own", "epoch": 3, "steps": 9, "standing": progress });
+        let entries = HashMap::from([(MARK.to_string(), header.to_string())]);
+        let none: [(&str, TensorView<'_>); 0] = [];
+        std::fs::write(&path, safetensors::serialize(none, Some(entries)).unwrap()).unwrap();
+        let file = CheckpointFile::read(&path, "own").unwrap();
+        assert_eq!((file.note::<u64>("steps").unwrap(), file.progress), (9, progress));
+    }
+}

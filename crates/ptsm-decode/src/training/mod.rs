@@ -5,6 +5,9 @@
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
 //! ends with the same bytes as one that was never disturbed, whoever trained beside it.
+//!
+//! The trainer is `ReplicaTrainer`; what it trains are `Replicas`: those of a compiled graph (`NetworkReplicas`), or a method's own
+//! where its steps are no graph (TSMNet).
 
 mod batches;
 mod checkpoint;

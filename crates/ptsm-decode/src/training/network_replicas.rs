@@ -60,7 +60,7 @@ struct Assignment {
 impl<'t, 'a> NetworkReplicas<'t, 'a> {
     /// For some of the tasks, which have one shape, by their numbers.
     pub(super) fn new(
-        recipe: &'t Recipe,
+        recipe: &Recipe,
         tasks: &'t [Task<'a>],
         group: &[usize],
         run: &Run<'_>,

@@ -136,7 +136,7 @@ impl<'t, 'a, R: Replicas> ReplicaTrainer<'t, 'a, R> {
             let PlannedJob { job, steps, .. } = &self.jobs[slot.job];
             meter.ended = (meter.ended.0 + 1, meter.ended.1 + self.training.epochs * steps);
             let JobProgress { history, best_epoch, .. } = slot.progress;
-            done(slot.job, Trained::new(self.replicas.take(r)?, job.seed, history, best_epoch))?;
+            done(slot.job, Trained { model: self.replicas.take(r)?, seed: job.seed, history, best_epoch })?;
             any = true;
         }
         Ok(any)
@@ -215,5 +215,174 @@ impl Slot {
 
     fn learns(&self, training: &Training) -> bool {
         self.progress.learning && self.epoch() < training.epochs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+
+    use super::*;
+    use crate::decoder::{Job, NoWatch, Progress, TrainingData};
+    use crate::training::{LrSchedule, Score, Select, Snapshot};
+
+    /// A model of one number: the sum of the rates of its steps. Its validation losses are given, one for each epoch.
+    struct Sums<'s> {
+        losses: &'s [f64],
+        /// Of each replica: the number now, the best one, and the epoch under way.
+        all: Vec<(f64, f64, usize)>,
+    }
+
+    impl Replicas for Sums<'_> {
+        type Model = f64;
+
+        fn count(&self) -> usize {
+            self.all.len()
+        }
+
+        fn loss_names(&self) -> Vec<&'static str> {
+            vec!["total"]
+        }
+
+        fn assign(&mut self, replica: usize, _: usize) -> Result<()> {
+            self.all[replica] = (0.0, 0.0, 0);
+            Ok(())
+        }
+
+        /// Epochs have one step and two in turn.
+        fn draw_epoch(&mut self, replica: usize, epoch: usize) -> usize {
+            self.all[replica].2 = epoch;
+            1 + epoch % 2
+        }
+
+        fn step(&mut self, positions: &[Option<StepPosition>], losses: &mut [Vec<f64>]) -> Result<usize> {
+            for (r, at) in positions.iter().enumerate() {
+                let Some(at) = at else { continue };
+                self.all[r].0 += at.rate;
+                losses[r][0] += 3.0 + at.step as f64;
+            }
+            Ok(positions.iter().flatten().count())
+        }
+
+        fn validate(&mut self, replicas: &[usize]) -> Result<Vec<Score>> {
+            Ok(replicas.iter().map(|&r| Some((0.5, self.losses[self.all[r].2]))).collect())
+        }
+
+        fn keep(&mut self, replica: usize) -> Result<()> {
+            self.all[replica].1 = self.all[replica].0;
+            Ok(())
+        }
+
+        fn save(&self, replica: usize) -> Result<Snapshot> {
+            let (now, best, _) = self.all[replica];
+            let mut snapshot = Snapshot::default();
+            snapshot.put("state", &[2], &[now, best]);
+            Ok(snapshot)
+        }
+
+        fn restore(&mut self, replica: usize, from: &CheckpointFile) -> Result<()> {
+            let state = from.get::<f64>("state")?;
+            (self.all[replica].0, self.all[replica].1) = (state[0], state[1]);
+            Ok(())
+        }
+
+        fn take(&mut self, replica: usize) -> Result<f64> {
+            Ok(self.all[replica].1)
+        }
+    }
+
+    /// Stops after so many steps.
+    struct After(usize);
+
+    impl Watch for After {
+        fn progress(&mut self, _: &Progress<'_>) {
+            self.0 -= 1;
+        }
+
+        fn stop(&self) -> bool {
+            self.0 == 0
+        }
+    }
+
+    fn trials() -> Trials {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 1,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        };
+        let trial =
+            |i: u32| Trial { label: i % 2, subject: SubjectId(i / 4), session: 1, run: 1, cue_s: 0.0 };
+        Trials::new(layout, vec![0.0; 8], (0..8).map(trial).collect()).unwrap()
+    }
+
+    /// What two jobs lead to in so many slots: the number kept, the best epoch, and the mean loss of every epoch.
+    fn trained(
+        slots: usize,
+        losses: &[f64],
+        patience: Option<usize>,
+        folder: Option<&Path>,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<(f64, usize, Vec<f64>)>> {
+        let trials = trials();
+        let of = |id: u32| trials.all().only(|t| t.subject.0 == id);
+        let data = TrainingData::new(of(0), of(1)).unwrap();
+        let path = |seed: u64| folder.map(|folder| folder.join(seed.to_string()));
+        let jobs = [1, 2].map(|seed| Job { data: &data, seed, checkpoint: path(seed) });
+        let planned = |job| PlannedJob { job, identity: "sums".into(), steps: 2 };
+        let planned: Vec<_> = jobs.iter().map(planned).collect();
+        let training = Training {
+            epochs: losses.len(),
+            patience,
+            select: Select::Loss,
+            rate: 1.0,
+            course: LrSchedule::Constant,
+            ..Training::default()
+        };
+        let mut meter = Meter::new(&training, &planned);
+        let replicas = Sums { losses, all: vec![(0.0, 0.0, 0); slots] };
+        let mut all = vec![(0.0, 0, vec![]); jobs.len()];
+        ReplicaTrainer::new(&training, &planned, 0..jobs.len(), replicas).run(
+            &mut meter,
+            watch,
+            &mut |job, trained| {
+                let means = trained.history.iter().map(|record| record.losses[0].1).collect();
+                all[job] = (trained.model, trained.best_epoch, means);
+                Ok(())
+            },
+        )?;
+        Ok(all)
+    }
+
+    #[test]
+    fn the_best_epoch_is_kept_and_a_job_without_progress_ends() {
+        let losses = [0.9, 0.5, 0.7, 0.6, 0.1];
+        let wanted = vec![(7.0, 5, vec![3.0, 3.5, 3.0, 3.5, 3.0]); 2];
+        assert_eq!(trained(2, &losses, None, None, &mut NoWatch).unwrap(), wanted);
+        // The second job waits for the only slot, and two epochs that are no better are enough.
+        let wanted = vec![(3.0, 2, vec![3.0, 3.5, 3.0, 3.5]); 2];
+        assert_eq!(trained(1, &losses, Some(2), None, &mut NoWatch).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_was_stopped_continues_from_the_last_epoch() {
+        let losses = [0.9, 0.5, 0.7, 0.6, 0.1];
+        let through = trained(2, &losses, None, None, &mut NoWatch).unwrap();
+        // In the middle of the second epoch, where no checkpoint is, and at its end.
+        for steps in [2, 3] {
+            let folder = tempfile::tempdir().unwrap();
+            let stopped = trained(2, &losses, None, Some(folder.path()), &mut After(steps));
+            assert!(matches!(stopped, Err(Error::Stopped)));
+            assert_eq!(folder.path().join("1").exists(), steps == 3);
+            let again = trained(1, &losses, None, Some(folder.path()), &mut NoWatch).unwrap();
+            assert_eq!(again, through);
+            // Both are done; nothing is trained again.
+            let again = trained(1, &losses, None, Some(folder.path()), &mut After(1)).unwrap();
+            assert_eq!(again, through);
+        }
     }
 }

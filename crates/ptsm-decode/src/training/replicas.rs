@@ -78,17 +78,12 @@ pub(crate) struct PlannedJob<'a> {
 pub(crate) struct Trained<M> {
     /// The best state.
     pub(crate) model: M,
-    seed: u64,
-    history: Vec<EpochRecord>,
-    best_epoch: usize,
+    pub(super) seed: u64,
+    pub(super) history: Vec<EpochRecord>,
+    pub(super) best_epoch: usize,
 }
 
 impl<M> Trained<M> {
-    /// Of a job that has ended.
-    pub(super) fn new(model: M, seed: u64, history: Vec<EpochRecord>, best_epoch: usize) -> Trained<M> {
-        Trained { model, seed, history, best_epoch }
-    }
-
     /// The same as a decoder.
     pub(crate) fn into_fit<F: FittedDecoder + 'static>(
         self,
