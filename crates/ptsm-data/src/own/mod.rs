@@ -7,7 +7,7 @@ mod common;
 mod files;
 mod matrix;
 mod numbers;
-mod raw_header;
+mod signals;
 mod scan;
 mod walk;
 mod words;
