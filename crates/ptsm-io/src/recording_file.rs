@@ -126,7 +126,8 @@ impl RecordingFile {
             }
         }
         let main = main_of(&header.signals);
-        let Some((rate_hz, length)) = main.first().map(|&i| &header.signals[i]).map(|s| (s.rate_hz, s.samples))
+        let Some((rate_hz, length)) =
+            main.first().map(|&i| &header.signals[i]).map(|s| (s.rate_hz, s.samples))
         else {
             return refuse("has no signal".into());
         };
@@ -166,9 +167,8 @@ impl RecordingFile {
             .for_each(|annotation| annotation.sample = annotation.sample.filter(|&s| s < length));
         header.annotations.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
         let events = header.annotations.iter().filter_map(|annotation| {
-            let sample = annotation.sample?;
-            let samples = lasting(sample, annotation.duration_s, rate_hz, length);
-            Some(Event { sample, code: annotation.text.clone(), samples })
+            let samples = (annotation.duration_s * rate_hz).round().max(0.0) as usize;
+            Some(Event { sample: annotation.sample?, code: annotation.text.clone(), samples })
         });
         Ok(RecordingFile {
             place: place.clone(),
@@ -254,8 +254,8 @@ impl RecordingFile {
         &self.header.notes
     }
 
-    /// What trials may begin at, in time order: annotations that have a sample, until others are put in their place. They end with the
-    /// recording, however long they claim to be.
+    /// What trials may begin at, in time order: annotations that have a sample, until others are put in their place. They may
+    /// claim to last longer than the recording.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -309,7 +309,8 @@ impl RecordingFile {
 
     /// How many samples an event lasts that begins at one: as many as the recording has left, however long it claims to be.
     pub fn samples_of(&self, sample: usize, seconds: f64) -> usize {
-        lasting(sample, seconds, self.rate_hz(), self.length())
+        let samples = (seconds * self.rate_hz()).round().max(0.0) as usize;
+        samples.min(self.length().saturating_sub(sample))
     }
 
     /// About how many bytes of memory reading some signals takes.
@@ -414,17 +415,69 @@ pub(crate) fn main_of(signals: &[SignalHeader]) -> Vec<usize> {
     (0..signals.len()).filter(|&i| Some(key(&signals[i])) == most).collect()
 }
 
-/// How many samples an event lasts that begins at one.
-fn lasting(sample: usize, seconds: f64, rate_hz: f64, length: usize) -> usize {
-    let samples = (seconds * rate_hz).round().max(0.0) as usize;
-    samples.min(length.saturating_sub(sample))
-}
-
 impl fmt::Debug for RecordingFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordingFile")
             .field("place", &self.place)
             .field("format", &self.header.format)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Samples for Nothing {
+        fn read(&self, _: &[usize], _: usize, to: &mut [f32]) -> Result<()> {
+            to.fill(2.0);
+            Ok(())
+        }
+    }
+
+    fn opened() -> RecordingFile {
+        let segments = vec![
+            Segment { start_s: 0.0, first: 0, samples: 10 },
+            Segment { start_s: 5.0, first: 10, samples: 10 },
+        ];
+        let signals = vec![SignalHeader::new("C3", 10.0, 20)];
+        let header = RawHeader { signals, segments, ..RawHeader::default() };
+        RecordingFile::new(&Path::new("a").into(), header, Box::new(Nothing)).unwrap()
+    }
+
+    #[test]
+    fn times_in_gaps_have_no_sample() {
+        let file = opened();
+        for (seconds, sample) in
+            [(0.0, Some(0)), (0.93, Some(9)), (1.2, None), (5.1, Some(11)), (6.0, None), (-1.0, None)]
+        {
+            assert_eq!(file.sample_at(seconds), sample, "{seconds}");
+        }
+        assert_eq!(file.sample_at(f64::NAN), None);
+        assert_eq!(
+            (file.samples_of(15, 0.3), file.samples_of(15, 1e300), file.samples_of(15, -1.0)),
+            (3, 5, 0)
+        );
+    }
+
+    #[test]
+    fn what_is_corrected_is_what_is_read() {
+        let mut file = opened();
+        file.set_rate(20.0);
+        assert_eq!((file.rate_hz(), file.sample_at(2.55)), (20.0, Some(11)));
+        file.set_breaks(vec![5]);
+        file.signals_mut()[0].set_unit("mV");
+        // How many samples there are is not a matter of opinion.
+        file.signals_mut()[0].samples = 1000;
+        file.events_mut().push(Event { sample: 19, code: "a".into(), samples: 0 });
+        assert!(file.read(&[0], 0, &mut [0.0; 21]).is_err());
+        file.signals_mut()[0].samples = 20;
+        let recording = file.recording(None).unwrap();
+        assert_eq!((recording.samples, recording.breaks), (vec![2000.0; 20], vec![5]));
+        assert_eq!(recording.events[0].code, "a");
     }
 }

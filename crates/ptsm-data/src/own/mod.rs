@@ -7,8 +7,8 @@ mod common;
 mod files;
 mod matrix;
 mod numbers;
-mod signals;
 mod scan;
+mod signals;
 mod walk;
 mod words;
 

@@ -33,8 +33,7 @@ pub(super) fn names(file: &RecordingFile) -> Vec<String> {
 
 /// From when to when the trials of a file reach that holds trials, in seconds after the cue.
 pub(super) fn window_s(file: &RecordingFile) -> Option<[f64; 2]> {
-    let window =
-        |epochs: &Epochs| [epochs.start_s, epochs.start_s + epochs.samples as f64 / file.rate_hz()];
+    let window = |epochs: &Epochs| [epochs.start_s, epochs.start_s + epochs.samples as f64 / file.rate_hz()];
     file.epochs().map(window)
 }
 
@@ -76,12 +75,10 @@ pub(super) fn chosen(
         return Ok(shared.iter().filter_map(|name| own.get(name).copied()).collect());
     };
     let own = places(all);
-    let wanted: Vec<Option<usize>> =
-        named.into_iter().map(|place| place.map(|place| all[place])).collect();
+    let wanted: Vec<Option<usize>> = named.into_iter().map(|place| place.map(|place| all[place])).collect();
     let trigger = |at: &&usize| signals[**at].kind == SignalKind::Stimulus;
     if let Some(&at) = wanted.iter().flatten().find(trigger) {
-        let message =
-            format!("channel `{}` is picked and holds triggers, not EEG", signals[at].name);
+        let message = format!("channel `{}` is picked and holds triggers, not EEG", signals[at].name);
         return Err((message, TRIGGER.to_string()));
     }
     // Where a name is not there, or is there twice, the pipeline says so, beside all that are.
@@ -199,11 +196,9 @@ pub(super) mod tests {
     #[test]
     fn trials_of_a_file_are_taken_as_they_are() {
         let epochs = Epochs { samples: 2, start_s: -0.1, codes: vec!["a".into(), "b".into()] };
-        let mut file =
-            made(RawHeader { epochs: Some(epochs), ..named(&["C3", "C4"], 10.0, 4) }, &[]);
+        let mut file = made(RawHeader { epochs: Some(epochs), ..named(&["C3", "C4"], 10.0, 4) }, &[]);
         file.signals_mut()[1].factor = 10.0;
-        let SignalData::Epochs { x, start_s, samples, codes, .. } = read(&file, &[0, 1]).unwrap()
-        else {
+        let SignalData::Epochs { x, start_s, samples, codes, .. } = read(&file, &[0, 1]).unwrap() else {
             panic!("not epochs");
         };
         assert_eq!(x, [0.0, 1.0, 40.0, 50.0, 2.0, 3.0, 60.0, 70.0]);

@@ -55,9 +55,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use serde_json::json;
 
-    use ptsm_io::Segment;
     use super::super::super::signals::tests::{made, named};
     use super::*;
+    use ptsm_io::Segment;
 
     fn file() -> RecordingFile {
         made(named(&["C3"], 100.0, 400), &[])
@@ -70,15 +70,13 @@ mod tests {
     #[test]
     fn the_recording_wins_and_differences_are_told() {
         assert!(
-            notes(&mut file(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"}))
-                .is_empty()
+            notes(&mut file(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"})).is_empty()
         );
         let said = notes(&mut file(), json!({"SamplingFrequency": 500}));
         assert_eq!(said, ["its `eeg.json` says 500 Hz, the recording 100 Hz, which is taken"]);
         assert!(notes(&mut file(), json!({"RecordingType": "discontinuous"}))[0].contains("gaps"));
         assert!(
-            notes(&mut file(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0]
-                .contains("pieces")
+            notes(&mut file(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0].contains("pieces")
         );
     }
 

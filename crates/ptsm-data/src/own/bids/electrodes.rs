@@ -117,12 +117,7 @@ mod tests {
     fn either_orientation_is_found_by_the_electrodes_that_are_known() {
         for turned in [false, true] {
             let (table, mine) = table(turned);
-            let mut signals = vec![
-                named("C3"),
-                named("E1"),
-                named("E2"),
-                named("X"),
-            ];
+            let mut signals = vec![named("C3"), named("E1"), named("E2"), named("X")];
             assert!(apply(&mut signals, &table, "Other").is_empty());
             let found = signals[1].position.unwrap();
             assert!(found.distance(mine) < 0.02, "{turned}: {found:?} {mine:?}");

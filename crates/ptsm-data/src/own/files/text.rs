@@ -9,11 +9,11 @@ use toml::Spanned;
 
 use super::super::classes::{Classes, matches};
 use super::super::matrix::Variables;
-use ptsm_io::voltage;
 use super::super::words::Words;
 use super::events::Columns;
 use super::windows::{USUAL, Windows};
 use crate::error::{Error, Result};
+use ptsm_io::voltage;
 use ptsm_signal::nearest;
 
 /// What a manifest says. All in it fits together.

@@ -176,7 +176,9 @@ mod tests {
         );
         let mut bare = file(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1").segments(&mut bare, &classes);
-        assert!(bare.events().is_empty() && bare.notes()[0].contains("2 events of a class state no duration"));
+        assert!(
+            bare.events().is_empty() && bare.notes()[0].contains("2 events of a class state no duration")
+        );
         let mut bare = file(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1\nsegment_s = 3").segments(&mut bare, &classes);
         assert_eq!((at(&bare, "A"), at(&bare, "B")), (vec![0, 10, 20], vec![50, 60, 70]));

@@ -6,7 +6,9 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{MatFile, Value};
-use ptsm_io::{Annotation, Epochs, RawHeader, RecordingFile, Samples, SignalHeader, TriggerDetector, TriggerOnset};
+use ptsm_io::{
+    Annotation, Epochs, RawHeader, RecordingFile, Samples, SignalHeader, TriggerDetector, TriggerOnset,
+};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
