@@ -9,7 +9,6 @@ mod matrix;
 mod numbers;
 mod scan;
 mod signals;
-mod walk;
 mod words;
 
 pub(crate) use bids::Bids;

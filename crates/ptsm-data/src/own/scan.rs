@@ -10,10 +10,10 @@ use rayon::prelude::*;
 
 use super::classes::{Classes, technical};
 use super::common::Common;
-use super::numbers::natural;
 use super::signals;
 use crate::catalogue::{Options, RecordingItem, RecordingPart, Remark};
 use crate::error::{Error, Result};
+use crate::walk::natural;
 
 /// How many event codes a message lists.
 const MOST_LISTED: usize = 60;

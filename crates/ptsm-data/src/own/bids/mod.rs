@@ -22,10 +22,10 @@ use serde_json::{Map, Value};
 
 use super::scan::{DataSetScan, Kept, PIPELINE};
 use super::signals;
-use super::walk::name;
 use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
+use crate::walk::name;
 use entities::Entities;
 use table::Table;
 

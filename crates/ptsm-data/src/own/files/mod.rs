@@ -76,10 +76,10 @@ use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::matrix::Variables;
 use super::scan::{DataSetScan, Kept, PIPELINE};
-use super::walk::name;
 use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
+use crate::walk::name;
 use text::{Entry, Manifest};
 
 /// Recordings of a manifest.
