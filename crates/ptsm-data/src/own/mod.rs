@@ -9,6 +9,7 @@ mod matrix;
 mod numbers;
 mod scan;
 mod signals;
+mod table;
 mod words;
 
 pub(crate) use bids::Bids;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptsm_io::{SignalHeader, SignalKind, voltage};
 use ptsm_signal::normalise;
 
-use super::table::{Row, Table};
+use super::super::table::{Row, Table};
 
 /// Corrects what a file says of its signals. Rows are found by name, whatever their order. Where names differ the file's are
 /// kept, unless `rename` says that rows are in the file's order. Gives what the user should know.

@@ -10,7 +10,7 @@ use nalgebra::{Matrix4, Vector4};
 use ptsm_io::SignalHeader;
 use ptsm_signal::{Position, normalise, position};
 
-use super::table::Table;
+use super::super::table::Table;
 
 /// Known electrodes may lie so far from where the 10-05 system puts them, in radii, on average.
 const FAR: f64 = 0.5;

@@ -4,7 +4,7 @@ use ptsm_io::RecordingFile;
 use ptsm_signal::Event;
 
 use super::super::classes::technical;
-use super::table::Table;
+use super::super::table::Table;
 
 /// Puts a table's events in the place of the file's own. Annotations of breaks and bad segments stay. Gives what the user should know.
 pub(super) fn replace(file: &mut RecordingFile, table: &Table) -> Vec<String> {

@@ -10,7 +10,6 @@ mod electrodes;
 mod entities;
 mod events;
 mod list;
-pub(super) mod table;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -22,12 +21,12 @@ use serde_json::{Map, Value};
 
 use super::scan::{DataSetScan, Kept, PIPELINE};
 use super::signals;
+use super::table::Table;
 use crate::catalogue::{About, DataSet, DataSetChoice, DataSetFiles, Options, RecordingItem, RecordingPart};
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
 use crate::walk::name;
 use entities::Entities;
-use table::Table;
 
 /// A BIDS folder.
 #[derive(Debug)]
@@ -188,7 +187,7 @@ fn opened(item: &RecordingItem, options: &Options) -> Result<RecordingFile> {
         };
         others.iter().filter(fits).map(PathBuf::as_path).collect()
     };
-    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read(path)).transpose();
+    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| Table::read_bids(path)).transpose();
     present(others)?;
     let mut file = ptsm_io::open(first)?;
     present(file.files())?;

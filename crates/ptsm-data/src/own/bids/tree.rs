@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::super::table::Table;
 use super::entities::Entities;
 use crate::walk::{FolderWalk, WalkOrder, name, walk};
 
@@ -143,7 +144,7 @@ impl Tree {
         let known: BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
         let mut absent = vec![];
         for list in self.sidecars.iter().filter(|named| named.entities.suffix == "scans") {
-            let Ok(table) = super::table::Table::read(&list.path) else { continue };
+            let Ok(table) = Table::read_bids(&list.path) else { continue };
             let folder = list.path.parent().unwrap_or(&self.root);
             for path in table.rows().filter_map(|row| row.get("filename")).map(|file| folder.join(file)) {
                 let of_eeg = Entities::parse(&name(&path)).suffix == "eeg";

@@ -7,8 +7,8 @@ use ptsm_io::fif::{is_event_list, read_event_list};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
-use super::super::bids::table::{Row, Table};
 use super::super::classes::technical;
+use super::super::table::{Row, Table};
 use crate::error::{Error, Result};
 
 /// Names of columns, where they are not the usual ones.
