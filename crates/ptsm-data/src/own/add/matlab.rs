@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ptsm_io::RecordingFile;
 use ptsm_io::mat::{MatFile, Value};
+use ptsm_io::{RecordingFile, voltage};
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::{
@@ -475,8 +475,9 @@ fn unit(file: &RecordingFile, rate_hz: Option<f64>) -> Result<Option<String>> {
     spreads.sort_by(f64::total_cmp);
     let Some(typical) = spreads.get(spreads.len() / 2) else { return Ok(None) };
     let fits = |factor: f64| scale(typical * factor) == Scale::Plausible;
-    let known = [("uV", 1.0), ("V", 1e6), ("mV", 1e3)];
-    Ok(known.iter().find(|(_, factor)| fits(*factor)).map(|(unit, _)| unit.to_string()))
+    let known = ["uV", "V", "mV"].into_iter();
+    let mut fitting = known.filter(|unit| voltage(unit).is_some_and(|(_, microvolts)| fits(microvolts)));
+    Ok(fitting.next().map(String::from))
 }
 
 /// What the manifest says about dimensions, for people.
