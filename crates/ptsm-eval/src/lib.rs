@@ -80,7 +80,7 @@ pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided
 pub use splits::{Protocol, Sources, Split, Transfer, Units};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
-pub use table::{Align, Column, Table, width as text_width};
+pub use table::{Align, Column, Table, csv_cell, width as text_width};
 pub use tune::{
     Budget, Dimension, Rung, SearchSetup, SearchStrategy, SettingValues, TrialScores, TuningTrial,
     best_trial, draw_candidates, rank_trials, search,

@@ -185,7 +185,7 @@ impl WorkMarker {
                     }
                 })
                 .unwrap_or_else(|| File::create(&path))?;
-            // Where a file system has no locks, nobody is told.
+            // Where a file system has no locks, nobody learns of the work; whoever took up the folder was told so.
             let _ = file.try_lock();
             items.iter().try_for_each(|item| writeln!(file, "{}", item.key))?;
             Ok(file)

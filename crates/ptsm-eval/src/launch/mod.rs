@@ -70,6 +70,7 @@ pub fn run(
     let text =
         toml::to_string(&without_null(&value)).while_doing(|| "the plan cannot be written as TOML".into())?;
     let folder = Folder::open_benchmark(out, &format!("{WRITTEN}{text}"))?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     work.list.write(out)?;
     work.note_held_back(env);
     let done = match launcher {

@@ -111,6 +111,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         how: how.clone(),
     });
     let folder = adapted_run.open(&args.out)?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
     let mut fits = vec![];
     for (seed, fitted) in &trained.decoders {

@@ -142,6 +142,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         ),
     };
     let folder = file.open(&args.out)?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
     let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
     if !seeds.iter().any(|&seed| checkpoint(seed).exists())

@@ -129,6 +129,7 @@ pub fn search<T>(
             .while_doing(|| "the search cannot be written as TOML".into())?;
         Folder::open_tuning(&args.out, &asked)?
     };
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     forget(&args.out);
     let mut found = vec![];
     for fold in folds {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use ptsm_eval::{Env, Result};
+use ptsm_eval::{Env, Result, csv_cell};
 use ptsm_signal::Trials;
 
 use crate::files::write_file;
@@ -33,9 +33,9 @@ pub(super) fn write(path: &Path, trials: &Trials, env: &Env) -> Result<()> {
 fn table(trials: &Trials, to: &mut dyn Write) -> io::Result<()> {
     let layout = trials.layout();
     write!(to, "{COLUMNS}")?;
-    layout.channels.iter().try_for_each(|channel| write!(to, ",{}", cell(&channel.name)))?;
+    layout.channels.iter().try_for_each(|channel| write!(to, ",{}", csv_cell(&channel.name)))?;
     writeln!(to)?;
-    let classes: Vec<String> = layout.classes.iter().map(|class| cell(class)).collect();
+    let classes: Vec<String> = layout.classes.iter().map(|class| csv_cell(class)).collect();
     for (epoch, trial) in trials.info().iter().enumerate() {
         let signal = trials.signal(epoch);
         let label = classes.get(trial.label as usize).map_or("", String::as_str);
@@ -51,14 +51,6 @@ fn table(trials: &Trials, to: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A text as a cell: in quotes where it would be taken for several.
-fn cell(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    }
 }
 
 #[cfg(test)]
