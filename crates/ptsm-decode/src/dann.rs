@@ -10,7 +10,7 @@
 //! The reversal passes values on and multiplies gradients by `-lambda`. The loss is `CE_class + weight * CE_domain`; classes are asked of
 //! trials with labels alone, the mean over domains is over the whole batch.
 //!
-//! | domains | what they are | seen of the person to be decoded | usual head, weight, lambda |
+//! | domains | what they are | target access | usual head, weight, lambda |
 //! | --- | --- | --- | --- |
 //! | `uda` | the training subjects, the target | all trials, unlabelled | 128 hidden, 1, ramp |
 //! | `uda-multi` | each training subject, the target | all trials, unlabelled | linear, 0.03, 1 |

@@ -8,7 +8,7 @@
 //!
 //! Differs: see [`SBLEST`].
 //!
-//! A delay is chosen among several by leaving people out. With 62 channels two taps take hours; one is the default.
+//! A delay is chosen among several by leaving subjects out. With 62 channels two taps take hours; one is the default.
 //!
 //! Numbers at C=62, K=2, one tap: 1953 of W, as many of the whitening, a threshold and a slope.
 
@@ -53,7 +53,7 @@ pub struct Sblest {
     pub delays_samples: Vec<usize>,
     /// Copies of each channel where there is a delay, the first without.
     pub taps: usize,
-    /// Parts the training people are left out in, to choose among several delays.
+    /// Parts the training subjects are left out in, to choose among several delays.
     pub folds: usize,
     /// The relative change of the loss at which learning ends.
     pub tolerance: f64,
@@ -174,7 +174,7 @@ impl Sblest {
     }
 }
 
-/// Who is left out in each part: whole people, or with one person every so manieth trial.
+/// Who is left out in each part: whole subjects, or, where there is one subject only, trials at regular intervals.
 fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
     let subjects: BTreeSet<SubjectId> = train.subjects();
     let group: Vec<usize> = match subjects.len() {

@@ -288,7 +288,7 @@ fn a_full_step_of_every_network() {
     }
 }
 
-/// Rhythms that differ between two classes, in people who differ.
+/// Rhythms that differ between two classes, in subjects who differ.
 fn people() -> Trials {
     let layout = Layout {
         channels: ["C3", "Cz", "C4", "P3", "P4", "O1", "O2"].map(Channel::named).to_vec(),

@@ -30,10 +30,10 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
-    /// A person on two sides of a split.
+    /// A subject on two sides of a split.
     #[error("subject {subject} is in the {first} set and in the {second} set")]
     TwoSides {
-        /// The person.
+        /// The subject.
         subject: SubjectId,
         /// One side.
         first: Side,
@@ -54,13 +54,13 @@ pub enum Error {
         /// The side of the second.
         second: Side,
     },
-    /// A side of a split without anybody.
+    /// A side of a split without subjects.
     #[error("the {side} set has no subject")]
     EmptySide {
         /// Which side.
         side: Side,
     },
-    /// Fewer people than a protocol needs.
+    /// Fewer subjects than a protocol needs.
     #[error("`{protocol}` needs at least {needed} subjects, the data have {found}")]
     TooFewSubjects {
         /// What was asked for.

@@ -1,4 +1,4 @@
-//! What the features of every fit of a benchmark say of people, in tables.
+//! What the features of every fit of a benchmark tell of subjects, in tables.
 
 use crate::benchmark::{FeatureFindings, FoldFeatureFindings};
 use crate::phrases::{percent, signed};
@@ -21,7 +21,7 @@ pub fn decoders(readings: &[FoldFeatureFindings]) -> Vec<(String, Vec<&FoldFeatu
         if let Some(units) = &reading.learnt {
             name += &format!(", learnt from {units}");
         }
-        // One person is told from others by runs, which is another question.
+        // A single test subject is told from others by its runs, which is another question.
         if reading.people == 1 && readings.iter().any(|other| other.people > 1) {
             name += ", one person";
         }
@@ -82,7 +82,7 @@ pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
     })
 }
 
-/// What the numbers are. One person has nobody to change places with.
+/// Explains the numbers. A single test subject cannot be exchanged with another.
 fn note(readings: &[FoldFeatureFindings]) -> String {
     let mut note = "Proxy A-distance of the task features between people learnt from and people tested, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
     if readings.iter().any(|r| r.people > 1) {

@@ -5,7 +5,7 @@ use std::fmt;
 /// A side of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Learnt from.
+    /// The units of training.
     Train,
     /// Watched while learning, to choose and to stop.
     Validation,

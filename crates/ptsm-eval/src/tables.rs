@@ -22,7 +22,7 @@ pub fn summaries(summaries: &[Summary]) -> Table {
     summaries_by(summaries, &default_metrics(summaries))
 }
 
-/// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and what was seen of the people.
+/// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and the target access.
 pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table {
     let name = |s: &Summary| name(s, summaries);
     let first = metrics.first().map_or(USUAL[0], |metric| metric.name);
@@ -45,7 +45,7 @@ pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table
         };
         row.extend(metrics.iter().skip(1).map(mean));
         let above = s.chance.above.map_or("-".into(), |above| {
-            // Somebody without trials of a class cannot be tested.
+            // A subject without trials of a class cannot be tested against chance.
             let tested = s.subjects.iter().filter(|subject| subject.above_chance.is_some()).count();
             format!("{above} of {tested}")
         });

@@ -1,4 +1,4 @@
-//! What a method may see of the person it decodes.
+//! Target access: what a method may see of the test subject.
 
 use std::fmt;
 

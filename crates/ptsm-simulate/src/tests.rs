@@ -28,7 +28,7 @@ pub(crate) fn band_power(x: &[f32], rate_hz: f64, low_hz: f64, high_hz: f64) -> 
     .sum()
 }
 
-/// All recordings of one person.
+/// All recordings of one subject.
 fn recordings(cohort: &Cohort, subject: u32) -> Vec<Recording> {
     let runs = (1..=cohort.sessions).flat_map(|session| (1..=cohort.runs).map(move |run| (session, run)));
     runs.map(|(session, run)| cohort.recording(SubjectId(subject), session, run).unwrap()).collect()

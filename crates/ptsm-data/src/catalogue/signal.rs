@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ptsm_signal::{Band, Channel, Event, FilterKind, Recording};
 
-/// The band every pipeline of the catalogue has: Butterworth of order 4 without delay.
+/// The band every pipeline of the catalogue has: Butterworth of order 4, zero-phase.
 pub(super) fn zero_phase(low_hz: f64, high_hz: f64) -> Option<Band> {
     Some(Band { low_hz: Some(low_hz), high_hz: Some(high_hz), kind: FilterKind::ZeroPhase { order: 4 } })
 }

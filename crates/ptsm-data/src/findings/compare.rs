@@ -184,7 +184,7 @@ fn doubled(parts: &Parts<'_>) -> Vec<(usize, usize)> {
     doubled
 }
 
-/// People without a trial of some class. Whose classes nobody tells is not among them.
+/// Subjects without a trial of some class; subjects whose classes are unknown are not among them.
 fn without_trials<'a>(parts: &Parts<'_>, classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
     let people: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
     let mut without = vec![];

@@ -1,7 +1,7 @@
 //! Recordings that are there twice, under two subjects: exactly, or filtered, scaled or saved anew.
 //!
 //! Whoever is trained on and tested is recognised, and scores become too good. Epochs of the same recording are alike however it
-//! was saved, and epochs of two people are not, unless the stimulus is all there is in them: then those of one person are alike too, and say
+//! was saved, and epochs of two subjects are not, unless the stimulus is all there is in them: then those of one subject are alike too, and say
 //! nothing. Comparing all with all takes too long, so each epoch has a sketch of 128 bits
 //! in which like epochs are like, and only those whose sketches agree are compared sample by sample.
 
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_stimulus_that_everybody_follows_is_no_recording() {
-        // Flicker of two frequencies, with a little noise of each person's own.
+        // Flicker of two frequencies, with a little noise of each subject's own.
         let flicker = |subject: u32, epoch: u64| -> Vec<f32> {
             let noise = own(subject, epoch);
             let step = [0.6, 0.75][(epoch % 2) as usize];

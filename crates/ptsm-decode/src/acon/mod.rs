@@ -72,13 +72,13 @@ fn recipe(layout: &Layout, target: TargetSource) -> Recipe {
     Recipe { training, ..Recipe::new(Acon { target, period, ..config }) }
 }
 
-/// Whose unlabelled trials are learnt from.
+/// The subjects whose unlabelled trials are trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetSource {
-    /// Those of the people to be decoded.
+    /// Those of the test subjects.
     Given,
-    /// Those of a third of the training subjects: nothing is seen of the people to be decoded.
+    /// Those of a third of the training subjects: nothing is seen of the test subjects.
     Pretended,
 }
 
@@ -108,7 +108,7 @@ impl Default for AconLossWeights {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Acon {
-    /// Whose unlabelled trials are learnt from.
+    /// The subjects whose unlabelled trials are trained on.
     pub target: TargetSource,
     /// Channels of the first convolution; the second has twice as many.
     pub width: usize,
@@ -242,7 +242,7 @@ impl Architecture for Acon {
         let source = g.statistic(SOURCE, &[2, c], Init::Moments)?;
         let frequency = g.scoped("frequency", |g| Frequency::new(g, self, c, classes))?;
         let discriminator = g.scoped("critic", |g| Discriminator::new(g, self))?;
-        // People it is judged by are of the labelled domain.
+        // Validation subjects are of the labelled domain.
         let own = scaled(&mut g, x, source)?;
         let (_, logits) = g.scoped("time", |g| time.apply(g, self, own))?;
         if batch < 2 {

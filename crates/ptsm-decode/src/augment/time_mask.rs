@@ -1,4 +1,4 @@
-//! A stretch of the trial taken away.
+//! A segment of the trial is set to zero.
 
 use rand::RngExt;
 

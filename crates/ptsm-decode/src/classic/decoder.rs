@@ -30,7 +30,7 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
         Ok(())
     }
 
-    /// Learns from people.
+    /// Fits the decoder to training subjects.
     fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Self::Coefficients>;
 
     /// The probability of every class from one trial `[C, T]`.
@@ -96,7 +96,7 @@ impl<C: Classic> Decoder for C {
         done: &mut FitSink<'_>,
     ) -> Result<()> {
         let stop = || watch.stop();
-        // Nothing here is random: what is learnt from a data serves all seeds of it.
+        // Nothing here is random: what is fitted to one training set serves all its seeds.
         let mut last: Option<(&TrainingData<'_>, FittedClassic<C>)> = None;
         for (i, job) in jobs.iter().enumerate() {
             let fitted = match last {

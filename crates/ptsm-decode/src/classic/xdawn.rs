@@ -11,7 +11,7 @@ use ptsm_signal::covariance::{Estimator, estimate};
 use super::linear::{GeneralisedEigen, enough, positive};
 use crate::error::{Error, Result};
 
-/// Sums over trials that filters are learnt from. Trials are added one by one, so that they need not be in memory together.
+/// Sums over the trials that filters are fitted to. Trials are added one by one, so that they need not be in memory together.
 #[derive(Clone, Debug)]
 pub struct TrialMoments {
     channels: usize,
@@ -112,7 +112,7 @@ impl Xdawn {
     }
 
     /// Templates and the trial `[C, T]` below each other, each row one after the other: the trial behind all filters, or as it is
-    /// (which takes more room but does not lean on where the filters' people had their sources).
+    /// (which takes more room but does not lean on where the filters' subjects had their sources).
     pub fn stacked(&self, signal: &[f64], filtered: bool) -> Vec<f64> {
         let samples = self.templates.ncols();
         // A row of the result is a column here.

@@ -19,7 +19,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-/// People whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
+/// Subjects whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
 /// goes up for one class and down for the other.
 fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
     people_of(2, subjects, each, effect, seed)
@@ -138,7 +138,7 @@ fn fit_with(
     let settings = method.settings(trials.layout(), changes)?;
     let decoder = method.build(settings)?;
     if decoder.learns_from_target() {
-        // The people who are decoded in these tests.
+        // The subjects who are decoded in these tests.
         data = data.with_target(trials.all().only(|t| t.subject.0 >= 10).unlabelled());
     }
     let run = Run { device: &(&cpu).into(), identity: "toy" };
@@ -147,7 +147,7 @@ fn fit_with(
     decoder.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
-/// What a decoder makes of trials once it has seen of their people what its method may see.
+/// What a decoder makes of trials with the target access of its method.
 fn decoded(method: &Method, fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Vec<f32> {
     let met = fitted.with_target_access(trials, method.target_access).unwrap();
     met.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
@@ -172,13 +172,13 @@ fn card(method: &Method, trials: &Trials, epochs: usize) -> ModelCard {
     }
 }
 
-/// Whether it looks at the people it decodes when it meets them, and not before.
+/// Whether it adapts to unlabelled trials at test time, and not before.
 fn looks(method: &Method, trials: &Trials) -> bool {
     let decoder = method.build(method.defaults(trials.layout()).unwrap()).unwrap();
     method.target_access != TargetAccess::Nothing && !decoder.learns_from_target()
 }
 
-/// A separable problem is learnt, on people never seen; decoding is the same alone, together, and after a file.
+/// A separable problem is learnt, on unseen subjects; decoding is the same alone, together, and after a file.
 #[test]
 fn every_decoder_keeps_the_contract() {
     let trials = people(10, 24, 0.7, 1);
@@ -225,7 +225,7 @@ fn every_decoder_keeps_the_contract() {
         file::save(&again, &*loaded, &card).unwrap();
         let same = std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap();
         assert!(same, "{} is written differently the second time", method.name);
-        // What tells people apart is gone; a latent of whoever is shown stays where it converts.
+        // What tells subjects apart is gone; a latent of whoever is shown stays where it converts.
         let head = if method.converts { "subject_head" } else { "subject" };
         assert!(tensors(&path).keys().all(|name| !name.contains(head) && !name.contains("domain")));
 
@@ -265,7 +265,7 @@ fn classic_decoders_tell_four_classes_apart() {
     }
 }
 
-/// What a method declares to see is what decides: labels never do, and the others of a person's trials only where it says so.
+/// What a method declares to see is what decides: labels never do, and the others of a subject's trials only where it says so.
 #[test]
 fn a_method_sees_what_it_declares() {
     let trials = people(11, 12, 0.3, 16);
@@ -279,7 +279,7 @@ fn a_method_sees_what_it_declares() {
         let fitted = &*fits[0].fitted;
         let p = decoded(method, fitted, &two);
         assert_eq!(decoded(method, fitted, &swapped.of(&set([10, 11]))), p, "{}", method.name);
-        // One person is not changed by another.
+        // One subject is not changed by another.
         assert_eq!(decoded(method, fitted, &unseen), p[..2 * unseen.len()], "{}", method.name);
         let all = unseen.unlabelled();
         let met = fitted.adapt_unlabelled(&all).unwrap();
@@ -393,7 +393,7 @@ fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
         let samples = trials.all().signals().flatten().copied().collect();
         Trials::new(trials.layout().clone(), samples, info).unwrap()
     };
-    // Somebody who is learnt from, judged by, decoded.
+    // A training, a validation and a test subject.
     for subject in [3, 8, 10] {
         let odd = first_of(subject);
         for name in ["tsmnet", "tsmnet-spdmbn"] {
@@ -613,7 +613,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
         let people = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
         let data = people.map(|people| {
             let data = TrainingData::new(trials.of(&people), validation.clone()).unwrap();
-            // Targets differ: whoever is not learnt from, and somebody of another set.
+            // Targets differ: the subjects that are not trained on, and one of another set.
             let target = trials.all().only(|t| !people.contains(&t.subject) && t.subject.0 < 8);
             data.with_target(if target.is_empty() { others.all().unlabelled() } else { target.unlabelled() })
         });
@@ -644,7 +644,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
     }
 }
 
-/// Labels without meaning must not be decodable in people who were not trained on: anything above the band is a leak.
+/// Labels without meaning must not be decodable in subjects who were not trained on: anything above the band is a leak.
 #[test]
 fn shuffled_labels_give_chance() {
     let trials = people(30, 20, 0.7, 3);
@@ -668,7 +668,7 @@ fn learnt(method: &Method, data: &TrainingData<'_>, changes: &Value) -> Result<F
     Ok(decoder.fit_seeds(data, &[3], &run, &mut NoWatch)?.remove(0))
 }
 
-/// What is not shown cannot be learnt from: the labels of the people to be decoded are of no account, byte for byte.
+/// What is not shown cannot be learnt: the labels of the test subjects change nothing, byte for byte.
 #[test]
 fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
     let trials = people(11, 8, 0.4, 21);
@@ -744,7 +744,7 @@ fn a_domain_head_that_nobody_goes_against_changes_nothing() {
     assert_eq!(plain.len(), against.len());
 }
 
-/// Two classes of points in the plane, and other people's, moved.
+/// Two classes of points in the plane, and other subjects', moved.
 #[test]
 fn points_that_have_moved_are_told_apart_by_what_has_not() {
     let layout = Layout {
@@ -948,7 +948,7 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     assert!(eegnet[0].fitted.adapt(&shots, &how).is_err());
 }
 
-/// Trials are standardised by the people it learns from, and the file has nothing for each of them.
+/// Trials are standardised by the subjects it learns from, and the file has nothing for each of them.
 #[test]
 fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
     let trials = people(10, 24, 0.6, 16);
@@ -997,7 +997,7 @@ fn trials_are_converted_by_cslp_ae_alone() {
     let made = fitted.convert(&from, &other).unwrap();
     assert_eq!(made.len(), 24 * 7 * 128);
     assert!(made.iter().all(|v| v.is_finite()));
-    // Each by itself, whoever stands beside it; by another person it is another.
+    // Each by itself, whoever stands beside it; by another subject it is another.
     assert_eq!(fitted.convert(&from.at(&[5]), &other).unwrap(), made[5 * 7 * 128..][..7 * 128]);
     assert_ne!(fitted.convert(&from, &trials.of(&set([8]))).unwrap(), made);
     assert!(fitted.convert(&from.at(&[]), &other).unwrap().is_empty());

@@ -91,7 +91,7 @@ impl Benchmark<'_> {
                     continue;
                 }
                 observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
-                // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
+                // The test subjects are handed out, without their labels, where the decoder says that it learns from them.
                 let with_target = decoder.learns_from_target();
                 let training_data =
                     self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;
@@ -155,7 +155,7 @@ impl Benchmark<'_> {
         }
     }
 
-    /// Every person's scores on every part that is tested, and after tuning with a few trials.
+    /// Every subject's scores on every part that is tested, and after few-shot adaptation.
     fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
         let method = find(&group.entry.model)?;
         let subjects = self.sets.tested().of(&item.test);
@@ -199,7 +199,7 @@ impl Benchmark<'_> {
         Ok(records)
     }
 
-    /// What its features say of people, where that is wanted.
+    /// What its features tell of subjects, where that is to be measured.
     fn features(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Option<FeatureFindings>> {
         if !self.stage.features {
             return Ok(None);

@@ -61,7 +61,7 @@ pub struct FitFailure {
 pub struct CollectedResults {
     /// All records, in the order of the work list.
     pub records: Vec<Record>,
-    /// What features say of people, where that was asked.
+    /// What features tell of subjects, where that was measured.
     pub readings: Vec<FoldFeatureFindings>,
     /// What could not be done.
     pub failures: Vec<FitFailure>,

@@ -11,14 +11,14 @@ use crate::summary::{Spread, Summary};
 use crate::table::{Column, Table};
 use crate::tables;
 
-/// Results of the same data, divided alike, learnt from and tested on the same parts of recordings, with as many trials set aside.
+/// Results of the same data, divided alike, with the same sessions and runs for training and test, with as many trials set aside.
 #[derive(Serialize)]
 pub struct ResultGroup {
     /// What the data are called.
     pub data: String,
     /// How subjects were divided.
     pub protocol: String,
-    /// The sessions and runs learnt from and tested.
+    /// The sessions and runs of training and of test.
     pub transfer: Transfer,
     /// Trials of each class that are not scored because decoders may be tuned with them.
     pub set_aside: Option<usize>,
@@ -57,7 +57,7 @@ pub struct PublishedCell<'a> {
 }
 
 impl ResultGroup {
-    /// The groups, in the order in which they are first met, each with everybody compared with its first one.
+    /// The groups, in the order in which they are first met, each with all models compared with its first one.
     pub fn of(summaries: &[Summary], metrics: &[&'static Metric]) -> Vec<ResultGroup> {
         let mut groups: Vec<ResultGroup> = vec![];
         for summary in summaries {
@@ -91,7 +91,7 @@ impl ResultGroup {
         }
     }
 
-    /// Whether people were divided and parts of recordings taken in the same way, whatever the data.
+    /// Whether subjects were divided and parts of recordings taken in the same way, whatever the data.
     pub fn is_like(&self, other: &ResultGroup) -> bool {
         (&self.transfer, self.set_aside) == (&other.transfer, other.set_aside)
     }

@@ -98,7 +98,7 @@ impl BenchmarkResults {
         groups::left_over(&self.plan, groups)
     }
 
-    /// What a reader should know: what the plan says, and which decoders learnt from mirrored epochs.
+    /// What a reader should know: what the plan says, and which decoders were trained on mirrored epochs.
     pub fn about(&self) -> Vec<String> {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
@@ -122,7 +122,7 @@ impl BenchmarkResults {
         lines
     }
 
-    /// Which decoders learnt from mirrored epochs, as data.
+    /// Which decoders were trained on mirrored epochs, as data.
     pub fn mirroring(&self) -> Vec<Value> {
         let of = |stage: &Stage, entry: &DecoderEntry| {
             json!({

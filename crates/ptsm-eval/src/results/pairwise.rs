@@ -19,7 +19,7 @@ pub struct PairwiseComparison {
 }
 
 /// The matrices, by the metric of the comparisons. Data sets that occur once each stand in one matrix; where one occurs twice, as when it is
-/// tested by decoders of several others, each group has its own, for its people would count twice.
+/// tested by decoders of several others, each group has its own, for its subjects would count twice.
 pub(super) fn of(groups: &[ResultGroup], plan: &Plan) -> Result<Vec<PairwiseComparison>> {
     let Some(metric) = plan.compared().first().copied() else { return Ok(vec![]) };
     let mut sets: Vec<Vec<&ResultGroup>> = vec![];

@@ -48,7 +48,7 @@ impl AdaptRequest {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct AdaptReport {
-    /// What the adapted decoders have seen of the subject.
+    /// The target access of the adapted decoders.
     pub target_access: TargetAccess,
     /// One for each seed.
     pub fits: Vec<AdaptedFit>,

@@ -65,7 +65,7 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let input = run.prepare(&data, true, env)?;
     let present = input.trials.subjects();
     if !present.contains(&other) {
-        // Named as any other person who is not there.
+        // Named as any other subject who is not there.
         input.choose(&SubjectList::from_iter([other]))?;
     }
     let wanted: BTreeSet<SubjectId> = match &args.data.subjects {
@@ -89,7 +89,7 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let converted = fitted.convert(&from, &person)?;
     let info: Vec<Trial> = from.info().map(|trial| Trial { subject: other, ..*trial }).collect();
     let trials = Trials::new(from.layout().clone(), converted, info)?;
-    // Whoever learns from the file has learnt from all of them.
+    // A decoder that is trained on the file has been trained on all of them.
     let people = wanted.iter().chain([&other]).filter_map(|subject| input.people.get(subject));
     let made_from = people.flat_map(|person| person.hashes.iter().cloned()).collect();
     write_made_trials(&args.out, &trials, &made_from)?;

@@ -47,7 +47,7 @@ impl TrainedRun {
         Ok(TrainedRun { path: path.into(), file, decoders, card })
     }
 
-    /// Trials for these decoders, prepared as those they learnt from. Labels are for scoring.
+    /// Trials for these decoders, prepared as those they were trained on. Labels are for scoring.
     pub fn prepare(&self, data: &DataRequest, labelled: bool, env: &Env) -> Result<PreparedData> {
         load_for_decoder(data, self.file.data.trained_on(), &self.card, labelled, env)
     }

@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 /// with whom, and their scores can be averaged fold by fold.
 const FOLD_SEED: u64 = 0x666f_6c64;
 
-/// How people are divided for an evaluation. Typed and printed as `loso`, `kfold:5`, `fixed:1-70/71-89/90-109`.
+/// How subjects are divided for an evaluation. Typed and printed as `loso`, `kfold:5`, `fixed:1-70/71-89/90-109`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Protocol {
-    /// Each person is tested alone, by a decoder of all the others.
+    /// Each subject is tested alone, by a decoder of all the others.
     LeaveOneOut,
-    /// People are shuffled into k groups; each group is tested by a decoder of the others.
+    /// Subjects are shuffled into k groups; each group is tested by a decoder of the others.
     Folds {
         /// Number of groups, at least 2.
         k: usize,
@@ -47,7 +47,7 @@ impl Protocol {
                 if *k < 2 {
                     return Err(self.refuse("takes at least 2 folds"));
                 }
-                // With fewer a fold is empty, or of three people in two folds one alone is left to learn from.
+                // With fewer a fold is empty, or of three subjects in two folds only one is left for training.
                 let needed = if *k == 2 { 4 } else { *k };
                 if subjects.len() < needed {
                     return Err(Error::TooFewSubjects {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn people(n: u32) -> BTreeSet<SubjectId> {
-        // With gaps, as in sets that miss some people.
+        // With gaps, as in sets that miss some subjects.
         (0..n).map(|i| SubjectId(3 * i + 1)).collect()
     }
 

@@ -75,9 +75,9 @@ impl TuneRequest {
     }
 }
 
-/// Groups that people are divided into, where nobody says how many.
+/// Groups that subjects are divided into, where nobody says how many.
 const FOLDS: usize = 3;
-/// With fewer nobody is left to learn from, to stop by or to be kept out.
+/// With fewer there are no training, validation or held-out subjects left.
 const FEWEST: usize = 3;
 
 /// Searches, writes what was found into the folder, and hands it to `then` together with the candidates.
@@ -179,7 +179,7 @@ struct Search {
 }
 
 impl CandidateSet<'_> {
-    /// Who is tuned on: the development set, or the people to learn from of each fold.
+    /// Who is tuned on: the development set, or the source subjects of each fold.
     fn searches(
         &self,
         args: &TuneRequest,

@@ -37,14 +37,14 @@ pub struct SearchResult {
     pub trials: Vec<TuningTrial>,
     /// The best candidate in the last round.
     pub best: TuningTrial,
-    /// What the best of as many candidates exceeds by chance, in the mean over people, at most once in twenty times; none where the metric
+    /// What the best of as many candidates exceeds by chance, in the mean over subjects, at most once in twenty times; none where the metric
     /// has no test.
     pub needed: Option<f64>,
     /// Who was tested afterwards, in nested searches.
     pub tested: Option<NestedTest>,
 }
 
-/// People of a fold whom no search has seen, and their scores.
+/// Subjects of a fold whom no search has seen, and their scores.
 pub struct NestedTest {
     /// The fold, counted from 0.
     pub fold: usize,
@@ -236,7 +236,7 @@ impl TuningResults<'_> {
         Table { columns, rows: best.iter().take(SHOWN).map(row).collect(), note }
     }
 
-    /// What each fold chose, and what it is worth to people nobody has seen.
+    /// What each fold chose, and what it is worth to unseen subjects.
     fn folds(&self) -> Table {
         let mut columns = vec![Column::number("fold"), Column::text("tested")];
         columns.extend(self.candidates.space.iter().map(|dimension| Column::text(&dimension.key)));
@@ -259,7 +259,7 @@ impl TuningResults<'_> {
         }
     }
 
-    /// The mean over people and seeds.
+    /// The mean over subjects and seeds.
     fn test(&self, tested: &NestedTest) -> Option<f64> {
         let values: Vec<f64> = tested.records.iter().map(|r| (self.metric.get)(&r.scores)).collect();
         let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();

@@ -10,7 +10,7 @@ use serde_json::json;
 #[test]
 fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
     let all = Source::parse("simulated", None).unwrap().load(None, None).unwrap().trials;
-    // The last person has one trial.
+    // The last subject has one trial.
     let mut last = 0;
     let some = all.all().only(|trial| trial.subject.0 <= 6);
     let some = some.at(&(0..some.len())

@@ -1,4 +1,4 @@
-//! BCI Competition IV, data sets 2a and 2b: nine people each imagine movements.
+//! BCI Competition IV, data sets 2a and 2b: nine subjects each imagine movements.
 //!
 //! Description: doi:10.3389/fnins.2012.00055. There are two distributions: MATLAB files of BNCI Horizon 2020, which hold all labels, and
 //! the competition's GDF files, whose evaluation sessions have their labels in files of their own.
@@ -22,7 +22,7 @@ use crate::error::Result;
 use graz::Graz;
 pub(super) use graz::{A, B};
 
-/// People of each set, numbered from 1.
+/// Subjects of each set, numbered from 1.
 const PEOPLE: u32 = 9;
 /// The rate of all files.
 const RATE_HZ: f64 = 250.0;

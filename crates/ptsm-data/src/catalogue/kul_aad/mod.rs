@@ -1,4 +1,4 @@
-//! KU Leuven auditory attention detection: 16 people listen to one of two stories, left or right.
+//! KU Leuven auditory attention detection: 16 subjects listen to one of two stories, left or right.
 //!
 //! Data: doi:10.5281/zenodo.4004271. Attention stays on one side during a trial of two to six minutes, which is cut into windows; all
 //! windows of a trial are one run.
@@ -19,7 +19,7 @@ use crate::error::Result;
 
 /// What is typed.
 const ID: &str = "kul-aad";
-/// People, S1 to S16.
+/// Subjects, S1 to S16.
 const PEOPLE: u32 = 16;
 /// The side that is listened to.
 const CLASSES: [&str; 2] = ["left", "right"];

@@ -1,4 +1,4 @@
-//! All trials of one person.
+//! All trials of one subject.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// Variables of the published files and of those the authors' script writes.
 const VARIABLES: [&str; 2] = ["trials", "preproc_trials"];
 
-/// Reads a person's trials, each a recording with an event at the start of every window.
+/// Reads a subject's trials, each a recording with an event at the start of every window.
 pub(super) fn read(
     item: &RecordingItem,
     options: &Options,

@@ -1,4 +1,4 @@
-//! PhysioNet EEG Motor Movement/Imagery: 109 people open and close a fist, both fists or both feet, or imagine it.
+//! PhysioNet EEG Motor Movement/Imagery: 109 subjects open and close a fist, both fists or both feet, or imagine it.
 //!
 //! Data: doi:10.13026/C28G6P. What `T1` and `T2` mean depends on the run.
 
@@ -20,7 +20,7 @@ use chosen::RunSelection;
 
 /// What is typed.
 const ID: &str = "physionet-mi";
-/// People, S001 to S109.
+/// Subjects, S001 to S109.
 const PEOPLE: u32 = 109;
 
 /// The data set.
@@ -43,7 +43,7 @@ const CHOICES: &[DataSetChoice] = &[
     DataSetChoice {
         name: "exclude",
         default: "default",
-        // Written without bars: a list of people is taken too.
+        // Written without bars: a list of subjects is taken too.
         values: "default, none, 105, 103 or LIST",
         about: "people to leave out: `default` and `105` leave 105 (not 88, 92, 100, 104), `103` leaves 103 (not 38 and 89 \
                 either), LIST names them (S105 for the person of that number)",
