@@ -12,9 +12,9 @@
 //!
 //! | domains | what they are | target access | usual head, weight, lambda |
 //! | --- | --- | --- | --- |
-//! | `uda` | the training subjects, the target | all trials, unlabelled | 128 hidden, 1, ramp |
-//! | `uda-multi` | each training subject, the target | all trials, unlabelled | linear, 0.03, 1 |
-//! | `subject` | each training subject | nothing | linear, 0.03, 1 |
+//! | `uda` | the training subjects, the target | transductive | 128 hidden, 1, ramp |
+//! | `uda-multi` | each training subject, the target | transductive | linear, 0.03, 1 |
+//! | `subject` | each training subject | none | linear, 0.03, 1 |
 //!
 //! Differs: see [`DANN`].
 //!

@@ -167,15 +167,15 @@ impl Error {
                 Some(hint.clone())
             }
             Error::TwoSides { .. } => {
-                Some("a person who is tested must not be trained on; give each subject one side".into())
+                Some("a test subject must not be trained on; put each subject on one side only".into())
             }
-            Error::SharedRecording { .. } => Some("leave one of them out with `--subjects`; `ptsm data check` tells which recordings are the same".into()),
+            Error::SharedRecording { .. } => Some("leave one of them out with `--subjects`; `ptsm data check` reports which recordings are the same".into()),
             Error::EmptySide { .. } => Some("give this side at least one subject".into()),
             Error::TooFewSubjects { .. } => {
-                Some("add subjects; testing, validation and training each need people of their own".into())
+                Some("add subjects; training, validation and test each need subjects of their own".into())
             }
             Error::Protocol { .. } => Some("protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)".into()),
-            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1:s2`".into()),
+            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; `s1:s2` trains on session 1 and tests session 2".into()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Signal(e) => e.hint().map(str::to_string),

@@ -47,7 +47,7 @@ pub fn count(n: usize, what: &str) -> String {
 
 /// `1 subject`, `2 subjects`
 pub fn subject_count(n: usize) -> String {
-    if n == 1 { "1 person".into() } else { format!("{n} people") }
+    count(n, "subject")
 }
 
 /// `S03, S07`

@@ -177,7 +177,7 @@ impl Benchmark<'_> {
             };
             let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
-                return Err(stage::nothing_of(tested, "test people"));
+                return Err(stage::nothing_of(tested, "test subjects"));
             }
             records.extend(score(&*fit.fitted, &trials, &context)?);
             if self.stage.shots.is_empty() {
@@ -207,7 +207,7 @@ impl Benchmark<'_> {
         let subjects = self.sets.tested().of(&item.test);
         let tested = subjects.only(|t| group.tested.iter().any(|units| units.contains(t)));
         let ask = self.ask.ok_or_else(|| {
-            Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
+            Error::plan("features are to be measured, but no function that measures them is given", "give `Benchmark` its `ask`")
         })?;
         ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
     }

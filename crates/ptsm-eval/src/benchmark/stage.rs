@@ -147,7 +147,7 @@ impl Stage {
             }
             _ => Err(Error::plan(
                 format!("`{}` does not fit the trials that are given", self.people.name()),
-                "give one set of trials for people divided within it, two for one data set tested in another",
+                "give one set of trials where subjects are divided within it, two where another data set is tested",
             )),
         }
     }
@@ -252,18 +252,18 @@ impl Stage {
         Ok(items)
     }
 
-    /// Everybody who is tested has trials of these units, and enough of them to set some aside.
+    /// Checks that every test subject has trials of these units, and enough of them to set some aside.
     fn check_tested(&self, folds: &[Fold], sets: StageTrials<'_>, units: &Units) -> Result<()> {
         for subject in folds.iter().flat_map(|fold| &fold.test) {
             let trials = sets.tested().all().only(|t| t.subject == *subject && units.contains(t));
             if trials.is_empty() {
-                return Err(nothing_of(units, &format!("test people, {subject} among them,")));
+                return Err(nothing_of(units, &format!("test subjects, {subject} among them,")));
             }
             if let Some(&most) = self.shots.iter().max() {
                 let (_, later) = calibration_split(&trials, most)?;
                 if later.is_empty() {
                     return Err(Error::plan(
-                        format!("with {most} shots nothing of {subject} is left to score"),
+                        format!("with {most} shots no trial of {subject} is left to score"),
                         "ask for fewer shots",
                     ));
                 }
@@ -289,8 +289,8 @@ impl Stage {
             Ok(kept)
         };
         let data = |fold: &Fold| -> Result<TrainingData<'a>> {
-            let train = some(fold.sources.train(sets.learnt), "training people")?;
-            let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
+            let train = some(fold.sources.train(sets.learnt), "training subjects")?;
+            let validation = some(fold.sources.validation(sets.learnt), "validation subjects")?;
             let data = TrainingData::new(train, validation)?;
             if !with_target {
                 return Ok(data);

@@ -147,12 +147,12 @@ impl StagePlan<'_> {
         let others: SubjectList = people.keys().filter(|subject| !known.contains(subject)).copied().collect();
         Err(Error::request(
             format!(
-                "the settings were tuned on {} of the people tested in {}, {first} among them",
+                "the settings were tuned on {} of the test subjects in {}, {first} among them",
                 tested.intersection(&known).count(),
                 ready.stage.data
             ),
             match known.len() == people.len() {
-                true => "test other people: scores of those would be too good".to_string(),
+                true => "test other subjects: scores of these would be too good".to_string(),
                 false => format!("leave them out: `--subjects {others}`"),
             },
         ))
@@ -216,8 +216,8 @@ impl StagePlan<'_> {
         let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
         if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
             return Err(Error::request(
-                format!("{subject} of {} is also among the people learnt from", other.id),
-                "leave that person out with `subjects`",
+                format!("{subject} of {} is also among the training subjects", other.id),
+                "leave that subject out with `subjects`",
             ));
         }
         if let Some(duplicate) = first.duplicates_in(&second).first() {

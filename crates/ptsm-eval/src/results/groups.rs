@@ -128,11 +128,11 @@ impl ResultGroup {
         }
         if self.transfer != Transfer::default() {
             let Transfer { learnt, tested } = &self.transfer;
-            title += &format!(", learnt from {learnt}, tested on {tested}");
+            title += &format!(", trained on {learnt}, tested on {tested}");
         }
         if let Some(n) = self.set_aside {
             let trials = phrases::count(n, "trial");
-            title += &format!(", the first {trials} of each class set aside for tuning");
+            title += &format!(", the first {trials} of each class set aside for few-shot adaptation");
         }
         title
     }
@@ -230,7 +230,7 @@ fn beside(plan: &Plan, group: Option<&ResultGroup>, columns: &[&PaperColumn]) ->
             rows.push(row);
         }
     }
-    let note = "Published beside ours, in percent; of ours the mean over people and, in brackets, the standard deviation over people. A dash: there is none.";
+    let note = "Published values beside ours, in percent. Ours are the mean over subjects and, in brackets, the SD over subjects. A dash means that there is no value.";
     Table { columns: heads, rows, note: note.into() }
 }
 
@@ -290,7 +290,7 @@ pub(super) fn cells_table(cells: &[PublishedCell<'_>]) -> Table {
         "sessions and runs",
         "shots",
         "mean %",
-        "SD people",
+        "SD over subjects",
     ];
     let percent = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{:.2}", 100.0 * x));
     let rows = cells.iter().map(|cell| {

@@ -63,7 +63,7 @@ impl BenchmarkResults {
 
     /// What stands above them.
     pub fn title(&self) -> &str {
-        self.plan.title.as_deref().unwrap_or("Decoders across people")
+        self.plan.title.as_deref().unwrap_or("Cross-subject decoding")
     }
 
     /// Summaries in the order in which decoders were asked for.
@@ -183,7 +183,7 @@ impl BenchmarkResults {
             }
         }
         for one in pairwise {
-            text += &format!("{}\n", one.table().to_latex(&format!("{title}: who beats whom")));
+            text += &format!("{}\n", one.table().to_latex(&format!("{title}: pairwise comparison")));
         }
         if let Some(table) = feature_tables::by_decoder(&self.collected.readings) {
             text += &format!("{}\n", table.to_latex(&format!("{title}: features of every fold")));

@@ -52,12 +52,12 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let decoder = &run.card.decoder;
     if !find(decoder)?.converts {
         return Err(Error::request(
-            format!("`{decoder}` decodes trials and cannot make them"),
+            format!("`{decoder}` decodes trials and cannot convert them"),
             "train with `--model cslp-ae`, which can",
         ));
     }
     if args.trials == Some(0) {
-        return Err(Error::request("`--trials 0` leaves nothing to know the person by", "give at least 1"));
+        return Err(Error::request("`--trials 0` leaves no trial of the subject to convert to", "give at least 1"));
     }
     let other = SubjectId(args.like);
     let subjects = args.data.subjects.as_ref().map(|list| list.union(&SubjectList::from_iter([other])));
@@ -75,8 +75,8 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let from = input.trials.of(&wanted);
     if from.is_empty() {
         return Err(Error::request(
-            format!("there is nobody but {other} to convert from"),
-            "name people with `--subjects`; a person as themselves is a reconstruction",
+            format!("there is no subject but {other} to convert from"),
+            "name subjects with `--subjects`; a subject converted to itself is a reconstruction",
         ));
     }
     let person = input.trials.of(&BTreeSet::from([other])).in_time();

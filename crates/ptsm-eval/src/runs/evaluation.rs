@@ -48,10 +48,10 @@ impl Evaluation {
         if let Some(other) = wanted.difference(&people.subjects()).next() {
             return Err(Error::request(
                 format!(
-                    "the decoder was {} on {other}, or is adapted to somebody else",
+                    "the decoder was {} on {other}, or is adapted to another subject",
                     self.run.file.made()
                 ),
-                "name other people, or nobody for all it may be scored on",
+                "name other subjects, or leave `--subjects` out to score all that may be scored",
             ));
         }
         Ok(people.only(|t| wanted.contains(&t.subject)))
@@ -109,7 +109,7 @@ impl Evaluation {
     pub fn shots(&self, shots: &[usize], people: &Subset<'_>) -> Result<Vec<usize>> {
         if shots.contains(&0) {
             return Err(Error::request(
-                "0 shots are too few to adapt to; the decoder as it is is scored anyway",
+                "0 shots are too few to adapt to; the unadapted decoder is scored anyway",
                 "give at least one",
             ));
         }
@@ -153,13 +153,13 @@ fn unseen(run: &RunFile, data: &PreparedData, named: bool) -> Result<BTreeSet<Su
                 1 => format!("the decoder was {made} on {first}"),
                 n => format!("the decoder was {made} on {n} of those asked for, {first} among them"),
             },
-            format!("name other people, or nobody to score all it was not {made} on"),
+            format!("name other subjects, or leave `--subjects` out to score all it was not {made} on"),
         ));
     }
     let unseen: BTreeSet<SubjectId> = present.difference(&seen).copied().collect();
     if unseen.is_empty() {
         return Err(Error::request(
-            format!("the decoder was {made} on everybody in these data"),
+            format!("the decoder was {made} on all subjects of these data"),
             "train on some of them with `--subjects`, or use `ptsm benchmark`",
         ));
     }

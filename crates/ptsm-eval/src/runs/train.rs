@@ -263,12 +263,12 @@ fn target(
         (None, false) => Ok(BTreeSet::new()),
         (None, true) => Err(Error::request(
             format!(
-                "`{name}` learns from unlabelled trials of the people it will decode, and none are named"
+                "`{name}` is transductive: it trains on unlabelled trials of the target subjects, and none are named"
             ),
-            "give `--target LIST`; `ptsm benchmark` takes the people of each fold",
+            "give `--target LIST`; `ptsm benchmark` takes the test subjects of each fold",
         )),
         (Some(_), false) => Err(Error::request(
-            format!("`{name}` does not look at a target while it learns"),
+            format!("`{name}` does not use target subjects in training"),
             "leave `--target` out",
         )),
     }
@@ -286,7 +286,7 @@ fn learners(
     if let Some(both) = learners.intersection(target).next() {
         return Err(Error::request(
             format!("{both} is both in `--subjects` and in `--target`"),
-            "the target is people whose labels it does not learn from",
+            "target subjects are those whose labels are not trained on; name each subject in one of the two",
         ));
     }
     Ok(learners)

@@ -58,8 +58,8 @@ impl TrainedRun {
             return Ok(());
         }
         Err(Error::request(
-            format!("`{}` has no personal masks to tune", self.card.decoder),
-            "`ptsm models` says which decoders adapt",
+            format!("`{}` has no personal masks to adapt", self.card.decoder),
+            "`ptsm models` shows which decoders support few-shot adaptation",
         ))
     }
 

@@ -50,7 +50,7 @@ impl TrialScores {
         }
         if scores.is_empty() || scores.iter().any(|score| !score.is_finite()) {
             return TrialScores::Failed {
-                error: format!("`{}` is undefined for the people who were kept out", metric.name),
+                error: format!("`{}` is undefined for the held-out subjects", metric.name),
                 hint: Some("choose another `--metric`".into()),
             };
         }

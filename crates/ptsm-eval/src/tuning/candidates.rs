@@ -103,8 +103,8 @@ impl<'a> CandidateSet<'a> {
             let input = set.input(kind)?;
             if kind > 0 && !input.people.keys().eq(set.people.keys()) {
                 return Err(Error::request(
-                    "some ways to prepare trials leave out people whom others have",
-                    "try values under which everybody has trials, or name people with `--subjects`",
+                    "some of the pipelines leave out subjects that others keep",
+                    "try values under which every subject has trials, or name subjects with `--subjects`",
                 ));
             }
             layouts.push(input.trials.layout().clone());

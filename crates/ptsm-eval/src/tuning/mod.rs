@@ -89,7 +89,7 @@ pub fn search<T>(
     let metric = metric(&args.metric)?;
     if args.halving == 0 {
         return Err(Error::request(
-            "`--halving 0` keeps nobody",
+            "`--halving 0` keeps no candidate",
             "give 3 to keep one in three, or 1 to try all in full",
         ));
     }
@@ -107,7 +107,7 @@ pub fn search<T>(
         if args.data.subjects.is_some() {
             return Err(Error::request(
                 "`--subjects` and `--develop` both say who takes part",
-                "leave `--subjects` out: nobody but the development set is read",
+                "leave `--subjects` out: only the development set is read",
             ));
         }
         // Nobody else is even read.
@@ -215,8 +215,8 @@ impl CandidateSet<'_> {
                 |subject: &&SubjectId| self.identities().get(subject).is_some_and(|p| p.is_among(before));
             if let Some(known) = split.test_subjects().iter().find(known) {
                 return Err(Error::request(
-                    format!("the settings that are given were tuned on {known}, who would be tested"),
-                    "leave such people out with `--subjects`, or begin without that configuration",
+                    format!("the given settings were tuned on {known}, which would be a test subject"),
+                    "leave such subjects out with `--subjects`, or begin without that configuration",
                 ));
             }
             let k = folds(own.len());

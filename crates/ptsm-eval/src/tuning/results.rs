@@ -142,9 +142,9 @@ impl TuningResults<'_> {
         let who: SubjectList = found.people.iter().copied().collect();
         let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
         Ok(format!(
-            "# Tuned for `{}` by ptsm {}: {} {}{} on people kept out of each fit. It was chosen by that, so it is no result.\n\
+            "# Tuned for `{}` by ptsm {}: {} {}{} on subjects held out of each fit. It was chosen by that score, so the score is no result.\n\
              # {}, {} ({who}), {} among them, seeds {}; {}, {}, halving {}.\n\
-             # Those people may be learnt from. They are not to be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
+             # Those subjects may be trained on. They must not be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
             self.candidates.model(),
             env!("CARGO_PKG_VERSION"),
             self.metric.name,
@@ -223,7 +223,7 @@ impl TuningResults<'_> {
             self.values(trial).iter().map(text).chain(own).collect()
         };
         let mut note = format!(
-            "{} of {}; {} among {}, {}. Chosen by this: not a result.",
+            "{} of {}; {} among {}, {}. Candidates are chosen by this score, so it is not a result.",
             best.len().min(SHOWN),
             count(self.candidates.count(), "candidate"),
             found.protocol,
@@ -238,7 +238,7 @@ impl TuningResults<'_> {
 
     /// What each fold chose, and what it is worth to unseen subjects.
     fn folds(&self) -> Table {
-        let mut columns = vec![Column::number("fold"), Column::text("tested")];
+        let mut columns = vec![Column::number("fold"), Column::text("test subjects")];
         columns.extend(self.candidates.space.iter().map(|dimension| Column::text(&dimension.key)));
         columns.extend([Column::number("tuning"), Column::number("test")]);
         let row = |found: &SearchResult| {
@@ -253,7 +253,7 @@ impl TuningResults<'_> {
             columns,
             rows: self.found.iter().filter_map(row).collect(),
             note: format!(
-                "{}. Tuning: people to learn from, divided once more; chosen by it. Test: people whom the search of their fold never saw.",
+                "{}. Tuning: score on the source subjects of the fold, divided once more; candidates are chosen by it. Test: score on the test subjects of the fold, whom its search never saw.",
                 self.metric.name
             ),
         }

@@ -42,5 +42,5 @@ fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
     };
     let error = stage.items(StageTrials::one(&trials)).unwrap_err();
     assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");
-    assert!(error.hint().unwrap().contains("leave that person"));
+    assert!(error.hint().unwrap().contains("leave that subject"));
 }
