@@ -37,7 +37,7 @@ pub const SBLEST: Method = Method {
     about: "filters and classifier together by sparse Bayesian learning on covariances",
     paper: "Wang et al. 2023",
     doi: "10.1109/TPAMI.2023.3299568",
-    differs: "Trials are filtered by themselves, as in `csp-lda`. Training people are pooled; the paper trains and tests on one person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any, the training people) and which leaves decisions as they are.",
+    differs: "Trials are filtered by themselves, as in `csp-lda`. Training subjects are pooled; the paper trains and tests on one subject. Where there are more than two classes, each is decoded against the rest and the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which is fitted to the validation subjects (without any, to the training subjects) and which leaves decisions as they are.",
     ..Method::classic::<Sblest>()
 };
 

@@ -85,7 +85,7 @@ impl Layout {
                 self.start_s, other.start_s
             );
             return Err(Error::data("trials", message)
-                .with_hint("cut the same window after the cue; arrays say where they begin with `start_s`"));
+                .with_hint("epoch both with the same window after the cue; arrays say where their epochs begin with `start_s`"));
         }
         if self.classes != other.classes {
             return differ(format!("the classes must be {:?}, these have {:?}", self.classes, other.classes));

@@ -126,7 +126,7 @@ fn trials_have_nothing_to_check() {
     let checked = place.ptsm("data check a.npz").succeed();
     assert_eq!(
         checked.stdout,
-        "a.npz: 128 trials of 8 people; they load, nothing is wrong, and epochs have no recording to check\n"
+        "a.npz: 128 trials of 8 subjects; they load, nothing is wrong, and epochs have no recording to check\n"
     );
     assert_eq!(place.ptsm("data check a.npz --json").succeed().json()["trials"], 128);
 }

@@ -156,7 +156,7 @@ fn odd_scale(spread: f64) -> Option<String> {
 /// Without a unit any size is possible, but one of volts is most likely volts.
 fn unstated_volts(spread: f64) -> Option<String> {
     let volts = scale(spread) == AmplitudeScale::Volts;
-    volts.then(|| format!("{}, and nobody states the unit: right for volts", short(spread)))
+    volts.then(|| format!("{}, and the unit is not stated: right for volts", short(spread)))
 }
 
 /// A number with two digits that matter.

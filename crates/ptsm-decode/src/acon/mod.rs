@@ -62,7 +62,7 @@ pub const ACON_PSEUDO: Method = Method {
     ..Method::network::<Acon>(|layout| recipe(layout, TargetSource::Pretended))
 };
 
-const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from: validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is). An epoch is one pass over the labelled trials.";
+const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the training trials: validation subjects are scaled as the labelled ones, and subjects decoded later as the target was (in `acon-pseudo` the training subjects that play the target). An epoch is one pass over the labelled trials.";
 
 /// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
 fn recipe(layout: &Layout, target: TargetSource) -> Recipe {

@@ -89,7 +89,7 @@ impl Xdawn {
         if let Some(class) = moments.counts.iter().position(|&n| n == 0) {
             return Err(Error::trials(
                 format!("class {class} of {} has no trial to learn from", moments.counts.len()),
-                "train on more people or leave the class out",
+                "train on more subjects or leave the class out",
             ));
         }
         let samples = moments.sums[0].len() / channels;

@@ -16,7 +16,7 @@ pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subs
     };
     if person.is_empty() {
         return Err(Error::trials(
-            "there is no trial of the person to convert to",
+            "there is no trial of the subject to convert to",
             "give at least one; the mean over several is steadier",
         ));
     }

@@ -713,7 +713,7 @@ fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
     // Scores stand beside what the name says was seen.
     let turned = json!({ "network": { "domains": "uda" } });
     let refused = learnt(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
-    assert!(refused.contains("sees nothing"), "{refused}");
+    assert!(refused.contains("target access is none"), "{refused}");
     let multi = json!({ "network": { "domains": "uda-multi" }, "training": { "epochs": 2 } });
     learnt(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
 }
@@ -1002,7 +1002,7 @@ fn trials_are_converted_by_cslp_ae_alone() {
     assert_ne!(fitted.convert(&from, &trials.of(&set([8]))).unwrap(), made);
     assert!(fitted.convert(&from.at(&[]), &other).unwrap().is_empty());
     let nobody = fitted.convert(&from, &other.at(&[])).unwrap_err().to_string();
-    assert!(nobody.contains("no trial of the person"), "{nobody}");
+    assert!(nobody.contains("no trial of the subject"), "{nobody}");
     for other_method in [find("eegnet").unwrap(), find("csp-lda").unwrap()] {
         assert!(method.converts && !other_method.converts);
         let fits = fit(other_method, &trials, set(1..=7), &[1], 1);

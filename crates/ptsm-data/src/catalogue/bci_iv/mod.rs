@@ -45,7 +45,7 @@ impl DataSet for Graz {
                 .chain([("783".into(), "a cue whose class is in a file of labels (GDF, evaluation)".into())])
                 .collect(),
             pipeline: "motor: all electrodes, 4-38 Hz, 0-4 s after the cue, as most deep networks are trained; broadband: 0.5-45 Hz; \
-                       each trial is divided by its own deviation"
+                       each trial is divided by its own standard deviation"
                 .into(),
             cautions: self.cautions.iter().map(|caution| caution.to_string()).collect(),
         }
@@ -88,7 +88,7 @@ impl DataSet for Graz {
     }
 }
 
-/// Whether trials that an expert marked are left out.
+/// Whether trials that an expert annotated as artefacts are left out.
 fn drops(options: &Options) -> bool {
     options.get("artifacts") == "drop"
 }
