@@ -209,7 +209,7 @@ mod tests {
 
     /// `level + norm.isf(alpha) * sqrt(variance.mean() / people)`, SciPy 1.17.
     #[test]
-    fn means_over_people_need_less_than_one_person() {
+    fn means_over_subjects_need_less_than_one_subject() {
         let of = |name: &str, subjects: &[Vec<usize>]| mean_threshold(metric(name).unwrap(), subjects, 0.05);
         let near =
             |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?}");
@@ -226,7 +226,7 @@ mod tests {
 
     /// A decoder that answers with each subject's frequent class knows nothing of any subject, though 82 % of the trials of each class are right.
     #[test]
-    fn frequent_classes_that_differ_between_people_are_no_evidence() {
+    fn frequent_classes_that_differ_between_subjects_are_no_evidence() {
         let of = |trials: [usize; 2], recalls: [f64; 2]| Evidence::BalancedAccuracy {
             trials: trials.to_vec(),
             recalls: recalls.to_vec(),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_are_combined_by_their_people() {
+    fn data_sets_are_combined_by_their_subjects() {
         let found = matrix(&[
             summary("a", "x", LOW),
             summary("a", "y", HIGH),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn people_that_one_side_lacks_are_left_out() {
+    fn subjects_that_one_side_lacks_are_left_out() {
         let lacking = [(1, 0.55), (2, f64::NAN), (9, 0.1)];
         let found = matrix(&[summary("a", "x", LOW), summary("a", "y", &lacking), summary("b", "z", LOW)]);
         let c = found.comparison(1, 0).unwrap();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn people_never_count_twice() {
+    fn subjects_never_count_twice() {
         let accuracy = metric("accuracy").unwrap();
         let other = Summary { protocol: "kfold:5".into(), ..summary("a", "y", HIGH) };
         let error = ComparisonMatrix::of(&[summary("a", "x", LOW), other], accuracy).unwrap_err();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_flipped_with_few_people() {
+    fn signs_are_flipped_with_few_subjects() {
         // 16 patterns; one sums up to 10 or more, two to 8 or more.
         assert_eq!(one_sided_p(&[1.0, 2.0, 3.0, 4.0]), 1.0 / 16.0);
         assert_eq!(two_sided_p(&[1.0, 2.0, 3.0, 4.0]), 2.0 / 16.0);

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn people_and_seeds_are_two_spreads() {
+    fn subjects_and_seeds_are_two_spreads() {
         let records = [(1, 0, 10), (1, 1, 12), (2, 0, 16), (2, 1, 18), (3, 0, 19), (3, 1, 15)]
             .map(|(subject, seed, right)| record(subject, seed, right));
         let summaries = Summary::of(&records).unwrap();
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_is_not_above_chance_in_any_metric() {
+    fn random_answers_are_not_above_chance_in_any_metric() {
         // Somebody who always names one class, with probabilities that say nothing.
         let of = |p: f32| {
             let labels: Vec<u32> = (0..60).map(|i| u32::from(i % 6 == 0)).collect();
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_and_one_person_have_no_spread() {
+    fn one_seed_and_one_subject_have_no_spread() {
         let summary = Summary::of(&[record(1, 0, 15)]).unwrap().remove(0);
         let accuracy = summary.metric("accuracy").unwrap();
         assert_eq!((accuracy.sd_subjects, accuracy.sd_seeds, accuracy.interval), (None, None, None));
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_that_lacks_a_seed_does_not_count_for_the_spread_over_seeds() {
+    fn a_subject_that_lacks_a_seed_does_not_count_for_the_sd_over_seeds() {
         let records = [record(1, 0, 10), record(1, 1, 12), record(2, 0, 20)];
         let summary = Summary::of(&records).unwrap().remove(0);
         let sd = summary.metric("accuracy").unwrap().sd_seeds.unwrap();

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_mean_covariance_one_session_by_session() {
+    fn every_subject_has_mean_covariance_one_session_by_session() {
         // Two subjects, one of them with two sessions, with different gains.
         let domain = |m: usize| [(1, 1), (2, 1), (2, 2)][m / 4];
         let mut trials = set(domain, |m| [1.0, 30.0, 0.2][m / 4]);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_do_not_change_are_found() {
+    fn segments_that_do_not_change_are_found() {
         let samples = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 7.0, 7.0, 7.0, 2.0, 2.0];
         let recording =
             Recording::new(10.0, ["C3", "C4"].map(Channel::named).to_vec(), samples, vec![]).unwrap();

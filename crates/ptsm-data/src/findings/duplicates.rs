@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn different_people_have_nothing_in_common() {
+    fn different_subjects_have_nothing_in_common() {
         assert_eq!(found(&trials(&(1..=30).collect::<Vec<_>>(), own)), []);
     }
 
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stimulus_that_everybody_follows_is_no_recording() {
+    fn a_stimulus_that_all_subjects_follow_is_no_duplicate() {
         // Flicker of two frequencies, with a little noise of each subject's own.
         let flicker = |subject: u32, epoch: u64| -> Vec<f32> {
             let noise = own(subject, epoch);

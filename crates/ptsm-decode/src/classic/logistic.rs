@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let refused = |features: &DMatrix<f64>, labels: &[u32], how| {
             Logistic::fit(features, labels, 2, how).unwrap_err().to_string()
         };

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let mut one = TrialMoments::new(2, 3, 60);
         one.add(&train_trials()[0], 1).unwrap();
         assert!(Xdawn::fit(&one, 1).unwrap_err().to_string().contains("class 0 of 2"));

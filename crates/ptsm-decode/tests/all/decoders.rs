@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 
 /// Subjects whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
 /// goes up for one class and down for the other.
-fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
-    people_of(2, subjects, each, effect, seed)
+fn cohort(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+    cohort_of(2, subjects, each, effect, seed)
 }
 
 /// The same with any number of classes: of more than two each has an area and a time of its own.
-fn people_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+fn cohort_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
     let names = ["left_hand", "right_hand", "feet", "tongue"];
     let layout = Layout {
         // More than the six filters of CSP.
@@ -111,7 +111,7 @@ fn changes(method: &Method, epochs: usize) -> Value {
 
 /// A method's defaults for the trials of these tests.
 fn settings(method: &Method) -> Value {
-    method.defaults(people(1, 2, 0.0, 1).layout()).unwrap()
+    method.defaults(cohort(1, 2, 0.0, 1).layout()).unwrap()
 }
 
 fn fit(
@@ -181,7 +181,7 @@ fn looks(method: &Method, trials: &Trials) -> bool {
 /// A separable problem is learnt, on unseen subjects; decoding is the same alone, together, and after a file.
 #[test]
 fn every_decoder_keeps_the_contract() {
-    let trials = people(10, 24, 0.7, 1);
+    let trials = cohort(10, 24, 0.7, 1);
     let unseen = trials.of(&set([10]));
     let folder = tempfile::tempdir().unwrap();
     for method in METHODS {
@@ -229,7 +229,7 @@ fn every_decoder_keeps_the_contract() {
         let head = if method.converts { "subject_head" } else { "subject" };
         assert!(tensors(&path).keys().all(|name| !name.contains(head) && !name.contains("domain")));
 
-        let other = people(2, 4, 0.5, 1);
+        let other = cohort(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
         let short =
             Trials::new(layout, other.to_vec()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
@@ -249,7 +249,7 @@ fn classic() -> impl Iterator<Item = &'static Method> {
 
 #[test]
 fn classic_decoders_tell_four_classes_apart() {
-    let trials = people_of(4, 10, 48, 0.8, 9);
+    let trials = cohort_of(4, 10, 48, 0.8, 9);
     let unseen = trials.of(&set([10]));
     let folder = tempfile::tempdir().unwrap();
     for method in classic() {
@@ -268,12 +268,12 @@ fn classic_decoders_tell_four_classes_apart() {
 /// What a method declares to see is what decides: labels never do, and the others of a subject's trials only where it says so.
 #[test]
 fn a_method_sees_what_it_declares() {
-    let trials = people(11, 12, 0.3, 16);
+    let trials = cohort(11, 12, 0.3, 16);
     let (two, unseen) = (trials.of(&set([10, 11])), trials.of(&set([10])));
     // Everybody's labels are the other class's.
     let swapped: Vec<u32> = trials.info().iter().map(|t| 1 - t.label).collect();
     let swapped = trials.relabelled(&swapped).unwrap();
-    let noise = people(11, 12, 0.0, 17);
+    let noise = cohort(11, 12, 0.0, 17);
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 2);
         let fitted = &*fits[0].fitted;
@@ -312,7 +312,7 @@ fn a_method_sees_what_it_declares() {
 /// A gradient says how much an answer changes with a small step in any direction; here its own and others.
 #[test]
 fn gradients_are_what_small_steps_say() {
-    let trials = people(10, 12, 0.5, 16);
+    let trials = cohort(10, 12, 0.5, 16);
     let places = [0, 1, 2, 3];
     let unseen = trials.of(&set([10])).at(&places);
     let mut differentiable = vec![];
@@ -367,7 +367,7 @@ fn gradients_are_what_small_steps_say() {
 /// What was learnt is gone, what was measured stays; where nothing begins at random nothing can be drawn anew.
 #[test]
 fn decoders_are_drawn_anew() {
-    let trials = people(10, 12, 0.7, 16);
+    let trials = cohort(10, 12, 0.7, 16);
     let unseen = trials.of(&set([10]));
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 3);
@@ -384,7 +384,7 @@ fn decoders_are_drawn_anew() {
 /// One trial has no variance: a session of one is refused before anything is learnt, wherever it is.
 #[test]
 fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
-    let trials = people(10, 12, 0.3, 18);
+    let trials = cohort(10, 12, 0.3, 18);
     let first_of = |subject: u32| {
         let mut info = trials.info().to_vec();
         for (i, trial) in info.iter_mut().filter(|trial| trial.subject.0 == subject).enumerate() {
@@ -422,7 +422,7 @@ fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
 /// An oddball: one class in six trials.
 #[test]
 fn rare_classes_are_decoded_too() {
-    let trials = people(10, 60, 0.7, 10);
+    let trials = cohort(10, 60, 0.7, 10);
     let rare = trials.all().only(|t| t.label == 0 || (t.cue_s as u32) % 5 == 1);
     let uneven = Trials::new(
         trials.layout().clone(),
@@ -472,7 +472,7 @@ fn decoders_have_the_numbers_they_state() {
 
 #[test]
 fn settings_that_cannot_work_are_refused() {
-    let trials = people(8, 6, 0.5, 12);
+    let trials = cohort(8, 6, 0.5, 12);
     let refused = |name: &str, changes: Value| {
         let fit = fit_with(&changes, find(name).unwrap(), &trials, set(1..=7), &[1], None, &mut NoWatch);
         let error = fit.err().unwrap_or_else(|| panic!("{name} {changes} is taken"));
@@ -523,7 +523,7 @@ fn settings_that_cannot_work_are_refused() {
 
 #[test]
 fn numbers_of_another_decoder_are_refused() {
-    let trials = people(8, 6, 0.5, 13);
+    let trials = cohort(8, 6, 0.5, 13);
     let folder = tempfile::tempdir().unwrap();
     let device = (&Cpu::new().unwrap()).into();
     for method in classic() {
@@ -546,8 +546,8 @@ fn numbers_of_another_decoder_are_refused() {
 }
 
 #[test]
-fn a_delay_is_chosen_by_leaving_people_out() {
-    let trials = people(10, 24, 0.5, 14);
+fn a_delay_is_chosen_by_leaving_subjects_out() {
+    let trials = cohort(10, 24, 0.5, 14);
     let method = find("sblest").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
@@ -563,7 +563,7 @@ fn a_delay_is_chosen_by_leaving_people_out() {
 
 #[test]
 fn classic_decoders_stop_when_asked() {
-    let trials = people(8, 6, 0.5, 15);
+    let trials = cohort(8, 6, 0.5, 15);
     for method in classic() {
         let mut watch = Impatient::after(0);
         let fit = fit_with(&json!({}), method, &trials, set(1..=7), &[1], None, &mut watch);
@@ -573,7 +573,7 @@ fn classic_decoders_stop_when_asked() {
 
 #[test]
 fn the_same_seed_gives_the_same_numbers() {
-    let trials = people(10, 8, 0.4, 2);
+    let trials = cohort(10, 8, 0.4, 2);
     for method in METHODS {
         let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         let (first, again) =
@@ -594,10 +594,10 @@ fn the_same_seed_gives_the_same_numbers() {
 /// More jobs than slots, of different size: each is what it is alone.
 #[test]
 fn jobs_that_take_turns_do_not_touch_each_other() {
-    let trials = people(10, 12, 0.4, 9);
+    let trials = cohort(10, 12, 0.4, 9);
     let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
     let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
-    let others = people(1, 10, 0.4, 19);
+    let others = cohort(1, 10, 0.4, 19);
     let run = Run { device: &device, identity: "toy" };
     for method in METHODS {
         let (name, mut changes) = (method.name, changes(method, 6));
@@ -647,7 +647,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
 /// Labels without meaning must not be decodable in subjects who were not trained on: anything above the band is a leak.
 #[test]
 fn shuffled_labels_give_chance() {
-    let trials = people(30, 20, 0.7, 3);
+    let trials = cohort(30, 20, 0.7, 3);
     let mut labels: Vec<u32> = trials.info().iter().map(|t| t.label).collect();
     labels.shuffle(&mut ChaCha8Rng::seed_from_u64(4));
     let shuffled = trials.relabelled(&labels).unwrap();
@@ -670,8 +670,8 @@ fn learnt(method: &Method, data: &TrainingData<'_>, changes: &Value) -> Result<F
 
 /// What is not shown cannot be learnt: the labels of the test subjects change nothing, byte for byte.
 #[test]
-fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
-    let trials = people(11, 8, 0.4, 21);
+fn labels_of_test_subjects_are_never_trained_on() {
+    let trials = cohort(11, 8, 0.4, 21);
     let unseen = set([10, 11]);
     // Somebody else's labels, in a set of their own too.
     let labels =
@@ -693,7 +693,7 @@ fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
 
 #[test]
 fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
-    let trials = people(10, 8, 0.4, 22);
+    let trials = cohort(10, 8, 0.4, 22);
     let without = || TrainingData::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     let target = trials.of(&set([10])).unlabelled();
     for method in METHODS.iter().filter(|method| method.random) {
@@ -720,8 +720,8 @@ fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
 
 /// Without a reversed gradient the domain head learns for itself: everything else is plain EEGNet, byte for byte.
 #[test]
-fn a_domain_head_that_nobody_goes_against_changes_nothing() {
-    let trials = people(10, 12, 0.4, 23);
+fn a_domain_head_without_reversal_changes_nothing() {
+    let trials = cohort(10, 12, 0.4, 23);
     let folder = tempfile::tempdir().unwrap();
     let data = TrainingData::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     let saved = |name: &str, changes: Value| {
@@ -842,7 +842,7 @@ fn a_stopped_run_continues_to_the_same_end() {
 }
 
 fn stops_and_continues(method: &Method, mut changes: Value) {
-    let trials = people(10, 40, 0.3, 5);
+    let trials = cohort(10, 40, 0.3, 5);
     let through = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], None, &mut NoWatch).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint");
@@ -888,7 +888,7 @@ impl Watch for Slow {
 
 #[test]
 fn an_epoch_longer_than_a_second_leaves_a_checkpoint() {
-    let trials = people(10, 40, 0.3, 5);
+    let trials = cohort(10, 40, 0.3, 5);
     let (method, folder) = (find("eegnet").unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("checkpoint");
     let changes = changes(method, 8);
@@ -906,7 +906,7 @@ fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<u8>)> {
 
 #[test]
 fn adapting_moves_the_personal_masks_and_nothing_else() {
-    let trials = people(10, 24, 0.2, 6);
+    let trials = cohort(10, 24, 0.2, 6);
     let folder = tempfile::tempdir().unwrap();
     let method = find("ptsm-paper").unwrap();
     let fits = fit(method, &trials, set(1..=6), &[1], 3);
@@ -950,8 +950,8 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
 
 /// Trials are standardised by the subjects it learns from, and the file has nothing for each of them.
 #[test]
-fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
-    let trials = people(10, 24, 0.6, 16);
+fn cslp_ae_keeps_its_standardisation_and_no_subject() {
+    let trials = cohort(10, 24, 0.6, 16);
     let (method, folder) = (find("cslp-ae").unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("model");
     for readout in ["logistic", "joint"] {
@@ -989,7 +989,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
 
 #[test]
 fn trials_are_converted_by_cslp_ae_alone() {
-    let trials = people(10, 24, 0.6, 17);
+    let trials = cohort(10, 24, 0.6, 17);
     let method = find("cslp-ae").unwrap();
     let fits = fit(method, &trials, set(1..=7), &[1], 30);
     let fitted = &fits[0].fitted;
@@ -1014,7 +1014,7 @@ fn trials_are_converted_by_cslp_ae_alone() {
 /// As many trials in a training step as are decoded at once: the two networks are told apart all the same.
 #[test]
 fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
-    let trials = people(6, 12, 0.6, 18);
+    let trials = cohort(6, 12, 0.6, 18);
     let method = find("cslp-ae").unwrap();
     let mut changes = changes(method, 1);
     changes["network"]["pair_trials"] = json!(16);
@@ -1029,7 +1029,7 @@ fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
 
 #[test]
 fn a_subject_table_leaves_its_mean_behind() {
-    let trials = people(10, 8, 0.5, 7);
+    let trials = cohort(10, 8, 0.5, 7);
     let method = find("ptsm").unwrap();
     let mut changes = changes(method, 3);
     changes["network"]["subject_table"] = json!(true);
@@ -1045,7 +1045,7 @@ fn a_subject_table_leaves_its_mean_behind() {
 
 #[test]
 fn training_data_that_teach_nothing_are_refused() {
-    let trials = people(4, 6, 0.5, 8);
+    let trials = cohort(4, 6, 0.5, 8);
     let message = |train: Subset<'_>, validation: Subset<'_>| {
         let error = TrainingData::new(train, validation).err().unwrap();
         format!("{error}; {}", error.hint().unwrap())

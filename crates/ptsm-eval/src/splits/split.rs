@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_on_two_sides() {
+    fn no_subject_is_on_two_sides() {
         let says = |train, validation, test| {
             Split::new(set(train), set(validation), set(test)).unwrap_err().to_string()
         };
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_is_one_person_in_eight() {
+    fn validation_is_one_subject_in_eight() {
         for (people, drawn) in
             [(2, 1), (4, 1), (5, 2), (8, 2), (15, 2), (19, 2), (20, 3), (53, 7), (87, 11), (108, 14)]
         {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn without_validation_everybody_is_trained_on() {
+    fn without_validation_all_subjects_are_trained_on() {
         let drawn = Split::for_training(&set(1..=6), 1).unwrap();
         assert_eq!((drawn.train.len(), drawn.validation.len()), (4, 2));
         assert_eq!(drawn.without_validation(), Sources::all(set(1..=6)).unwrap());
@@ -268,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn one_person_cannot_be_trained_and_validated() {
+    fn one_subject_cannot_be_trained_and_validated() {
         let error = Split::for_training(&set([4]), 0).unwrap_err();
         assert_eq!(error.to_string(), "`training` needs at least 2 subjects, the data have 1");
         assert!(error.hint().is_some());
     }
 
     #[test]
-    fn a_seed_draws_the_same_people_always() {
+    fn a_seed_draws_the_same_subjects_always() {
         // Held as numbers: a run that is continued after an update must not change its splits.
         let drawn = Split::for_training(&set(1..=24), 1).unwrap();
         assert_eq!(drawn, Split::for_training(&set(1..=24), 1).unwrap());

@@ -8,7 +8,7 @@ use ptsm_signal::{Pipeline, SubjectId, TargetAccess, Trials};
 use serde_json::json;
 
 #[test]
-fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
+fn a_subject_that_cannot_be_decoded_is_reported_before_training() {
     let all = Source::parse("simulated", None).unwrap().load(None, None).unwrap().trials;
     // The last subject has one trial.
     let mut last = 0;

@@ -21,7 +21,7 @@ impl Observer for Silent {
 }
 
 #[test]
-fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
+fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
     let loaded = Source::parse("simulated", None).unwrap().load(None, None).unwrap();
     let method = find("csp-lda").unwrap();
     let settings = method.settings(loaded.trials.layout(), &json!({})).unwrap();

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_left_out_by_the_lists_others_use_or_ones_own() {
+    fn subjects_are_left_out_by_known_lists_or_ones_own() {
         assert_eq!(left(&chosen(&[]).unwrap()), [88, 92, 100, 104]);
         assert_eq!(left(&chosen(&[("exclude", "105")]).unwrap()), [88, 92, 100, 104]);
         assert_eq!(left(&chosen(&[("exclude", "103")]).unwrap()), [38, 88, 89, 92, 100, 104]);
