@@ -159,8 +159,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             page += &format!("{}\n\n", protocol(json, section.balanced)?);
         }
         let heads: Vec<&str> = section.columns.iter().copied().chain(["model"]).collect();
-        let numbers =
-            section.metrics.iter().flat_map(|(_, name)| [*name, "SD over subjects", "SD over seeds", "95 % interval"]);
+        let numbers = section
+            .metrics
+            .iter()
+            .flat_map(|(_, name)| [*name, "SD over subjects", "SD over seeds", "95 % interval"]);
         let above = section.balanced.then_some("subjects above chance");
         let heads: Vec<&str> =
             heads.into_iter().chain(numbers).chain(above).chain(["target access"]).collect();
@@ -303,7 +305,10 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
         bail!("a summary without protocol or chance: {summary}");
     };
     let level_note = if balanced {
-        format!("Chance level: {level:.1} %; {threshold:.1} % on all trials together at p < {}.", chance["alpha"])
+        format!(
+            "Chance level: {level:.1} %; {threshold:.1} % on all trials together at p < {}.",
+            chance["alpha"]
+        )
     } else {
         let metric = chance["metric"].as_str().unwrap_or("accuracy").replace('_', " ");
         format!(

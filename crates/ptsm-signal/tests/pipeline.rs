@@ -294,7 +294,7 @@ fn trials_that_are_cut_already_are_not_filtered() {
         Pipeline { rate_hz: Some(100.0), ..plain() },
     ] {
         let error = pipeline.finish(raw.clone()).unwrap_err();
-        assert!(error.hint().unwrap().contains("before cutting"), "{error}");
+        assert!(error.hint().unwrap().contains("before epoching"), "{error}");
     }
     assert_eq!(Pipeline { rate_hz: Some(RATE), ..plain() }.finish(raw.clone()).unwrap(), raw);
 }

@@ -255,9 +255,11 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
             "windows hold many events",
             "give `window_s` in `[pipeline]` the length of one response, such as [0.0, 0.8]",
         ),
-        ProblemKind::NoTrial => {
-            (false, "subjects lack trials of a class", "leave them out by `--subjects`, or see the event codes")
-        }
+        ProblemKind::NoTrial => (
+            false,
+            "subjects lack trials of a class",
+            "leave them out by `--subjects`, or see the event codes",
+        ),
     };
     Problem { kind, damage, what: what.into(), advice: advice.into(), cases }
 }

@@ -34,7 +34,7 @@ const MOST_CANDIDATES: usize = 64;
 /// Epochs of the same recording that one is compared with.
 const MOST_OWN: usize = 256;
 /// A value is compared with those so long before and after, in seconds: this keeps rhythms between 4 and 16 Hz, which most filters leave as they
-/// are, and takes away offsets and drifts, which are alike in everybody.
+/// are, and takes away offsets and drifts, which are alike in all subjects.
 const LAG_S: f64 = 0.05;
 
 /// The sketch of an epoch: 128 bits. All zero where there is nothing to compare.
@@ -278,7 +278,7 @@ mod tests {
     const CHANNELS: usize = 4;
     const SAMPLES: usize = 200;
 
-    /// Smooth noise with a large drift and an offset, both of which are alike in everybody.
+    /// Smooth noise with a large drift and an offset, both of which are alike in all subjects.
     fn signal(seed: u64) -> Vec<f32> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut all = vec![];

@@ -28,7 +28,7 @@ pub(crate) struct RecordingMeasures {
     pub(crate) trials: Vec<usize>,
     /// Events of a class whose window reaches past an end or over a gap.
     pub(crate) short: usize,
-    /// Trials whose class nobody tells.
+    /// Trials whose class is not known.
     pub(crate) unknown: usize,
     /// Events of no class. They may be somebody's free text, so they are not kept.
     #[serde(skip)]

@@ -69,7 +69,11 @@ fn the_fixture_has_two_runs_with_trials() {
     );
     let loaded = load(id, folder.path(), &[("artifacts", "drop")], Some(&bare([-2.0, 0.0]))).unwrap();
     assert_eq!(loaded.trials.len(), 2);
-    assert!(notes(&loaded).contains("1 trials that an expert annotated as artefacts are left out"), "{}", notes(&loaded));
+    assert!(
+        notes(&loaded).contains("1 trials that an expert annotated as artefacts are left out"),
+        "{}",
+        notes(&loaded)
+    );
     // Four seconds after the cue are not there for the second trial.
     let loaded = load(id, folder.path(), &[], None).unwrap();
     assert_eq!((loaded.trials.len(), loaded.trials.layout().samples), (2, 1000));

@@ -1,4 +1,4 @@
-//! What all classic decoders have in common as decoders: settings, numbers learnt, a file.
+//! What all classic decoders have in common as decoders: settings, fitted parameters, a file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,13 +36,13 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
     /// The probability of every class from one trial `[C, T]`.
     fn decide(&self, learnt: &Self::Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
 
-    /// Numbers learnt.
+    /// Number of fitted parameters.
     fn parameters(learnt: &Self::Coefficients) -> usize;
 
     /// What goes into a file.
     fn matrices(learnt: &Self::Coefficients) -> NamedMatrices;
 
-    /// What was learnt, from its file.
+    /// The fitted parameters, from their file.
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Self::Coefficients>;
 }
 

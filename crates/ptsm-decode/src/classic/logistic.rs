@@ -94,7 +94,7 @@ impl Logistic {
         Ok(Logistic { weights, biases: file.vector("logistic.biases", rows)? })
     }
 
-    /// Numbers learnt.
+    /// Number of fitted parameters.
     pub(crate) fn parameters(&self) -> usize {
         self.weights.len() + self.biases.len()
     }

@@ -87,7 +87,7 @@ impl dyn Decoder {
     }
 }
 
-/// What a decoder has learnt.
+/// A fitted decoder.
 pub trait FittedDecoder: Send + Sync {
     /// The trials it is for.
     fn layout(&self) -> &Layout;
@@ -95,14 +95,14 @@ pub trait FittedDecoder: Send + Sync {
     /// OutputClass probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
-    /// What it becomes once it has seen trials of subjects without labels, each session of a subject by itself; none for one that does not look.
+    /// Unlabelled adaptation: what the decoder becomes once it has seen unlabelled trials of subjects, each session by itself; none for one that does not adapt.
     /// Whoever hands out data calls `with_target_access`, which calls this where the method may look.
     fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = people;
         Ok(None)
     }
 
-    /// Numbers it has learnt.
+    /// Number of its parameters.
     fn parameters(&self) -> usize;
 
     /// Training subjects it can still tell apart.

@@ -207,7 +207,10 @@ impl Benchmark<'_> {
         let subjects = self.sets.tested().of(&item.test);
         let tested = subjects.only(|t| group.tested.iter().any(|units| units.contains(t)));
         let ask = self.ask.ok_or_else(|| {
-            Error::plan("features are to be measured, but no function that measures them is given", "give `Benchmark` its `ask`")
+            Error::plan(
+                "features are to be measured, but no function that measures them is given",
+                "give `Benchmark` its `ask`",
+            )
         })?;
         ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
     }

@@ -57,7 +57,10 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
         ));
     }
     if args.trials == Some(0) {
-        return Err(Error::request("`--trials 0` leaves no trial of the subject to convert to", "give at least 1"));
+        return Err(Error::request(
+            "`--trials 0` leaves no trial of the subject to convert to",
+            "give at least 1",
+        ));
     }
     let other = SubjectId(args.like);
     let subjects = args.data.subjects.as_ref().map(|list| list.union(&SubjectList::from_iter([other])));

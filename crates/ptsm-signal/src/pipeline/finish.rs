@@ -56,7 +56,7 @@ impl Pipeline {
             (None, None, None) => return Ok(()),
         };
         Err(Error::pipeline(format!("a {what} cannot be applied to epochs")).with_hint(
-            "filter and resample the recording before cutting it, and leave `notch_hz`, `band` and `rate_hz` out here",
+            "filter and resample the recording before epoching it, and leave `notch_hz`, `band` and `rate_hz` out here",
         ))
     }
 
