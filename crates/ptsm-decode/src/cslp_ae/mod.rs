@@ -47,7 +47,7 @@ use losses::{FIRST_SCALE, contrasts, distance};
 /// CSLP-AE.
 pub const CSLP_AE: Method = Method {
     name: "cslp-ae",
-    about: "a small autoencoder (64 channels inside, not 256) that separates subject and task latents, with a linear classifier on the task latents; it converts trials between subjects",
+    about: "a small autoencoder (64 channels inside, not 256) with separate subject and task latents and a linear classifier on the latter; converts",
     paper: "Nørskov et al., NeurIPS 2023",
     doi: "10.48550/arXiv.2311.07788",
     differs: "Widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings). Each (channel, sample) is standardised by the training subjects alone; the authors use all subjects. Trials whose length is no multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared; the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally frequent, and the logistic readout counts classes equally.",

@@ -144,7 +144,7 @@ fn check_numbers(recording: &Recording, selection: &Selection, range: &Range<usi
                 format!("channel `{name}`"),
                 format!("the sample at {time:.3} s is {value}, not a number"),
             )
-            .with_hint("leave the channel out, interpolate it or crop the recording before it"));
+            .with_hint("leave the channel out, or interpolate it or crop the recording beforehand"));
         }
     }
     Ok(())
