@@ -181,10 +181,10 @@ impl Error {
             Error::Signal(e) => e.hint().map(str::to_string),
             Error::Io(e) => e.hint().map(str::to_string),
             Error::Work { .. } => {
-                Some("give the benchmark again; it writes the list anew and keeps what is done".into())
+                Some("run the benchmark again; it writes the list anew and keeps what is done".into())
             }
             Error::File { .. } | Error::While { .. } => None,
-            Error::Record { .. } => Some("give the benchmark again; it writes the file anew".into()),
+            Error::Record { .. } => Some("run the benchmark again; it writes the file anew".into()),
         }
     }
 

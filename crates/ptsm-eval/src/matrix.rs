@@ -198,7 +198,7 @@ fn check(summary: &Summary, all: &[Summary]) -> Result<()> {
     }
     let same = |s: &&Summary| s.data == *data && Contender::of(s) == Contender::of(summary);
     if all.iter().filter(same).count() > 1 {
-        return Err(Error::summary(&summary.model, format!("it is there twice on `{data}`"))
+        return Err(Error::summary(&summary.model, format!("it is listed twice on `{data}`"))
             .with_hint("leave one of them out; runs in another precision have the same name"));
     }
     Ok(())

@@ -323,7 +323,7 @@ set.filters = 1
         &place,
         &[
             Case::new("benchmark twice.toml --out x", &["`mdm` takes part twice"], &["`name`"]),
-            Case::new("benchmark odd.toml --out x", &["odd.toml", "modles"], &["mend"]),
+            Case::new("benchmark odd.toml --out x", &["odd.toml", "modles"], &["correct that line"]),
             Case::new("benchmark metric.toml --out x", &["accurracy"], &["balanced_accuracy"]),
             Case::new("benchmark nowhere.toml --out x", &["nowhere.toml"], &["paper-table-2"]),
             Case::new("status a.npz", &["a.npz"], &["benchmark --out"]),

@@ -235,9 +235,13 @@ fn wrong_names_and_broken_files_are_told() {
                 &["`key.toml` is no benchmark", "sneeds"],
                 &["ptsm presets"],
             ),
-            Case::new("benchmark cut.toml --out x", &["`cut.toml` is no benchmark"], &["mend that line"]),
-            Case::new("benchmark twice.toml --out x", &["`kul-aad, 1 s` is there twice"], &["`name`"]),
-            Case::new("benchmark value.toml --out x", &["`value.toml` is no benchmark"], &["mend that line"]),
+            Case::new("benchmark cut.toml --out x", &["`cut.toml` is no benchmark"], &["correct that line"]),
+            Case::new("benchmark twice.toml --out x", &["`kul-aad, 1 s` is listed twice"], &["`name`"]),
+            Case::new(
+                "benchmark value.toml --out x",
+                &["`value.toml` is no benchmark"],
+                &["correct that line"],
+            ),
         ],
     );
 }

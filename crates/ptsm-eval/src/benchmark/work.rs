@@ -78,7 +78,7 @@ impl WorkList {
         if list.items().any(|(stage, item)| item.entry >= stage.entries.len()) {
             return Err(Error::plan(
                 "the list of work names a decoder it does not have",
-                "give the benchmark again; it writes the list anew and keeps what is done",
+                "run the benchmark again; it writes the list anew and keeps what is done",
             ));
         }
         Ok(list)

@@ -203,7 +203,7 @@ impl Plan {
         toml::from_str(text).map_err(|e| {
             Error::request(
                 format!("`{name}` is no benchmark: {}", e.to_string().trim_end()),
-                "mend that line; `ptsm presets paper-table-2` shows a whole one",
+                "correct that line; `ptsm presets paper-table-2` shows a complete plan",
             )
         })
     }
@@ -334,15 +334,15 @@ impl Plan {
             self.data.iter().map(|data| data.name.as_deref().unwrap_or(&data.id)).collect();
         if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
             return Err(Error::request(
-                format!("`{}` is there twice", names[twice]),
+                format!("`{}` is listed twice", names[twice]),
                 "give each `[[data]]` a `name` of its own",
             ));
         }
         if (1..self.shots.len()).any(|i| self.shots[..i].contains(&self.shots[i])) {
-            return Err(Error::request("a number of shots is there twice", "give each once"));
+            return Err(Error::request("a number of shots is listed twice", "give each once"));
         }
         if self.shots.contains(&0) {
-            return Err(Error::request("0 shots are scored anyhow", "give numbers from 1"));
+            return Err(Error::request("0 shots are always scored", "give numbers from 1"));
         }
         Ok(())
     }

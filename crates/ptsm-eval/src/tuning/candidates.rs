@@ -276,13 +276,13 @@ impl<'a> CandidateSet<'a> {
                 Some(FitScores::Failed { error, hint }) => {
                     return Err(Error::request(
                         format!("fold {fold} could not be tested: {error}"),
-                        hint.unwrap_or_else(|| "given again, the same command tries it again".into()),
+                        hint.unwrap_or_else(|| "run the same command again to repeat the fold".into()),
                     ));
                 }
                 None => {
                     return Err(Error::request(
                         format!("the outcome of fold {fold} is gone"),
-                        "give the same command again",
+                        "run the same command again",
                     ));
                 }
             }
