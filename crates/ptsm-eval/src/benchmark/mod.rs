@@ -91,7 +91,7 @@ impl Benchmark<'_> {
                     continue;
                 }
                 observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
-                // The test subjects are handed out, without their labels, where the decoder says that it learns from them.
+                // A transductive decoder also gets the unlabelled trials of the test subjects.
                 let with_target = decoder.learns_from_target();
                 let training_data =
                     self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;

@@ -96,9 +96,9 @@ impl Division {
 pub struct TrainingSubjects {
     /// What the decoder is called among others.
     pub entry: String,
-    /// The units of training.
+    /// The fewest and the most training subjects of a fold.
     pub train: [usize; 2],
-    /// Held back for validation.
+    /// The fewest and the most validation subjects of a fold.
     pub validation: [usize; 2],
 }
 
