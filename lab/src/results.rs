@@ -159,11 +159,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             page += &format!("{}\n\n", protocol(json, section.balanced)?);
         }
         let heads: Vec<&str> = section.columns.iter().copied().chain(["model"]).collect();
-        let numbers =
-            section.metrics.iter().flat_map(|(_, name)| [*name, "SD people", "SD seeds", "95 % interval"]);
-        let above = section.balanced.then_some("people above chance");
+        let numbers = section
+            .metrics
+            .iter()
+            .flat_map(|(_, name)| [*name, "SD over subjects", "SD over seeds", "95 % interval"]);
+        let above = section.balanced.then_some("subjects above chance");
         let heads: Vec<&str> =
-            heads.into_iter().chain(numbers).chain(above).chain(["seen of the person"]).collect();
+            heads.into_iter().chain(numbers).chain(above).chain(["target access"]).collect();
         page += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
         for (row, json) in &results {
             for summary in json["summary"].as_array().context("a result without a summary")? {
@@ -293,7 +295,7 @@ fn collected(folder: &Path) -> Result<Value> {
     Ok(serde_json::json!({ "summary": summaries }))
 }
 
-/// Who was scored and what guessing reaches.
+/// The protocol, the subjects and the chance level.
 fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let summary = &json["summary"][0];
     let subjects = summary["subjects"].as_array().map_or(0, Vec::len);
@@ -302,8 +304,11 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let (Some(name), Some(level), Some(threshold)) = (summary["protocol"].as_str(), level, threshold) else {
         bail!("a summary without protocol or chance: {summary}");
     };
-    let guessing = if balanced {
-        format!("Guessing: {level:.1} %; {threshold:.1} % on all trials together at p < {}.", chance["alpha"])
+    let level_note = if balanced {
+        format!(
+            "Chance level: {level:.1} %; {threshold:.1} % on all trials together at p < {}.",
+            chance["alpha"]
+        )
     } else {
         let metric = chance["metric"].as_str().unwrap_or("accuracy").replace('_', " ");
         format!(
@@ -312,7 +317,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
         )
     };
     let (trials, seeds) = (&chance["pooled_n"], &summary["seeds"]);
-    Ok(format!("`{name}`, {subjects} people, {trials} trials, {seeds} seeds. {guessing}"))
+    Ok(format!("`{name}`, {subjects} subjects, {trials} trials, {seeds} seeds. {level_note}"))
 }
 
 fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {
@@ -331,15 +336,15 @@ fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {
     if section.balanced {
         cells.push(format!("{} of {subjects}", summary["chance"]["above"]));
     }
-    cells.push(seen(&summary["target_access"]));
+    cells.push(target_access(&summary["target_access"]));
     Ok(format!("| {} |\n", cells.join(" | ")))
 }
 
-/// What was seen of the scored person, in words.
-fn seen(access: &Value) -> String {
+/// The target access, in words.
+fn target_access(access: &Value) -> String {
     match access.as_str() {
-        Some("nothing") => "nothing".into(),
-        _ if access.to_string().contains("unlabelled") => "all trials, unlabelled".into(),
+        Some("nothing") => "none".into(),
+        _ if access.to_string().contains("unlabelled") => "transductive".into(),
         _ => access.to_string(),
     }
 }

@@ -15,12 +15,12 @@ fn a_decoder_that_does_not_look_at_validation_subjects_learns_from_everybody() {
     assert_eq!((numbers(&trained, "train_subjects"), numbers(&trained, "validation_subjects")), (6, 0));
     assert_eq!(trained["trials"], 6 * 16);
     let said = place.ptsm("train --data a.npz --subjects 1-6 --out b").args(QUICK).succeed().stdout;
-    assert!(said.contains("learnt from 96 trials of 6 people; no validation subjects held back"), "{said}");
+    assert!(said.contains("learnt from 96 trials of 6 subjects; no validation subjects held back"), "{said}");
 
     // A network does look, and so does a classic decoder that calibrates its probabilities on them.
     let line = "train --data a.npz --subjects 1-6 --set training.epochs=1 --out c";
     let said = place.ptsm(line).args(SMALL).succeed().stdout;
-    assert!(said.contains("64 trials of 4 people; 2 validation subjects held back (S0"), "{said}");
+    assert!(said.contains("64 trials of 4 subjects; 2 validation subjects held back (S0"), "{said}");
     let line = "train --json --data a.npz --subjects 1-6 --model sblest --set band_hz=none --out d";
     let trained = place.ptsm(line).succeed().json();
     assert_eq!((numbers(&trained, "train_subjects"), numbers(&trained, "validation_subjects")), (4, 2));

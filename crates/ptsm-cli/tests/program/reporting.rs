@@ -164,7 +164,7 @@ fn one_figure_is_a_file_of_its_own() {
             Case::new(
                 "explain run --data a.npz --subjects 1,6 --out x.html",
                 &["trained on S01"],
-                &["name other people"],
+                &["name other subjects"],
             ),
             Case::new(
                 "explain run --data a.npz --out nowhere/x.html",

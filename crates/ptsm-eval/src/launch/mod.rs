@@ -62,7 +62,7 @@ pub fn run(
     env: &Env,
 ) -> Result<LaunchResult> {
     if let Launcher::Processes { jobs: 0, .. } = launcher {
-        return Err(Error::request("`--jobs 0` leaves nobody to work", "give at least 1"));
+        return Err(Error::request("`--jobs 0` leaves no process to work", "give at least 1"));
     }
     slurm::check(out, launcher)?;
     let mut work = Work::of(plan, env)?;

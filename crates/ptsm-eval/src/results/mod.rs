@@ -96,7 +96,7 @@ impl BenchmarkResults {
 
     /// What stands above them.
     pub fn title(&self) -> &str {
-        self.plan.title.as_deref().unwrap_or("Decoders across people")
+        self.plan.title.as_deref().unwrap_or("Cross-subject decoding")
     }
 
     /// Summaries in the order in which decoders were asked for.
@@ -131,7 +131,7 @@ impl BenchmarkResults {
         groups::left_over(&self.plan, groups)
     }
 
-    /// What a reader should know: what the plan says, and which decoders learnt from mirrored epochs.
+    /// What a reader should know: what the plan says, and which decoders were trained on mirrored epochs.
     pub fn about(&self) -> Vec<String> {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
@@ -155,7 +155,7 @@ impl BenchmarkResults {
         lines
     }
 
-    /// Which decoders learnt from mirrored epochs, as data.
+    /// Which decoders were trained on mirrored epochs, as data.
     pub fn mirroring(&self) -> Vec<Value> {
         let of = |stage: &Stage, entry: &DecoderEntry| {
             json!({
@@ -216,7 +216,7 @@ impl BenchmarkResults {
             }
         }
         for one in pairwise {
-            text += &format!("{}\n", one.table().to_latex(&format!("{title}: who beats whom")));
+            text += &format!("{}\n", one.table().to_latex(&format!("{title}: pairwise comparison")));
         }
         if let Some(table) = feature_tables::by_decoder(&self.collected.readings) {
             text += &format!("{}\n", table.to_latex(&format!("{title}: features of every fold")));
