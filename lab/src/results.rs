@@ -32,10 +32,10 @@ pub(crate) struct Options {
     /// PTSM without each of its parts, as `benchmarks/*-ablations.toml` say.
     #[arg(long, conflicts_with = "decoders")]
     ablations: bool,
-    /// What features know of subjects in every fold, as `benchmarks/physionet-mi-features.toml` says.
+    /// What features know of people in every fold, as `benchmarks/physionet-mi-features.toml` says.
     #[arg(long, conflicts_with_all = ["decoders", "ablations"])]
     features: bool,
-    /// What the paper says of masks and features, in four divisions of PhysioNet's subjects.
+    /// What the paper says of masks and features, in four divisions of PhysioNet's people.
     #[arg(long, conflicts_with_all = ["decoders", "ablations", "features"])]
     claims: bool,
     /// Nothing is trained: the page is made of what is there.
@@ -56,7 +56,7 @@ struct Section {
     title: &'static str,
     columns: &'static [&'static str],
     metrics: &'static [(&'static str, &'static str)],
-    /// Classes are as frequent as each other, so that accuracy can be compared with the chance level.
+    /// Classes are as frequent as each other, so that accuracy can be held against guessing.
     balanced: bool,
     rows: Vec<Row>,
 }
@@ -295,7 +295,7 @@ fn collected(folder: &Path) -> Result<Value> {
     Ok(serde_json::json!({ "summary": summaries }))
 }
 
-/// Who was scored, and the chance level.
+/// The protocol, the subjects and the chance level.
 fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let summary = &json["summary"][0];
     let subjects = summary["subjects"].as_array().map_or(0, Vec::len);
@@ -304,7 +304,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
     let (Some(name), Some(level), Some(threshold)) = (summary["protocol"].as_str(), level, threshold) else {
         bail!("a summary without protocol or chance: {summary}");
     };
-    let chance_level = if balanced {
+    let level_note = if balanced {
         format!(
             "Chance level: {level:.1} %; {threshold:.1} % on all trials together at p < {}.",
             chance["alpha"]
@@ -317,7 +317,7 @@ fn protocol(json: &Value, balanced: bool) -> Result<String> {
         )
     };
     let (trials, seeds) = (&chance["pooled_n"], &summary["seeds"]);
-    Ok(format!("`{name}`, {subjects} subjects, {trials} trials, {seeds} seeds. {chance_level}"))
+    Ok(format!("`{name}`, {subjects} subjects, {trials} trials, {seeds} seeds. {level_note}"))
 }
 
 fn line(row: &Row, summary: &Value, section: &Section) -> Result<String> {

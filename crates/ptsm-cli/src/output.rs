@@ -1,8 +1,7 @@
 //! What goes to standard output: data, and nothing else. Words about the work go to standard error.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write, stdout};
+use std::io::{self, ErrorKind, Write, stdout};
 use std::path::Path;
 
 use anyhow::Context;
@@ -58,22 +57,16 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A file, whole or not at all. A device or a pipe such as `/dev/stdout` is written to, not replaced; a link stays and what it leads to is replaced.
+/// A file, whole or not at all; a device or a pipe such as `/dev/stdout` is written to.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    stream(path, |to| to.write_all(bytes))
+    ptsm::write_file(path, |to| to.write_all(bytes)).map_err(closed_pipe)
 }
 
-/// The same piece by piece.
-pub(crate) fn stream(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    // What is not there yet has no other name.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    if real.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let cannot = || format!("{} cannot be written", path.display());
-        let mut to = BufWriter::new(File::options().write(true).open(path).with_context(cannot)?);
-        return match fill(&mut to).and_then(|()| to.flush()) {
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(ClosedPipe.into()),
-            other => other.with_context(cannot),
-        };
-    }
-    Ok(ptsm::io::atomic::write_atomically(&real, |to| fill(to))?)
+/// An error of writing a result; that a reader went away is none.
+pub(crate) fn closed_pipe(error: ptsm::Error) -> anyhow::Error {
+    let error = anyhow::Error::from(error);
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_closed) { ClosedPipe.into() } else { error }
 }

@@ -20,6 +20,7 @@ mod recordings;
 mod source;
 mod stamp;
 mod subjects;
+mod walk;
 
 pub use cohort::{COHORT_FILE, MANIFEST_FILE, TRUTH_FILE, read_cohort, save_cohort, save_recordings};
 pub use error::{Error, Result, reasons};

@@ -83,7 +83,7 @@ impl CspLda {
 
 impl CspLda {
     /// Where on the head the sources are that CSP's filters listen to, `[F][C]`, each of length 1: covariance times filter (Haufe et al. 2014,
-    /// doi:10.1016/j.neuroimage.2013.10.067). Filters are learnt from these trials.
+    /// doi:10.1016/j.neuroimage.2013.10.067). Filters are fitted to these trials.
     pub fn patterns(&self, trials: &Subset<'_>) -> Result<Vec<Vec<f64>>> {
         let layout = trials.layout();
         let (band, classes) = (self.band(layout)?, layout.classes.len());

@@ -10,11 +10,11 @@
 //! The reversal passes values on and multiplies gradients by `-lambda`. The loss is `CE_class + weight * CE_domain`; classes are asked of
 //! trials with labels alone, the mean over domains is over the whole batch.
 //!
-//! | domains | what they are | seen of the person to be decoded | usual head, weight, lambda |
+//! | domains | what they are | target access | usual head, weight, lambda |
 //! | --- | --- | --- | --- |
-//! | `uda` | the training subjects, the target | all trials, unlabelled | 128 hidden, 1, ramp |
-//! | `uda-multi` | each training subject, the target | all trials, unlabelled | linear, 0.03, 1 |
-//! | `subject` | each training subject | nothing | linear, 0.03, 1 |
+//! | `uda` | the training subjects, the target | transductive | 128 hidden, 1, ramp |
+//! | `uda-multi` | each training subject, the target | transductive | linear, 0.03, 1 |
+//! | `subject` | each training subject | none | linear, 0.03, 1 |
 //!
 //! Differs: see [`DANN`].
 //!
@@ -39,7 +39,7 @@ use crate::training::{Recipe, Training};
 /// DANN on EEGNet against the target's domain.
 pub const DANN: Method = Method {
     name: "dann",
-    about: "EEGNet whose features must not tell the training subjects from the subjects to be decoded",
+    about: "EEGNet whose features must not tell the training subjects from the test subjects",
     paper: "Ganin et al. 2016",
     differs: DIFFERS,
     target_access: TargetAccess::WHOLE,
@@ -75,7 +75,7 @@ pub const PTSM_DANN_SUBJECT: Method = Method {
     ..Method::network::<Dann<Ptsm>>(|layout| on_ptsm(layout, Domains::Subject))
 };
 
-const DIFFERS: &str = "An epoch is one pass over the labelled trials, the target's begin anew as often as needed (the paper's port ends with the shorter of the two, which for one person's trials is a step or two). Source and target go through batch norm together. With `uda-multi` the people of a target are one domain, since nobody tells them apart. On PTSM's encoder the losses of its masks stay, those of its subject branch go with the branch.";
+const DIFFERS: &str = "An epoch is one pass over the labelled trials, the target's begin anew as often as needed (the paper's port ends with the shorter of the two, which for one subject's trials is a step or two). Source and target go through batch norm together. With `uda-multi` the target subjects are one domain, since they are not told apart. On PTSM's encoder the losses of its masks stay, those of its subject branch go with the branch.";
 
 fn on_eegnet(layout: &Layout, domains: Domains) -> Recipe {
     Recipe { training: Training::adversarial(), ..Recipe::new(Dann::on(EegNet::for_layout(layout), domains)) }

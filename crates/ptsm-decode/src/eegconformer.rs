@@ -35,7 +35,7 @@ pub const EEGCONFORMER: Method = Method {
     ..Method::network::<EegConformer>(|layout| {
         let config = eeg_rate_hz(layout).map_or_else(EegConformer::default, EegConformer::at_rate);
         let training = Training {
-            // The authors take 2000 epochs of one person's 4 batches; across people an epoch is longer.
+            // The authors take 2000 epochs of one subject's 4 batches; across subjects an epoch is longer.
             epochs: 150,
             patience: Some(40),
             rate: 2e-4,

@@ -27,7 +27,7 @@ pub enum Error {
         /// The nearest name there is.
         nearest: Option<String>,
     },
-    /// Trials that cannot be learnt from or decoded.
+    /// Trials that cannot be trained on or decoded.
     #[error("{message}")]
     Trials {
         /// What is wrong with them.

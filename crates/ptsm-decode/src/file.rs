@@ -8,7 +8,7 @@
 //! | `known_subjects` | training subjects the file can tell apart: 0 unless asked for |
 //! | `card` | decoder, settings, layout (channels, samples, rate, classes), pipeline, target access, provenance |
 //!
-//! Nobody's identity is in it: provenance counts people, it does not name them.
+//! It identifies no subject: provenance counts subjects and does not name them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub struct ModelCard {
     pub layout: Layout,
     /// How they are made from recordings.
     pub pipeline: Pipeline,
-    /// What it has seen, or must see, of the person it decodes.
+    /// The target access: what it has seen, or must see, of the test subject.
     pub target_access: TargetAccess,
     /// Where it comes from.
     pub provenance: Provenance,
@@ -54,11 +54,11 @@ pub struct Provenance {
     pub data: String,
     /// Fingerprint of the data and its preparation.
     pub fingerprint: String,
-    /// How many people it learnt from.
+    /// How many training subjects there were.
     pub subjects: usize,
     /// How many validation subjects were held back; 0 for a decoder that does not look at any.
     pub validation_subjects: usize,
-    /// From how many trials it learnt.
+    /// How many training trials there were.
     pub trials: usize,
     /// The seed.
     pub seed: u64,

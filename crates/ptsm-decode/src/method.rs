@@ -150,11 +150,11 @@ impl Method {
         let declared = self.target_access != TargetAccess::Nothing;
         match (recipe.learns_from_target(), declared) {
             (true, false) => Err(Error::Configuration(format!(
-                "with these settings `{}` would learn from the people it decodes, and it is the form that sees nothing of them; leave `network.domains` or `network.target` as it is, or take the other form",
+                "with these settings `{}` would train on unlabelled trials of the test subjects, but its target access is none; leave `network.domains` or `network.target` as it is, or take the transductive form",
                 self.name
             ))),
             (false, true) => Err(Error::Configuration(format!(
-                "with these settings `{}` would see nothing of the people it decodes, and its scores say that it did; take the form that sees nothing (`ptsm models`)",
+                "with these settings `{}` would see nothing of the test subjects, but its scores would be reported as transductive; take the form with target access none (`ptsm models`)",
                 self.name
             ))),
             _ => Ok(Box::new(recipe)),

@@ -64,7 +64,7 @@ pub struct TrialShape {
     pub time: usize,
     /// Classes K.
     pub classes: usize,
-    /// Training subjects S; 0 for a network that decodes and no longer knows whom it learnt from.
+    /// Training subjects S; 0 for a network that decodes and no longer knows its training subjects.
     pub subjects: usize,
 }
 

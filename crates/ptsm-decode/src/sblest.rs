@@ -8,7 +8,7 @@
 //!
 //! Differs: see [`SBLEST`].
 //!
-//! A delay is chosen among several by leaving people out. With 62 channels two taps take hours; one is the default.
+//! A delay is chosen among several by leaving subjects out. With 62 channels two taps take hours; one is the default.
 //!
 //! Numbers at C=62, K=2, one tap: 1953 of W, as many of the whitening, a threshold and a slope.
 
@@ -37,7 +37,7 @@ pub const SBLEST: Method = Method {
     about: "filters and classifier together by sparse Bayesian learning on covariances",
     paper: "Wang et al. 2023",
     doi: "10.1109/TPAMI.2023.3299568",
-    differs: "Trials are filtered by themselves, as in `csp-lda`. Training people are pooled; the paper trains and tests on one person. More than two classes: each against the rest, the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which the validation people decide (without any, the training people) and which leaves decisions as they are.",
+    differs: "Trials are filtered by themselves, as in `csp-lda`. Training subjects are pooled; the paper trains and tests on one subject. Where there are more than two classes, each is decoded against the rest and the highest score decides. Classes of unequal size move the threshold of each score to where training trials are told apart best, classes weighing the same; the paper assumes equal ones and has none. The method gives no probabilities: here they are the softmax of the scores times a slope, which is fitted to the validation subjects (without any, to the training subjects) and which leaves decisions as they are.",
     ..Method::classic::<Sblest>()
 };
 
@@ -53,7 +53,7 @@ pub struct Sblest {
     pub delays_samples: Vec<usize>,
     /// Copies of each channel where there is a delay, the first without.
     pub taps: usize,
-    /// Parts the training people are left out in, to choose among several delays.
+    /// Parts the training subjects are left out in, to choose among several delays.
     pub folds: usize,
     /// The relative change of the loss at which learning ends.
     pub tolerance: f64,
@@ -174,7 +174,7 @@ impl Sblest {
     }
 }
 
-/// Who is left out in each part: whole people, or with one person every so manieth trial.
+/// Who is left out in each part: whole subjects, or, where there is one subject only, trials at regular intervals.
 fn folds(train: &Subset<'_>, folds: usize) -> Vec<Vec<bool>> {
     let subjects: BTreeSet<SubjectId> = train.subjects();
     let group: Vec<usize> = match subjects.len() {

@@ -108,7 +108,7 @@ impl XdawnTs {
     }
 
     /// Where on the head the sources are that xDAWN's filters listen to, `[K F][C]`, a class after the other, each of length 1: covariance times
-    /// filter (Haufe et al. 2014, doi:10.1016/j.neuroimage.2013.10.067). Filters are learnt from these trials.
+    /// filter (Haufe et al. 2014, doi:10.1016/j.neuroimage.2013.10.067). Filters are fitted to these trials.
     pub fn patterns(&self, trials: &Subset<'_>) -> Result<Vec<Vec<f64>>> {
         let cpu = Cpu::new()?;
         let device = (&cpu).into();

@@ -288,8 +288,8 @@ fn a_full_step_of_every_network() {
     }
 }
 
-/// Rhythms that differ between two classes, in people who differ.
-fn people() -> Trials {
+/// Rhythms that differ between two classes, in subjects who differ.
+fn cohort() -> Trials {
     let layout = Layout {
         channels: ["C3", "Cz", "C4", "P3", "P4", "O1", "O2"].map(Channel::named).to_vec(),
         samples: 128,
@@ -321,9 +321,9 @@ fn people() -> Trials {
 
 /// From folds to decoders on the GPU: they learn, leave their slots at different times, and are the same in company and alone.
 #[test]
-fn folds_are_learnt_at_once() {
+fn folds_are_trained_together() {
     let Some(gpu) = asked() else { return };
-    let (trials, device) = (people(), Device::from(&gpu));
+    let (trials, device) = (cohort(), Device::from(&gpu));
     let run = Run { device: &device, identity: "" };
     let set = |ids: &[u32]| ids.iter().map(|i| SubjectId(*i)).collect::<BTreeSet<_>>();
     for (name, mirror) in [("ptsm", 0.5), ("eegnet", 0.0), ("dann", 0.0), ("acon", 0.5)] {

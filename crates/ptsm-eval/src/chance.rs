@@ -1,11 +1,11 @@
-//! What guessing reaches in a finite number of trials.
+//! The chance level in a finite number of trials.
 
 /// The usual error rate of a test against chance.
 pub const ALPHA: f64 = 0.05;
 /// The error rate of the claim that unseen subjects are decoded.
 pub const STRICT_ALPHA: f64 = 0.001;
 
-/// The accuracy that guessing, right with probability `level`, exceeds in `n` independent trials with probability `alpha` or less
+/// The accuracy that a decoder at chance level, right with probability `level`, exceeds in `n` independent trials with probability `alpha` or less
 /// (Combrisson & Jerbi 2015, doi:10.1016/j.jneumeth.2015.01.010): `binom.isf(alpha, n, level) / n`. NaN for no trials or a level that is no
 /// probability between 0 and 1.
 ///
@@ -23,7 +23,7 @@ pub fn above_chance(n: usize, accuracy: f64, level: f64, alpha: f64) -> bool {
     accuracy > chance_threshold(n, level, alpha) + 1e-9 / n as f64
 }
 
-/// What guessing reaches: one of K classes, or, where trials of one class are clearly more, always that one. A rare target makes
+/// The chance level: one of K classes, or, where trials of one class are clearly more, always that one. A rare target makes
 /// "never" right five times in six; a trial more or less of a class does not.
 pub fn chance_level(trials_by_class: &[usize]) -> f64 {
     let all: usize = trials_by_class.iter().sum();

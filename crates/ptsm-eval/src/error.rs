@@ -30,10 +30,10 @@ pub enum Error {
         /// One thing to do.
         hint: Option<String>,
     },
-    /// A person on two sides of a split.
+    /// A subject on two sides of a split.
     #[error("subject {subject} is in the {first} set and in the {second} set")]
     TwoSides {
-        /// The person.
+        /// The subject.
         subject: SubjectId,
         /// One side.
         first: Side,
@@ -54,13 +54,13 @@ pub enum Error {
         /// The side of the second.
         second: Side,
     },
-    /// A side of a split without anybody.
+    /// A side of a split without subjects.
     #[error("the {side} set has no subject")]
     EmptySide {
         /// Which side.
         side: Side,
     },
-    /// Fewer people than a protocol needs.
+    /// Fewer subjects than a protocol needs.
     #[error("`{protocol}` needs at least {needed} subjects, the data have {found}")]
     TooFewSubjects {
         /// What was asked for.
@@ -167,24 +167,24 @@ impl Error {
                 Some(hint.clone())
             }
             Error::TwoSides { .. } => {
-                Some("a person who is tested must not be trained on; give each subject one side".into())
+                Some("a test subject must not be trained on; put each subject on one side only".into())
             }
-            Error::SharedRecording { .. } => Some("leave one of them out with `--subjects`; `ptsm data check` tells which recordings are the same".into()),
+            Error::SharedRecording { .. } => Some("leave one of them out with `--subjects`; `ptsm data check` reports which recordings are the same".into()),
             Error::EmptySide { .. } => Some("give this side at least one subject".into()),
             Error::TooFewSubjects { .. } => {
-                Some("add subjects; testing, validation and training each need people of their own".into())
+                Some("add subjects; training, validation and test each need subjects of their own".into())
             }
             Error::Protocol { .. } => Some("protocols are `loso`, `kfold:5` and `fixed:1-70/71-89/90-109` (training, validation, test)".into()),
-            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; learnt from and tested as `s1:s2`".into()),
+            Error::Units { .. } => Some("write `all`, `s1` (a session), `r2` (a run), `s1r2` or `s1+s2`; `s1:s2` trains on session 1 and tests session 2".into()),
             Error::Decode(e) => e.hint(),
             Error::Data(e) => e.hint().map(str::to_string),
             Error::Signal(e) => e.hint().map(str::to_string),
             Error::Io(e) => e.hint().map(str::to_string),
             Error::Work { .. } => {
-                Some("give the benchmark again; it writes the list anew and keeps what is done".into())
+                Some("run the benchmark again; it writes the list anew and keeps what is done".into())
             }
             Error::File { .. } | Error::While { .. } => None,
-            Error::Record { .. } => Some("give the benchmark again; it writes the file anew".into()),
+            Error::Record { .. } => Some("run the benchmark again; it writes the file anew".into()),
         }
     }
 

@@ -10,16 +10,16 @@ use crate::null::{
 use crate::record::Record;
 use crate::statistics::mean;
 
-/// The records of one person, by seed.
+/// The records of one subject, by seed.
 pub(crate) type BySeed<'a> = BTreeMap<u64, Vec<&'a Record>>;
 
 /// A value of a metric with what is needed to compare it with chance. Seeds are averaged and count once: they decode the same trials.
 pub(crate) enum Evidence {
-    /// The share of trials decoded right, and what guessing reaches.
+    /// The share of trials decoded right, and the chance level.
     Accuracy { n: usize, value: f64, level: f64 },
     /// Trials of each class and the share of them decoded right.
     BalancedAccuracy { trials: Vec<usize>, recalls: Vec<f64> },
-    /// The mean over people of a metric whose chance level and variance by chance are known.
+    /// The mean over subjects of a metric whose chance level and variance by chance are known.
     Mean { value: f64, level: f64, variance: f64 },
     /// The AUC of two classes: its variance by chance, and the trials of both classes where it is of one record.
     Auc { value: f64, variance: f64, one: Option<[usize; 2]> },
@@ -36,7 +36,7 @@ impl Evidence {
         }
     }
 
-    /// Of one person; none where there is no test, or where trials of a class are missing that the metric needs.
+    /// Of one subject; none where there is no test, or where trials of a class are missing that the metric needs.
     pub(crate) fn of(metric: &Metric, by_seed: &BySeed<'_>, level: f64) -> Option<Evidence> {
         let classes = by_seed.values().flatten().next()?.scores.classes();
         Evidence::level(metric, classes, level)?;
@@ -48,7 +48,7 @@ impl Evidence {
         }
     }
 
-    /// Of all people together: of accuracy all trials, of balanced accuracy and AUC the mean over people. None of nobody.
+    /// Of all subjects together: accuracy of all trials, balanced accuracy and AUC as the mean over subjects. None where there are no subjects.
     pub(crate) fn pooled(all: &[Evidence]) -> Option<Evidence> {
         match all.first()? {
             Evidence::Accuracy { level, .. } => {
@@ -64,7 +64,7 @@ impl Evidence {
             Evidence::BalancedAccuracy { trials, recalls } if all.len() == 1 => {
                 Some(Evidence::BalancedAccuracy { trials: trials.clone(), recalls: recalls.clone() })
             }
-            // Not the recalls of all trials together: a decoder that answers with each person's frequent class, where that differs, would be
+            // Not the recalls of all trials together: a decoder that answers with each subject's frequent class, where that differs, would be
             // above chance there and in nobody.
             Evidence::BalancedAccuracy { trials, .. } => {
                 let parts = all.iter().filter_map(|evidence| match evidence {
@@ -126,8 +126,8 @@ impl Evidence {
     }
 }
 
-/// What chance exceeds, with probability `alpha` or less, in the mean over people of a metric, by each person's trials of each class: normal, and
-/// exact for one person. None where there is no test for the metric, or nobody has trials of all classes.
+/// What chance exceeds, with probability `alpha` or less, in the mean over subjects of a metric, by each subject's trials of each class: normal, and
+/// exact for one subject. None where there is no test for the metric, or nobody has trials of all classes.
 pub fn mean_threshold(metric: &Metric, trials_by_class: &[Vec<usize>], alpha: f64) -> Option<f64> {
     let classes = trials_by_class.first()?.len();
     let sums: Vec<usize> = (0..classes).map(|k| trials_by_class.iter().map(|own| own[k]).sum()).collect();
@@ -209,7 +209,7 @@ mod tests {
 
     /// `level + norm.isf(alpha) * sqrt(variance.mean() / people)`, SciPy 1.17.
     #[test]
-    fn means_over_people_need_less_than_one_person() {
+    fn means_over_subjects_need_less_than_one_subject() {
         let of = |name: &str, subjects: &[Vec<usize>]| mean_threshold(metric(name).unwrap(), subjects, 0.05);
         let near =
             |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?}");
@@ -224,9 +224,9 @@ mod tests {
         assert_eq!(of("balanced_accuracy", &[vec![5, 0], vec![0, 5]]), None);
     }
 
-    /// A decoder that answers with each person's frequent class knows nothing of anybody, though 82 % of the trials of each class are right.
+    /// A decoder that answers with each subject's frequent class knows nothing of any subject, though 82 % of the trials of each class are right.
     #[test]
-    fn frequent_classes_that_differ_between_people_are_no_evidence() {
+    fn frequent_classes_that_differ_between_subjects_are_no_evidence() {
         let of = |trials: [usize; 2], recalls: [f64; 2]| Evidence::BalancedAccuracy {
             trials: trials.to_vec(),
             recalls: recalls.to_vec(),

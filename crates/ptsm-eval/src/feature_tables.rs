@@ -1,4 +1,4 @@
-//! What the features of every fit of a benchmark say of people, in tables.
+//! What the features of every fit of a benchmark tell of subjects, in tables.
 
 use crate::benchmark::{FeatureFindings, FoldFeatureFindings};
 use crate::phrases::{percent, signed};
@@ -19,11 +19,11 @@ pub fn decoders(readings: &[FoldFeatureFindings]) -> Vec<(String, Vec<&FoldFeatu
             name += &format!(", {} {}", reading.data, reading.protocol);
         }
         if let Some(units) = &reading.learnt {
-            name += &format!(", learnt from {units}");
+            name += &format!(", trained on {units}");
         }
-        // One person is told from others by runs, which is another question.
+        // A single test subject is told from others by its runs, which is another question.
         if reading.people == 1 && readings.iter().any(|other| other.people > 1) {
-            name += ", one person";
+            name += ", one test subject";
         }
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some((_, own)) => own.push(reading),
@@ -33,7 +33,7 @@ pub fn decoders(readings: &[FoldFeatureFindings]) -> Vec<(String, Vec<&FoldFeatu
     all
 }
 
-/// A line for each decoder: means over its folds and seeds. None where nothing was asked.
+/// A line for each decoder: means over its folds and seeds. None where nothing was measured.
 pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
     if readings.is_empty() {
         return None;
@@ -69,38 +69,38 @@ pub fn by_decoder(readings: &[FoldFeatureFindings]) -> Option<Table> {
     Some(Table {
         columns: vec![
             Column::text("decoder"),
-            Column::text("fits asked"),
+            Column::text("fits measured"),
             Column::number("A-distance"),
             Column::text("least to most"),
             Column::number("of any two groups"),
             Column::text("further apart than those"),
-            Column::number("person read out %"),
-            Column::number("guessing %"),
+            Column::number("subject probe %"),
+            Column::number("chance level %"),
         ],
         rows: decoders(readings).iter().map(row).collect(),
         note: note(readings),
     })
 }
 
-/// What the numbers are. One person has nobody to change places with.
+/// Explains the numbers. A single test subject cannot be exchanged with another.
 fn note(readings: &[FoldFeatureFindings]) -> String {
-    let mut note = "Proxy A-distance of the task features between people learnt from and people tested, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
+    let mut note = "Proxy A-distance of the task features between training subjects and test subjects, fit by fit: 0 where a linear classifier cannot tell them apart, 2 where it always can.".to_string();
     if readings.iter().any(|r| r.people > 1) {
-        note += " It is asked about people it has not met. People differ, so that any two groups are apart; fits are counted that are further apart than every one of 20 pairs of groups drawn at random (p <= 0.05). The person is read out of the tested people's task features by a linear probe, from the first half of their trials to the second.";
+        note += " The classifier is tested on subjects it was not fitted to. Subjects differ, so any two groups of subjects are apart; a fit counts as further apart where its distance exceeds that of each of 20 pairs of groups drawn at random (p <= 0.05). The subject probe is a linear classifier that tells the test subjects apart by their task features; it is fitted to the first half of their trials and tested on the second.";
     }
     if readings.iter().any(|r| r.people == 1) {
-        note += " Where one person is tested, the classifier has met other runs of that person: it says how far a person is from all others, and is large for anybody.";
+        note += " Where there is one test subject, the classifier was fitted to other runs of that subject: the distance says how far the subject is from all others, and it is large for every subject.";
     }
     let mut whys: Vec<&str> = readings.iter().filter_map(|r| why(r)).collect();
     whys.sort_unstable();
     whys.dedup();
     if !whys.is_empty() {
-        note += &format!(" Not asked: {}.", whys.join("; "));
+        note += &format!(" Not measured: {}.", whys.join("; "));
     }
     note
 }
 
-/// Why a fit was not asked.
+/// Why a fit was not measured.
 fn why(reading: &FoldFeatureFindings) -> Option<&str> {
     match &reading.reading {
         FeatureFindings::Not { why } => Some(why),
@@ -191,7 +191,7 @@ mod tests {
         );
         assert_eq!(table.rows[1], ["csp-lda", "0 of 1", "-", "-", "-", "-", "-", "-"]);
         assert!(
-            table.note.contains("20 pairs of groups") && table.note.ends_with(" Not asked: no features.")
+            table.note.contains("20 pairs of groups") && table.note.ends_with(" Not measured: no features.")
         );
         assert!(!table.note.contains("other runs"));
         assert_eq!(by_fit(&all).rows[3][12], "no features");

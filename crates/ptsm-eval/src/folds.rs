@@ -1,4 +1,4 @@
-//! Two models on the same folds of one person's trials.
+//! Two models on the same folds of one subject's trials.
 
 use crate::normal::student_upper_tail;
 use crate::statistics::{deviation, mean};
@@ -8,7 +8,7 @@ use crate::statistics::{deviation, mean};
 /// for each fold of each repetition; a fold has `train` and `test` trials. Above 0 and below 1, as MOABB gives it. None of fewer
 /// than two folds, of folds without trials and of what is no number.
 ///
-/// Folds of one person are no sample of people: what is true of all of them is said by [`crate::one_sided_p`].
+/// Folds of one subject are no sample of subjects: tests over subjects are made by [`crate::one_sided_p`].
 pub fn corrected_fold_p(differences: &[f64], train: usize, test: usize) -> Option<f64> {
     if train == 0 || test == 0 || differences.iter().any(|d| !d.is_finite()) {
         return None;

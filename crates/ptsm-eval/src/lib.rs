@@ -1,13 +1,13 @@
 //! Scores by subject, their spread and chance; protocols and the benchmark runner.
 //!
-//! A [`Protocol`] divides subjects into [`Split`]s: whole subjects, nobody on two sides.
+//! A [`Protocol`] divides subjects into [`Split`]s: whole subjects, none on two sides.
 //!
-//! [`Scores`] are what one person's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
-//! [`Record`] is a score with all that is needed to read it (data, model, protocol, what was seen of the person, seed) and
-//! one line of a results file. A [`Summary`] is what the records of one model say together: mean over people,
-//! spread over people and over seeds, interval, and how many people are above chance in the metric that is reported. A [`ComparisonMatrix`] says which model beats which.
+//! [`Scores`] are what one subject's trials say about one decoder: accuracy and its relatives, listed in [`METRICS`]. A
+//! [`Record`] is a score with all that is needed to read it (data, model, protocol, target access, seed) and
+//! one line of a results file. A [`Summary`] is what the records of one model say together: mean over subjects,
+//! spread over subjects and over seeds, interval, and how many subjects are above chance in the metric that is reported. A [`ComparisonMatrix`] is a pairwise comparison of all models.
 //!
-//! Tuning tries candidates for some settings ([`draw_candidates`], [`search`]) on people who are tested in nothing else ([`SearchSetup`]).
+//! Tuning tries candidates for some settings ([`draw_candidates`], [`search`]) on subjects who are tested in nothing else ([`SearchSetup`]).
 //!
 //! An undefined number (the AUC where one class never came) is NaN in memory and `null` in files. It is counted and left out
 //! of means, never taken for 0.
@@ -80,7 +80,7 @@ pub use significance::{combined_effect, combined_p, effect_size, holm, one_sided
 pub use splits::{Protocol, Sources, Split, Transfer, Units};
 pub use statistics::{Interval, RESAMPLES, bootstrap_interval, deviation, mean, percentile};
 pub use summary::{Chance, Spread, StrictTest, SubjectSummary, Summary};
-pub use table::{Align, Column, Table, width as text_width};
+pub use table::{Align, Column, Table, csv_cell, width as text_width};
 pub use tune::{
     Budget, Dimension, Rung, SearchSetup, SearchStrategy, SettingValues, TrialScores, TuningTrial,
     best_trial, draw_candidates, rank_trials, search,

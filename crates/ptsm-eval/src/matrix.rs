@@ -1,7 +1,7 @@
-//! Who beats whom: every model against every other, on one data set or on several.
+//! Pairwise comparison: every model against every other, on one data set or on several.
 //!
-//! MOABB's procedure: on each data set a one-sided test of the differences of people, over data sets Stouffer's method with the root of
-//! the number of people as weight. Models are paired on the people both have scored, where MOABB wants everybody to be scored by all.
+//! MOABB's procedure: on each data set a one-sided test of the differences of subjects, over data sets Stouffer's method with the root of
+//! the number of subjects as weight. Models are paired on the subjects both have scored, where MOABB requires every subject to be scored by all.
 
 use ptsm_signal::TargetAccess;
 use serde::{Deserialize, Serialize};
@@ -22,17 +22,17 @@ pub struct ComparisonMatrix {
     pub metric: String,
     /// Rows and columns, in the order models first appeared.
     pub models: Vec<Contender>,
-    /// All ordered pairs that have people in common, row by row.
+    /// All ordered pairs that have subjects in common, row by row.
     pub comparisons: Vec<Comparison>,
 }
 
-/// A model and what it may see of the people it is scored on. The same model with another access is another one.
+/// A model with its target access. The same model with another target access is another contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contender {
     /// What it is called: the decoder, its variant, the parts of recordings it is about.
     pub model: String,
-    /// What was seen of the scored person.
+    /// The target access.
     pub target_access: TargetAccess,
     /// Few-shot tuning.
     pub adapt: Option<FewShot>,
@@ -50,9 +50,9 @@ pub struct Comparison {
     pub model: String,
     /// The one it is compared with.
     pub against: String,
-    /// What the model has seen of these people, and what the one it is compared with.
+    /// The target access of the model, and that of the model it is compared with.
     pub target_access: [TargetAccess; 2],
-    /// People of all data sets that both have scored.
+    /// Subjects of all data sets that both have scored.
     pub people: usize,
     /// Effects on the data sets, averaged.
     pub effect: f64,
@@ -70,13 +70,13 @@ pub struct Comparison {
 pub struct DataSetComparison {
     /// The data set.
     pub data: String,
-    /// How people were split.
+    /// How subjects were split.
     pub protocol: String,
-    /// People both have scored.
+    /// Subjects both have scored.
     pub people: usize,
     /// By how much the model is better on average, or worse where negative. Where less of a metric is better, that much less.
     pub difference: f64,
-    /// 95 % bootstrap interval of it, over people.
+    /// 95 % bootstrap interval of it, over subjects.
     pub interval: Option<Interval>,
     /// Mean difference in parts of the differences' standard deviation.
     pub effect: f64,
@@ -85,7 +85,7 @@ pub struct DataSetComparison {
 }
 
 impl ComparisonMatrix {
-    /// Compares all models that are summed up. A data set under two protocols is refused, as its people would count twice.
+    /// Compares all models that are summed up. A data set under two protocols is refused, as its subjects would count twice.
     pub fn of(summaries: &[Summary], metric: &Metric) -> Result<ComparisonMatrix> {
         let mut models: Vec<(Contender, Vec<&Summary>)> = vec![];
         for summary in summaries {
@@ -118,13 +118,13 @@ impl ComparisonMatrix {
         Ok(ComparisonMatrix { metric: metric.name.into(), models, comparisons })
     }
 
-    /// A model against another, by their places among [`ComparisonMatrix::models`]; none where nobody was scored by both.
+    /// A model against another, by their places among [`ComparisonMatrix::models`]; none where no subject was scored by both.
     pub fn comparison(&self, row: usize, column: usize) -> Option<&Comparison> {
         let place = self.comparisons.binary_search_by_key(&(row, column), |c| (c.row, c.column));
         self.comparisons.get(place.ok()?)
     }
 
-    /// Whether a model is better than another at an error rate of `alpha` for the whole matrix; none where nobody was scored by both.
+    /// Whether a model is better than another at an error rate of `alpha` for the whole matrix; none where no subject was scored by both.
     pub fn beats(&self, row: usize, column: usize, alpha: f64) -> Option<bool> {
         Some(self.comparison(row, column)?.p_holm <= alpha)
     }
@@ -186,7 +186,7 @@ fn both_ways(model: &Summary, against: &Summary, metric: &Metric) -> Option<[Dat
     Some([one(&ahead, interval), one(&behind, reversed)])
 }
 
-/// Summaries whose people would count twice are refused.
+/// Summaries whose subjects would count twice are refused.
 fn check(summary: &Summary, all: &[Summary]) -> Result<()> {
     let data = &summary.data;
     if let Some(other) = all.iter().find(|s| s.data == *data && s.protocol != summary.protocol) {
@@ -198,7 +198,7 @@ fn check(summary: &Summary, all: &[Summary]) -> Result<()> {
     }
     let same = |s: &&Summary| s.data == *data && Contender::of(s) == Contender::of(summary);
     if all.iter().filter(same).count() > 1 {
-        return Err(Error::summary(&summary.model, format!("it is there twice on `{data}`"))
+        return Err(Error::summary(&summary.model, format!("it is listed twice on `{data}`"))
             .with_hint("leave one of them out; runs in another precision have the same name"));
     }
     Ok(())
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_are_combined_by_their_people() {
+    fn data_sets_are_combined_by_their_subjects() {
         let found = matrix(&[
             summary("a", "x", LOW),
             summary("a", "y", HIGH),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn people_that_one_side_lacks_are_left_out() {
+    fn subjects_that_one_side_lacks_are_left_out() {
         let lacking = [(1, 0.55), (2, f64::NAN), (9, 0.1)];
         let found = matrix(&[summary("a", "x", LOW), summary("a", "y", &lacking), summary("b", "z", LOW)]);
         let c = found.comparison(1, 0).unwrap();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn people_never_count_twice() {
+    fn subjects_never_count_twice() {
         let accuracy = metric("accuracy").unwrap();
         let other = Summary { protocol: "kfold:5".into(), ..summary("a", "y", HIGH) };
         let error = ComparisonMatrix::of(&[summary("a", "x", LOW), other], accuracy).unwrap_err();

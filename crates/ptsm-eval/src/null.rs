@@ -9,7 +9,7 @@
 
 use crate::normal::upper_quantile;
 
-/// The balanced accuracy that guessing exceeds with probability `alpha` or less, by the number of trials of each class. NaN where a
+/// The balanced accuracy that a decoder at chance level exceeds with probability `alpha` or less, by the number of trials of each class. NaN where a
 /// class has no trial, or where there are fewer than two classes.
 pub fn balanced_accuracy_threshold(trials_by_class: &[usize], alpha: f64) -> f64 {
     if trials_by_class.len() < 2 || trials_by_class.contains(&0) {
@@ -18,7 +18,7 @@ pub fn balanced_accuracy_threshold(trials_by_class: &[usize], alpha: f64) -> f64
     quantile(&mean_of_recalls(trials_by_class), alpha)
 }
 
-/// The AUC of two classes that guessing exceeds with probability `alpha` or less. NaN where a class has no trial.
+/// The AUC of two classes that a decoder at chance level exceeds with probability `alpha` or less. NaN where a class has no trial.
 pub fn auc_threshold(positive: usize, negative: usize, alpha: f64) -> f64 {
     if positive == 0 || negative == 0 {
         return f64::NAN;

@@ -1,4 +1,4 @@
-//! Two models on the same people: is the difference real?
+//! Two models on the same subjects: is the difference real?
 //!
 //! The tests are MOABB's. Here they are reported for both sides, because nobody said beforehand which model would be the better one.
 
@@ -9,7 +9,7 @@ use crate::significance::{effect_size, holm, two_sided_p};
 use crate::statistics::{Interval, RESAMPLES, bootstrap_interval, mean};
 use crate::summary::{BOOTSTRAP_SEED, LEVEL, Summary};
 
-/// One model minus another, person by person.
+/// One model minus another, subject by subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PairedDifference {
     /// The model.
@@ -18,15 +18,15 @@ pub struct PairedDifference {
     pub against: String,
     /// The metric.
     pub metric: &'static str,
-    /// People both have scored.
+    /// Subjects both have scored.
     pub people: usize,
     /// Mean difference.
     pub difference: f64,
-    /// 95 % bootstrap interval of it, over people.
+    /// 95 % bootstrap interval of it, over subjects.
     pub interval: Option<Interval>,
     /// Mean difference in parts of the differences' standard deviation.
     pub effect: f64,
-    /// What the model has seen of these people, and what the one it is compared with.
+    /// The target access of the model, and that of the model it is compared with.
     pub target_access: [TargetAccess; 2],
     /// How often differences as large come by chance, to either side.
     pub p: f64,
@@ -35,7 +35,7 @@ pub struct PairedDifference {
 }
 
 impl PairedDifference {
-    /// Every model of the list against the first one, on a metric. What cannot be paired (other data, nobody in common) is left out.
+    /// Every model of the list against the first one, on a metric. What cannot be paired (other data, no subject in common) is left out.
     pub fn against_first(summaries: &[Summary], metric: &'static str) -> Vec<PairedDifference> {
         let Some((first, others)) = summaries.split_first() else { return vec![] };
         PairedDifference::all(others.iter().map(|other| (other, first)), metric)
@@ -77,7 +77,7 @@ impl PairedDifference {
     }
 }
 
-/// One model minus another for everybody both have a value of; none of other data, another protocol and nobody in common.
+/// One model minus another for all subjects for whom both have a value; none for other data, another protocol or without a subject in common.
 pub(crate) fn differences(model: &Summary, against: &Summary, metric: &str) -> Option<Vec<f64>> {
     if (&model.data, &model.protocol) != (&against.data, &against.protocol) {
         return None;

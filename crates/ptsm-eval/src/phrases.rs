@@ -45,9 +45,9 @@ pub fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// `1 person`, `2 people`
+/// `1 subject`, `2 subjects`
 pub fn subject_count(n: usize) -> String {
-    if n == 1 { "1 person".into() } else { format!("{n} people") }
+    count(n, "subject")
 }
 
 /// `S03, S07`
@@ -108,7 +108,7 @@ pub fn mirroring_json(settings: &Value, layout: &Layout) -> Value {
     }
 }
 
-/// A model's name among others; with what it has seen where it is there twice, as for people it learnt from and for others.
+/// A model's name among others; with its target access where it is listed twice, as for subjects whose unlabelled trials it has seen and for others.
 pub fn display_name(summary: &Summary, among: &[Summary]) -> String {
     distinct_name(summary, among, summary.display_name())
 }

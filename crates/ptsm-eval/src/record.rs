@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::scores::Scores;
 use crate::splits::Units;
 
-/// One person's scores, with all that is needed to read them.
+/// One subject's scores, with all that is needed to read them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The data set.
@@ -19,17 +19,17 @@ pub struct Record {
     /// What tells it from the same decoder with other settings or other trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// How people were split, such as `loso` or `kfold:5`.
+    /// How subjects were split, such as `loso` or `kfold:5`.
     pub protocol: String,
-    /// The sessions and runs that were learnt from; none for all.
+    /// The sessions and runs that were trained on; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learnt: Option<Units>,
     /// The sessions and runs that were scored; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<Units>,
-    /// What was seen of this person before.
+    /// The target access: what was seen of this subject before it was scored.
     pub target_access: TargetAccess,
-    /// The person.
+    /// The subject.
     pub subject: SubjectId,
     /// The session; none for all sessions together.
     pub session: Option<u32>,
@@ -51,7 +51,7 @@ pub struct Record {
     pub scores: Scores,
 }
 
-/// Few-shot tuning on labelled trials of the scored person.
+/// Few-shot adaptation by labelled trials of the scored subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FewShot {

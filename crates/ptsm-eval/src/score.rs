@@ -1,4 +1,4 @@
-//! From a fitted decoder and people it has never met to records.
+//! From a fitted decoder and unseen subjects to records.
 
 use ptsm_decode::{Adaptation, AdaptedDecoder, FittedDecoder, calibration_split};
 use ptsm_signal::{Subset, TargetAccess};
@@ -17,13 +17,13 @@ pub struct RecordContext {
     pub model: String,
     /// What tells it from the same decoder with other settings or other trials.
     pub variant: Option<String>,
-    /// How people were split.
+    /// How subjects were split.
     pub protocol: String,
-    /// The sessions and runs that were learnt from; none for all.
+    /// The sessions and runs that were trained on; none for all.
     pub learnt: Option<Units>,
     /// The sessions and runs that are scored; none for all.
     pub tested: Option<Units>,
-    /// What was seen of the scored people.
+    /// The target access.
     pub target_access: TargetAccess,
     /// The part of it that is shown to the decoder itself before it decodes them.
     pub shown: TargetAccess,
@@ -59,7 +59,7 @@ impl RecordContext {
     }
 }
 
-/// One record per person. A decoder that wants to see a person's trials without labels first is shown what the context says.
+/// One record per subject. A decoder that wants to see a subject's trials without labels first is shown what the context says.
 pub fn score(
     fitted: &dyn FittedDecoder,
     subjects: &Subset<'_>,
@@ -73,7 +73,7 @@ pub fn score(
     subjects.subjects().into_iter().map(one).collect()
 }
 
-/// The record of trials of one person.
+/// The record of trials of one subject.
 fn of_one(
     fitted: &dyn FittedDecoder,
     trials: &Subset<'_>,
@@ -107,7 +107,7 @@ fn of_one(
     })
 }
 
-/// One person's few-shot curve.
+/// One subject's few-shot curve.
 pub struct FewShotCurve {
     /// A record for 0 shots and for each number asked for, all on the same later trials.
     pub records: Vec<Record>,
@@ -115,7 +115,7 @@ pub struct FewShotCurve {
     pub adapted: Vec<(usize, AdaptedDecoder)>,
 }
 
-/// Tunes a decoder to one person with ever more labelled trials. The trials of the largest number of shots are set aside; the later
+/// Adapts a decoder to one subject with ever more labelled trials. The trials of the largest number of shots are set aside; the later
 /// ones are scored for every number.
 pub fn learning_curve(
     fitted: &dyn FittedDecoder,
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Says the first class of everything, and the second once it has met somebody: one person's first trials, so many of them.
+    /// Decodes everything as the first class, and as the second after unlabelled adaptation to one subject's first trials, so many of them.
     struct Curious {
         layout: Layout,
         met: bool,

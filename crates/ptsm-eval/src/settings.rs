@@ -30,7 +30,7 @@ impl SettingChanges {
                 let table: toml::Table = toml::from_str(&text).map_err(|e| {
                     Error::request(
                         format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()),
-                        "mend that line",
+                        "correct that line",
                     )
                 })?;
                 table
@@ -330,7 +330,10 @@ fn wrong_pipeline(error: ptsm_signal::Error) -> Error {
     match error {
         ptsm_signal::Error::Pipeline { message, hint } => Error::request(
             format!("configuration: {message}"),
-            format!("{}; `ptsm data pipeline` explains every key", hint.unwrap_or("mend the setting".into())),
+            format!(
+                "{}; `ptsm data pipeline` explains every key",
+                hint.unwrap_or("correct the setting".into())
+            ),
         ),
         other => other.into(),
     }

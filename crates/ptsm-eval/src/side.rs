@@ -5,9 +5,9 @@ use std::fmt;
 /// A side of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Learnt from.
+    /// Training subjects.
     Train,
-    /// Watched while learning, to choose and to stop.
+    /// Validation subjects, who decide on early stopping.
     Validation,
     /// Scored, and never seen before.
     Test,

@@ -1,6 +1,6 @@
-//! MOABB's tests of paired differences, one for each person.
+//! MOABB's tests of paired differences, one for each subject.
 //!
-//! With fewer than 20 people signs are flipped, with more Wilcoxon's test of signed ranks is made. Several data sets are combined
+//! With fewer than 20 subjects signs are flipped, with more Wilcoxon's test of signed ranks is made. Several data sets are combined
 //! by Stouffer's method. (MOABB 1.7, `moabb.analysis.meta_analysis`; Jayaram & Barachant 2018, doi:10.1088/1741-2552/aadea0.)
 
 use rand::{RngExt, SeedableRng};
@@ -10,18 +10,18 @@ use crate::normal::{upper_quantile, upper_tail};
 use crate::statistics::{deviation, mean};
 use crate::summary::BOOTSTRAP_SEED;
 
-/// With as many people ranks are used.
+/// With as many subjects ranks are used.
 const RANKS_FROM: usize = 20;
-/// Up to as many people all signs are tried.
+/// Up to as many subjects all signs are tried.
 const ALL_SIGNS_TO: usize = 13;
-/// With more people, how many signs are drawn.
+/// With more subjects, how many signs are drawn.
 const DRAWN_SIGNS: usize = 10_000;
 /// Scores carry rounding, as means over seeds do. Differences of scores that are nearer to each other are the same: ranks count ties
 /// and leave zeros out.
 const SAME: f64 = 1e-12;
 
-/// How often differences of people come out as far above 0 by chance, when neither side is better. Above 0 and below 1, so that
-/// data sets can be combined; NaN of nobody and of what is no number.
+/// How often differences of subjects come out as far above 0 by chance, when neither side is better. Above 0 and below 1, so that
+/// data sets can be combined; NaN where there are no subjects or a difference is no number.
 pub fn one_sided_p(differences: &[f64]) -> f64 {
     if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
         return f64::NAN;
@@ -43,8 +43,8 @@ pub fn two_sided_p(differences: &[f64]) -> f64 {
     (2.0 * one_sided_p(differences).min(one_sided_p(&reversed))).clamp(0.0, 1.0)
 }
 
-/// Mean difference in parts of the differences' standard deviation: 0 where neither side is better with anybody, infinite where
-/// everybody differs by the same.
+/// Mean difference in parts of the differences' standard deviation: 0 where neither side is better in any subject, infinite where
+/// all subjects differ by the same.
 pub fn effect_size(differences: &[f64]) -> f64 {
     let centre = mean(differences);
     let same = differences.iter().all(|d| (d - centre).abs() <= SAME);
@@ -55,8 +55,8 @@ pub fn effect_size(differences: &[f64]) -> f64 {
     }
 }
 
-/// One-sided p of several data sets and the number of people in each, as one (Stouffer's method, weighted by the root of the
-/// number of people). NaN of nothing.
+/// One-sided p of several data sets and the number of subjects in each, as one (Stouffer's method, weighted by the root of the
+/// number of subjects). NaN of nothing.
 pub fn combined_p(data: &[(f64, usize)]) -> f64 {
     if let [(p, _)] = data {
         return *p;
@@ -66,7 +66,7 @@ pub fn combined_p(data: &[(f64, usize)]) -> f64 {
     upper_tail(sum / (subjects as f64).sqrt())
 }
 
-/// Effects on several data sets and the number of people in each, as one: the mean, weighted by the root of the number of people.
+/// Effects on several data sets and the number of subjects in each, as one: the mean, weighted by the root of the number of subjects.
 /// NaN of nothing.
 pub fn combined_effect(data: &[(f64, usize)]) -> f64 {
     let weights: f64 = data.iter().map(|(_, subjects)| (*subjects as f64).sqrt()).sum();
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_side_of_ranks_is_that_of_the_mean() {
-        // Nineteen people are a little better with one side, one is far worse.
+        // Nineteen subjects are a little better with one side, one is far worse.
         let mut values: Vec<f64> = (1..=19).map(|i| 0.01 * f64::from(i)).collect();
         values.push(-5.0);
         let two_sided = two_sided_p(&values);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_flipped_with_few_people() {
+    fn signs_are_flipped_with_few_subjects() {
         // 16 patterns; one sums up to 10 or more, two to 8 or more.
         assert_eq!(one_sided_p(&[1.0, 2.0, 3.0, 4.0]), 1.0 / 16.0);
         assert_eq!(two_sided_p(&[1.0, 2.0, 3.0, 4.0]), 2.0 / 16.0);
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(one_sided_p(&[-1.0, -2.0, -3.0, -4.0]), 15.0 / 16.0);
         assert_eq!(one_sided_p(&[-1.0, 1.0]), 3.0 / 4.0);
         assert_eq!(two_sided_p(&[-1.0, 1.0]), 1.0);
-        // 15 people: drawn.
+        // 15 subjects: drawn.
         assert!(one_sided_p(&[0.5; 15]) <= 4.0 / 10_000.0);
         assert_eq!(one_sided_p(&[-0.5; 15]), 0.9999);
     }

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-/// How many times people are drawn for an interval.
+/// How many times subjects are drawn for an interval.
 pub const RESAMPLES: usize = 10_000;
 
 /// The mean; NaN of nothing.
@@ -31,7 +31,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Bootstrap interval of the mean that covers the share `level`: values (one per person) are drawn with replacement
+/// Bootstrap interval of the mean that covers the share `level`: values (one per subject) are drawn with replacement
 /// `resamples` times, and the percentiles of the means taken. The same seed gives the same interval. None of fewer than two
 /// values.
 pub fn bootstrap_interval(values: &[f64], level: f64, resamples: usize, seed: u64) -> Option<Interval> {

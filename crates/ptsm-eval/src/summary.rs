@@ -19,9 +19,9 @@ pub(crate) const LEVEL: f64 = 0.95;
 /// Any number will do, as long as the same records give the same interval.
 pub(crate) const BOOTSTRAP_SEED: u64 = 2024;
 
-/// What one model reached on one data set, under one protocol and one access to the scored person.
+/// What one model reached on one data set, under one protocol and one target access.
 ///
-/// A person's value is the mean over seeds of the mean over that person's records (sessions, folds). Undefined values are left
+/// A subject's value is the mean over seeds of the mean over that subject's records (sessions, folds). Undefined values are left
 /// out and counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,13 +32,13 @@ pub struct Summary {
     pub model: String,
     /// What tells it from the same decoder with other settings or other trials.
     pub variant: Option<String>,
-    /// How people were split.
+    /// How subjects were split.
     pub protocol: String,
-    /// The sessions and runs that were learnt from; none for all.
+    /// The sessions and runs that were trained on; none for all.
     pub learnt: Option<Units>,
     /// The sessions and runs that were scored; none for all.
     pub tested: Option<Units>,
-    /// What was seen of the scored person.
+    /// The target access.
     pub target_access: TargetAccess,
     /// Few-shot tuning.
     pub adapt: Option<FewShot>,
@@ -51,45 +51,45 @@ pub struct Summary {
     pub seeds: usize,
     /// Number of records.
     pub records: usize,
-    /// Each person's values.
+    /// Each subject's values.
     pub subjects: Vec<SubjectSummary>,
-    /// Each metric over all people, in the order of [`METRICS`].
+    /// Each metric over all subjects, in the order of [`METRICS`].
     pub metrics: Vec<Spread>,
     /// How the leading metric compares with chance.
     pub chance: Chance,
 }
 
-/// One person's values, averaged over seeds.
+/// One subject's values, averaged over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectSummary {
-    /// The person.
+    /// The subject.
     pub subject: SubjectId,
     /// Trials scored with one seed.
     pub n: usize,
     /// Value of each metric by name; NaN (`null`) where it is undefined with all seeds.
     pub scores: BTreeMap<String, f64>,
-    /// What chance exceeds in the leading metric with probability [`ALPHA`]; none where there is no test for it, or where this person has
+    /// What chance exceeds in the leading metric with probability [`ALPHA`]; none where there is no test for it, or where this subject has
     /// no trials of some class.
     pub chance_threshold: Option<f64>,
-    /// Whether the value on all of the person's trials is above it.
+    /// Whether the value on all of the subject's trials is above it.
     pub above_chance: Option<bool>,
 }
 
-/// One metric over all people.
+/// One metric over all subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
     /// The metric's name.
     pub metric: String,
-    /// Mean over people.
+    /// Mean over subjects.
     pub mean: f64,
-    /// Standard deviation over people: how much people differ. None of one person.
+    /// Standard deviation over subjects: how much subjects differ. None where there is only one subject.
     pub sd_subjects: Option<f64>,
-    /// Standard deviation over seeds of the mean over people: how much luck matters. Over people scored with every seed; none
-    /// of one seed. Never to be compared with the deviation over people.
+    /// Standard deviation over seeds of the mean over subjects: how much chance in training matters. Over subjects scored with every seed; none
+    /// of one seed. Never to be compared with the SD over subjects.
     pub sd_seeds: Option<f64>,
-    /// 95 % bootstrap interval of the mean over people.
+    /// 95 % bootstrap interval of the mean over subjects.
     pub interval: Option<Interval>,
     /// Records in which the metric is undefined.
     pub undefined: usize,
@@ -109,15 +109,15 @@ pub struct Chance {
     pub level: Option<f64>,
     /// The error rate.
     pub alpha: f64,
-    /// People above their own threshold.
+    /// Subjects above their own threshold.
     pub above: Option<usize>,
-    /// Their share of all people who can be tested: balanced accuracy and AUC need trials of all classes.
+    /// Their share of all subjects who can be tested: balanced accuracy and AUC need trials of all classes.
     pub share: Option<f64>,
-    /// Trials of all people together.
+    /// Trials of all subjects together.
     pub pooled_n: usize,
     /// Share of all trials decoded right, averaged over seeds.
     pub pooled_accuracy: f64,
-    /// Accuracy of all trials together, of other metrics the mean over people; none in older files, and where there is no test.
+    /// Accuracy of all trials together, of other metrics the mean over subjects; none in older files, and where there is no test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooled_value: Option<f64>,
     /// What chance exceeds there.
@@ -160,7 +160,7 @@ impl Chance {
         })
     }
 
-    /// Whether nothing says that the decoder knows anything: at [`ALPHA`], all people together. None where there is no test.
+    /// Whether nothing says that the decoder knows anything: at [`ALPHA`], all subjects together. None where there is no test.
     pub fn at_chance(&self) -> Option<bool> {
         self.pooled_above.map(|above| !above)
     }
@@ -195,7 +195,7 @@ impl Summary {
         }
     }
 
-    /// One metric over all people.
+    /// One metric over all subjects.
     pub fn metric(&self, name: &str) -> Option<&Spread> {
         self.metrics.iter().find(|m| m.metric == name)
     }
@@ -347,7 +347,7 @@ fn defined_mean(values: impl Iterator<Item = f64>) -> f64 {
     mean(&values.filter(|v| !v.is_nan()).collect::<Vec<_>>())
 }
 
-/// For each seed the mean over people. Only people with a value for every seed count: otherwise seeds would differ by whom
+/// For each seed the mean over subjects. Only subjects with a value for every seed count: otherwise seeds would differ by whom
 /// they were tried on.
 fn seed_means(values: &[BTreeMap<u64, f64>], seeds: &BTreeSet<u64>) -> Vec<f64> {
     let complete: Vec<_> = values.iter().filter(|by_seed| by_seed.len() == seeds.len()).collect();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn people_and_seeds_are_two_spreads() {
+    fn subjects_and_seeds_are_two_spreads() {
         let records = [(1, 0, 10), (1, 1, 12), (2, 0, 16), (2, 1, 18), (3, 0, 19), (3, 1, 15)]
             .map(|(subject, seed, right)| record(subject, seed, right));
         let summaries = Summary::of(&records).unwrap();
@@ -398,7 +398,7 @@ mod tests {
         let summary = &summaries[0];
         assert_eq!((summary.seeds, summary.records, summary.subjects.len()), (2, 6, 3));
         let accuracy = summary.metric("accuracy").unwrap();
-        // People: 0.55, 0.85, 0.85; seeds: 0.75, 0.75.
+        // Subjects: 0.55, 0.85, 0.85; seeds: 0.75, 0.75.
         assert!((accuracy.mean - 0.75).abs() < 1e-12);
         assert!((accuracy.sd_subjects.unwrap() - 0.03f64.sqrt()).abs() < 1e-12);
         assert!(accuracy.sd_seeds.unwrap().abs() < 1e-12);
@@ -449,7 +449,7 @@ mod tests {
             (auc.chance.level, auc.chance.above, auc.chance.pooled_above),
             (Some(0.5), Some(5), Some(true))
         );
-        // 0.5 + norm.isf(alpha) * sqrt(241 / (12 * 40 * 200)) of a person (exact: within a pair), by sqrt(5) of the mean.
+        // 0.5 + norm.isf(alpha) * sqrt(241 / (12 * 40 * 200)) of a subject (exact: within a pair), by sqrt(5) of the mean.
         let threshold = auc.subjects[0].chance_threshold.unwrap();
         assert!((threshold - 0.582_412).abs() < 2e-4, "{threshold}");
         assert!((auc.chance.pooled_threshold.unwrap() - 0.536_856).abs() < 1e-6, "{:?}", auc.chance);
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_is_not_above_chance_in_any_metric() {
+    fn random_answers_are_not_above_chance_in_any_metric() {
         // Somebody who always names one class, with probabilities that say nothing.
         let of = |p: f32| {
             let labels: Vec<u32> = (0..60).map(|i| u32::from(i % 6 == 0)).collect();
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_and_one_person_have_no_spread() {
+    fn one_seed_and_one_subject_have_no_spread() {
         let summary = Summary::of(&[record(1, 0, 15)]).unwrap().remove(0);
         let accuracy = summary.metric("accuracy").unwrap();
         assert_eq!((accuracy.sd_subjects, accuracy.sd_seeds, accuracy.interval), (None, None, None));
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_that_lacks_a_seed_does_not_count_for_the_spread_over_seeds() {
+    fn a_subject_that_lacks_a_seed_does_not_count_for_the_sd_over_seeds() {
         let records = [record(1, 0, 10), record(1, 1, 12), record(2, 0, 20)];
         let summary = Summary::of(&records).unwrap().remove(0);
         let sd = summary.metric("accuracy").unwrap().sd_seeds.unwrap();

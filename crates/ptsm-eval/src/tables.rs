@@ -1,7 +1,7 @@
 //! Summaries and comparisons as tables.
 
 use crate::chance::STRICT_ALPHA;
-use crate::metrics::Metric;
+use crate::metrics::{METRICS, Metric};
 use crate::paired::PairedDifference;
 use crate::phrases::{USUAL, default_metrics, metric_label, name, percent, subject_count, value};
 use crate::summary::Summary;
@@ -22,7 +22,7 @@ pub fn summaries(summaries: &[Summary]) -> Table {
     summaries_by(summaries, &default_metrics(summaries))
 }
 
-/// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and what was seen of the people.
+/// Models in rows: mean, spreads and interval of the first metric, means of the others, chance, and the target access.
 pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table {
     let name = |s: &Summary| name(s, summaries);
     let first = metrics.first().map_or(USUAL[0], |metric| metric.name);
@@ -45,7 +45,7 @@ pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table
         };
         row.extend(metrics.iter().skip(1).map(mean));
         let above = s.chance.above.map_or("-".into(), |above| {
-            // Somebody without trials of a class cannot be tested.
+            // A subject without trials of a class cannot be tested against chance.
             let tested = s.subjects.iter().filter(|subject| subject.above_chance.is_some()).count();
             format!("{above} of {tested}")
         });
@@ -61,13 +61,13 @@ pub fn summaries_by(summaries: &[Summary], metrics: &[&'static Metric]) -> Table
     let mut columns = vec![
         Column::text("model"),
         Column::number(metrics.first().map_or_else(String::new, |metric| head(metric))),
-        Column::number("SD people"),
-        Column::number("SD seeds"),
+        Column::number("SD over subjects"),
+        Column::number("SD over seeds"),
         Column::number("seeds"),
         Column::text("95 % interval"),
     ];
     columns.extend(metrics.iter().skip(1).map(|metric| Column::number(head(metric))));
-    columns.extend([Column::text("above chance"), Column::text("seen of the person")]);
+    columns.extend([Column::text("above chance"), Column::text("target access")]);
     Table { columns, rows: rows.collect(), note }
 }
 
@@ -79,7 +79,7 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
     let (Some(level), Some(needed)) = (chance.level, chance.strict()) else {
         if chance.level.is_some() {
             return format!(
-                "Nobody has trials of all classes, which a test of {called} against chance needs."
+                "No subject has trials of all classes, which a test of {called} against chance needs."
             );
         }
         return format!(
@@ -103,7 +103,7 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
         "accuracy" if chance.level > Some(1.0 / first.classes as f64) => {
             format!("Always answering the most frequent class: {level} % accuracy")
         }
-        "accuracy" => format!("Guessing: {level} % accuracy"),
+        "accuracy" => format!("Chance level: {level} % accuracy"),
         _ => format!("Chance level of {called}: {level} %"),
     };
     let majority = match chance.majority.filter(|_| metric.name != "accuracy") {
@@ -111,7 +111,7 @@ fn chance_note(first: &Summary, summaries: &[Summary]) -> String {
         Some(share) => format!(" Always answering the most frequent class: {} % accuracy.", percent(share)),
     };
     format!(
-        "{reached}; {needed} % {together} at p < {STRICT_ALPHA}, {verdict}. Above chance: people, by their {called} at p < 0.05 each.{majority}"
+        "{reached}; {needed} % {together} at p < {STRICT_ALPHA}, {verdict}. Above chance: number of subjects, each tested by {called} at p < 0.05.{majority}"
     )
 }
 
@@ -134,7 +134,7 @@ fn chance(p: f64) -> String {
 /// Models against the first one.
 pub fn comparisons(pairs: &[PairedDifference]) -> Table {
     let against =
-        |first: &PairedDifference| format!("{}, which has seen {}", first.against, first.target_access[1]);
+        |first: &PairedDifference| format!("{} (target access: {})", first.against, first.target_access[1]);
     differences(pairs, against)
 }
 
@@ -164,7 +164,7 @@ fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> S
     });
     let note = pairs.first().map_or_else(String::new, |first| {
         format!(
-            "Differences of {} from {}, {}person by person. p: Wilcoxon's signed ranks, or signs flipped with fewer than 20 people; both sides. Holm: for all rows at once.",
+            "Differences of {} from {}, {}subject by subject. p: two-sided Wilcoxon signed-rank test, or sign-flip permutation test with fewer than 20 subjects. p, Holm: corrected for all rows.",
             first.metric.replace('_', " "),
             from(first),
             if matches!(first.metric, "kappa" | "log_loss") { "" } else { "in points, " },
@@ -178,10 +178,31 @@ fn differences(pairs: &[PairedDifference], from: impl Fn(&PairedDifference) -> S
             Column::number("effect"),
             Column::number("p"),
             Column::number("p, Holm"),
-            Column::number("people"),
-            Column::text("seen of the person"),
+            Column::number("subjects"),
+            Column::text("target access"),
         ],
         rows: rows.collect(),
         note,
     }
+}
+/// A row per subject, the mean over seeds of every metric.
+pub fn by_subject(summary: &Summary) -> Table {
+    let mut columns = vec![Column::text("subject"), Column::number("trials")];
+    columns.extend(METRICS.iter().map(|m| {
+        Column::number(if m.more_is_better { format!("{} %", m.short) } else { m.short.to_string() })
+    }));
+    let rows = summary.subjects.iter().map(|subject| {
+        let value = |m: &Metric| subject.scores.get(m.name).copied().unwrap_or(f64::NAN);
+        let cell = |m: &Metric| match m.more_is_better {
+            true => percent(value(m)),
+            false => format!("{:.3}", value(m)),
+        };
+        [subject.subject.to_string(), subject.n.to_string()]
+            .into_iter()
+            .chain(METRICS.iter().map(cell))
+            .collect()
+    });
+    let all: Vec<&Metric> = METRICS.iter().collect();
+    let note = positive_note(std::slice::from_ref(summary), &all).unwrap_or_default();
+    Table { columns, rows: rows.collect(), note }
 }

@@ -28,6 +28,7 @@ pub mod npz;
 mod quiet;
 mod recording_file;
 mod records;
+mod signal_header;
 mod stored;
 mod text;
 mod triggers;
@@ -36,7 +37,9 @@ mod unit;
 pub use bytes::Bytes;
 pub use error::{Error, Place, Result};
 pub use formats::{FORMATS, Format, format_of, open};
-pub use recording_file::{Annotation, Epochs, RecordingFile, Segment, SignalHeader, SignalKind, list_kinds};
+pub use recording_file::{
+    Annotation, Epochs, RawHeader, RecordingFile, Samples, Segment, SignalHeader, SignalKind,
+};
 pub use text::{read_filled_text, read_text};
 pub use triggers::{TriggerDetector, TriggerOnset};
 pub use unit::voltage;

@@ -1,53 +1,17 @@
-//! A recording on disk that was opened: what its header says, and samples when asked for.
+//! A recording on disk that was opened: what its header says, which tables beside it may correct, and samples when asked for.
+//!
+//! Every reader fills one [`RawHeader`], also those of other crates; [`RecordingFile`] checks it, and is the one place that turns it into a
+//! [`Recording`].
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use ptsm_signal::{Channel, Event, Position, Recording, Unit};
+use ptsm_signal::{Event, Recording};
 
 use crate::error::{Error, Place, Result};
 pub use crate::kind::SignalKind;
-
-/// One signal, as the header describes it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SignalHeader {
-    /// The name in the file, without blanks around it: `C3..`, `EEG Cz`.
-    pub name: String,
-    /// What it is of.
-    pub kind: SignalKind,
-    /// What the file counts in: `uV`, `mV`, `Ohm`; empty where it says nothing.
-    pub unit: String,
-    /// Whether samples come as microvolts. Otherwise they are in the file's own unit.
-    pub microvolts: bool,
-    /// Samples per second.
-    pub rate_hz: f64,
-    /// How many there are.
-    pub samples: usize,
-    /// Where the file says it is, on the unit sphere.
-    pub position: Option<Position>,
-    /// The smallest and largest value the file can hold, in the unit samples come in: signals that stay there are clipped.
-    pub range: Option<[f64; 2]>,
-    /// Whether the file marks it as bad.
-    pub bad: bool,
-}
-
-impl SignalHeader {
-    /// A signal of the scalp in microvolts.
-    pub fn new(name: impl Into<String>, rate_hz: f64, samples: usize) -> SignalHeader {
-        SignalHeader {
-            name: name.into(),
-            kind: SignalKind::Eeg,
-            unit: "uV".into(),
-            microvolts: true,
-            rate_hz,
-            samples,
-            position: None,
-            range: None,
-            bad: false,
-        }
-    }
-}
+pub use crate::signal_header::SignalHeader;
 
 /// Samples without a gap among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,42 +66,56 @@ pub struct Epochs {
 }
 
 /// Where the samples are. What lies outside is asked for by nobody: [`RecordingFile`] checks.
-pub(crate) trait Samples: Send + Sync {
+pub trait Samples: Send + Sync {
     /// Samples of some signals, in microvolts where the signal says so.
     ///
     /// # Shapes
     /// `to` is `[signals, n]`, with n samples from `first` on.
     fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> Result<()>;
+
+    /// About how many bytes of memory reading takes for each number that is asked for.
+    fn bytes_per_number(&self) -> u64 {
+        4
+    }
 }
 
-/// What a format's reader makes of a header.
-pub(crate) struct Header {
+/// What a recording's header says, as a reader fills it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawHeader {
     /// The format in a few words: `EDF+C`.
-    pub(crate) format: String,
-    pub(crate) signals: Vec<SignalHeader>,
-    /// Gaps; empty where there is none.
-    pub(crate) segments: Vec<Segment>,
-    /// In any order.
-    pub(crate) annotations: Vec<Annotation>,
-    pub(crate) epochs: Option<Epochs>,
+    pub format: String,
+    /// All signals, in the file's order.
+    pub signals: Vec<SignalHeader>,
+    /// What lies between gaps; empty where there is none.
+    pub segments: Vec<Segment>,
+    /// What the file says about moments, in any order.
+    pub annotations: Vec<Annotation>,
+    /// Where the file holds trials: how they lie in it.
+    pub epochs: Option<Epochs>,
     /// What the user should know: mended headers, annotations that were dropped.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// An opened recording. It has no room for names and dates of people.
+///
+/// What its header says can be corrected before it is read, by whoever knows better: tables beside it, a manifest.
 pub struct RecordingFile {
     place: Place,
     files: Vec<PathBuf>,
     first_sample: i64,
-    header: Header,
+    header: RawHeader,
+    /// How many samples each signal has.
+    counts: Vec<usize>,
     /// The signals that share the rate most have.
     main: Vec<usize>,
+    /// Annotations that have a sample, or what took their place.
+    events: Vec<Event>,
     samples: Box<dyn Samples>,
 }
 
 impl RecordingFile {
     /// Checks that the parts of a header fit. Where `segments` is empty all samples are one.
-    pub(crate) fn new(place: &Place, mut header: Header, samples: Box<dyn Samples>) -> Result<RecordingFile> {
+    pub fn new(place: &Place, mut header: RawHeader, samples: Box<dyn Samples>) -> Result<RecordingFile> {
         let refuse = |message: String| Err(Error::format(place, message));
         for signal in &header.signals {
             if !(signal.rate_hz.is_finite() && signal.rate_hz > 0.0) {
@@ -148,7 +126,9 @@ impl RecordingFile {
             }
         }
         let main = main_of(&header.signals);
-        let Some(length) = main.first().map(|&i| header.signals[i].samples) else {
+        let Some((rate_hz, length)) =
+            main.first().map(|&i| &header.signals[i]).map(|s| (s.rate_hz, s.samples))
+        else {
             return refuse("has no signal".into());
         };
         if header.segments.is_empty() {
@@ -186,8 +166,20 @@ impl RecordingFile {
             .iter_mut()
             .for_each(|annotation| annotation.sample = annotation.sample.filter(|&s| s < length));
         header.annotations.sort_by(|a, b| a.onset_s.total_cmp(&b.onset_s));
-        let files = vec![place.path.clone()];
-        Ok(RecordingFile { place: place.clone(), files, first_sample: 0, header, main, samples })
+        let events = header.annotations.iter().filter_map(|annotation| {
+            let samples = (annotation.duration_s * rate_hz).round().max(0.0) as usize;
+            Some(Event { sample: annotation.sample?, code: annotation.text.clone(), samples })
+        });
+        Ok(RecordingFile {
+            place: place.clone(),
+            files: vec![place.path.clone()],
+            first_sample: 0,
+            counts: header.signals.iter().map(|signal| signal.samples).collect(),
+            main,
+            events: events.collect(),
+            header,
+            samples,
+        })
     }
 
     /// The same with the other files that were opened.
@@ -262,6 +254,82 @@ impl RecordingFile {
         &self.header.notes
     }
 
+    /// What trials may begin at, in time order: annotations that have a sample, until others are put in their place. They may
+    /// claim to last longer than the recording.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// All signals, to correct what the file says of them. How many samples they have stays.
+    pub fn signals_mut(&mut self) -> &mut [SignalHeader] {
+        &mut self.header.signals
+    }
+
+    /// Events, to put others in their place.
+    pub fn events_mut(&mut self) -> &mut Vec<Event> {
+        &mut self.events
+    }
+
+    /// What the file's trials are of, to call them otherwise; none where it holds no trials.
+    pub fn codes_mut(&mut self) -> &mut [String] {
+        self.header.epochs.as_mut().map_or(&mut [], |epochs| &mut epochs.codes)
+    }
+
+    /// Adds something the user should know.
+    pub fn add_note(&mut self, note: impl Into<String>) {
+        self.header.notes.push(note.into());
+    }
+
+    /// Adds a file that was read with it.
+    pub fn add_file(&mut self, path: PathBuf) {
+        self.files.push(path);
+    }
+
+    /// Takes samples to come so often, whatever the file says.
+    pub fn set_rate(&mut self, rate_hz: f64) {
+        let slower = self.rate_hz() / rate_hz;
+        self.header.segments.iter_mut().for_each(|segment| segment.start_s *= slower);
+        self.main.iter().for_each(|&i| self.header.signals[i].rate_hz = rate_hz);
+    }
+
+    /// Takes a recording to have gaps in front of some samples, in any order, in which no time passes.
+    pub fn set_breaks(&mut self, breaks: Vec<usize>) {
+        self.header.segments = Segment::between(breaks, self.rate_hz(), self.length());
+    }
+
+    /// The sample at a time, in seconds after the first one; none outside and in gaps.
+    pub fn sample_at(&self, seconds: f64) -> Option<usize> {
+        let within = |segment: &&Segment| {
+            let at = ((seconds - segment.start_s) * self.rate_hz()).round();
+            at >= 0.0 && at < segment.samples as f64
+        };
+        let segment = self.header.segments.iter().find(within)?;
+        Some(segment.first + ((seconds - segment.start_s) * self.rate_hz()).round() as usize)
+    }
+
+    /// How many samples an event lasts that begins at one: as many as the recording has left, however long it claims to be.
+    pub fn samples_of(&self, sample: usize, seconds: f64) -> usize {
+        let samples = (seconds * self.rate_hz()).round().max(0.0) as usize;
+        samples.min(self.length().saturating_sub(sample))
+    }
+
+    /// About how many bytes of memory reading some signals takes.
+    pub fn memory(&self, signals: usize) -> u64 {
+        let numbers = (self.length() as u64).saturating_mul(signals as u64);
+        numbers.saturating_mul(self.samples.bytes_per_number())
+    }
+
+    /// All signals with what they are of, for messages.
+    pub fn kinds(&self) -> String {
+        /// More than these nobody reads.
+        const SHOWN: usize = 40;
+        let signals = self.header.signals.iter();
+        let all: Vec<String> = signals.map(|signal| format!("`{}` ({})", signal.name, signal.kind)).collect();
+        let more = all.len().saturating_sub(SHOWN);
+        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{tail}", all[..all.len() - more].join(", "))
+    }
+
     /// Reads a window of some signals of one rate.
     ///
     /// # Shapes
@@ -273,11 +341,11 @@ impl RecordingFile {
         }
         let n = to.len() / signals.len();
         for &i in signals {
-            let Some(signal) = self.header.signals.get(i) else {
-                return refuse(format!("there is no signal {i}; the file has {}", self.header.signals.len()));
+            let Some(&samples) = self.counts.get(i) else {
+                return refuse(format!("there is no signal {i}; the file has {}", self.counts.len()));
             };
-            if first.checked_add(n).is_none_or(|end| end > signal.samples) {
-                let (name, samples) = (&signal.name, signal.samples);
+            if first.checked_add(n).is_none_or(|end| end > samples) {
+                let name = &self.header.signals[i].name;
                 return refuse(format!(
                     "samples {first} to {first}+{n} of `{name}` are not inside its {samples}"
                 ));
@@ -286,11 +354,18 @@ impl RecordingFile {
         if n == 0 {
             return Ok(());
         }
-        self.samples.read(signals, first, to)
+        self.samples.read(signals, first, to)?;
+        for (&i, samples) in signals.iter().zip(to.chunks_exact_mut(n)) {
+            let factor = self.header.signals[i].factor;
+            if factor != 1.0 {
+                samples.iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+        Ok(())
     }
 
-    /// Some signals of one rate, in this order, as a recording in memory: all annotations that have a sample become events. Without a
-    /// choice, the electrodes among [`RecordingFile::main`]; a file without any is refused then.
+    /// Some signals of one rate, in this order, as a recording in memory with its [`events`](RecordingFile::events). Without a choice, the
+    /// electrodes among [`RecordingFile::main`]; a file without any is refused then.
     pub fn recording(&self, signals: Option<&[usize]>) -> Result<Recording> {
         let electrodes: Vec<usize>;
         let signals = match signals {
@@ -298,8 +373,7 @@ impl RecordingFile {
             None => {
                 electrodes = self.electrodes();
                 if electrodes.is_empty() {
-                    let signals = self.header.signals.iter().map(|s| (&*s.name, s.kind));
-                    let message = format!("no channel counts as EEG; it has {}", list_kinds(signals));
+                    let message = format!("no channel counts as EEG; it has {}", self.kinds());
                     return Err(
                         Error::format(&self.place, message).with_hint("choose signals by their names")
                     );
@@ -312,17 +386,11 @@ impl RecordingFile {
             let message = format!("signal `{name}` has another rate than the {} Hz of most", self.rate_hz());
             return Err(Error::format(&self.place, message).with_hint("leave it out"));
         }
-        let length = self.length();
-        let mut samples = vec![0.0; length.saturating_mul(signals.len())];
+        let mut samples = vec![0.0; self.length().saturating_mul(signals.len())];
         self.read(signals, 0, &mut samples)?;
-        let channels = signals.iter().map(|&i| channel(&self.header.signals[i])).collect();
-        let rate_hz = self.rate_hz();
-        let events = self.header.annotations.iter().filter_map(|annotation| {
-            let samples = (annotation.duration_s * rate_hz).round().max(0.0) as usize;
-            Some(Event { sample: annotation.sample?, code: annotation.text.clone(), samples })
-        });
+        let channels = signals.iter().map(|&i| self.header.signals[i].channel()).collect();
         let breaks = self.header.segments[1..].iter().map(|segment| segment.first).collect();
-        Recording::new(rate_hz, channels, samples, events.collect())
+        Recording::new(self.rate_hz(), channels, samples, self.events.clone())
             .and_then(|recording| recording.with_breaks(breaks))
             .map_err(|error| Error::format(&self.place, error.to_string()))
     }
@@ -347,29 +415,69 @@ pub(crate) fn main_of(signals: &[SignalHeader]) -> Vec<usize> {
     (0..signals.len()).filter(|&i| Some(key(&signals[i])) == most).collect()
 }
 
-/// Signals with their kinds for a message: `Cz` (EEG), `TRG` (trigger) and 12 more.
-pub fn list_kinds<'a>(signals: impl Iterator<Item = (&'a str, SignalKind)>) -> String {
-    const SHOWN: usize = 40;
-    let all: Vec<String> = signals.map(|(name, kind)| format!("`{name}` ({kind})")).collect();
-    let more = all.len().saturating_sub(SHOWN);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{tail}", all[..all.len() - more].join(", "))
-}
-
-/// A signal as a channel of a recording.
-fn channel(signal: &SignalHeader) -> Channel {
-    let named = Channel::named(&signal.name);
-    let unit = if signal.microvolts { Unit::Microvolts } else { Unit::Arbitrary };
-    // The table's places are of the same sphere for every file; a file's own are for names the table does not know.
-    let position = named.position.or(signal.position).filter(|_| signal.kind == SignalKind::Eeg);
-    Channel { unit, position, ..named }
-}
-
 impl fmt::Debug for RecordingFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordingFile")
             .field("place", &self.place)
             .field("format", &self.header.format)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Samples for Nothing {
+        fn read(&self, _: &[usize], _: usize, to: &mut [f32]) -> Result<()> {
+            to.fill(2.0);
+            Ok(())
+        }
+    }
+
+    fn opened() -> RecordingFile {
+        let segments = vec![
+            Segment { start_s: 0.0, first: 0, samples: 10 },
+            Segment { start_s: 5.0, first: 10, samples: 10 },
+        ];
+        let signals = vec![SignalHeader::new("C3", 10.0, 20)];
+        let header = RawHeader { signals, segments, ..RawHeader::default() };
+        RecordingFile::new(&Path::new("a").into(), header, Box::new(Nothing)).unwrap()
+    }
+
+    #[test]
+    fn times_in_gaps_have_no_sample() {
+        let file = opened();
+        for (seconds, sample) in
+            [(0.0, Some(0)), (0.93, Some(9)), (1.2, None), (5.1, Some(11)), (6.0, None), (-1.0, None)]
+        {
+            assert_eq!(file.sample_at(seconds), sample, "{seconds}");
+        }
+        assert_eq!(file.sample_at(f64::NAN), None);
+        assert_eq!(
+            (file.samples_of(15, 0.3), file.samples_of(15, 1e300), file.samples_of(15, -1.0)),
+            (3, 5, 0)
+        );
+    }
+
+    #[test]
+    fn what_is_corrected_is_what_is_read() {
+        let mut file = opened();
+        file.set_rate(20.0);
+        assert_eq!((file.rate_hz(), file.sample_at(2.55)), (20.0, Some(11)));
+        file.set_breaks(vec![5]);
+        file.signals_mut()[0].set_unit("mV");
+        // How many samples there are is not a matter of opinion.
+        file.signals_mut()[0].samples = 1000;
+        file.events_mut().push(Event { sample: 19, code: "a".into(), samples: 0 });
+        assert!(file.read(&[0], 0, &mut [0.0; 21]).is_err());
+        file.signals_mut()[0].samples = 20;
+        let recording = file.recording(None).unwrap();
+        assert_eq!((recording.samples, recording.breaks), (vec![2000.0; 20], vec![5]));
+        assert_eq!(recording.events[0].code, "a");
     }
 }

@@ -1,24 +1,24 @@
-//! What a method may see of the person it decodes.
+//! Target access: what a method may see of the test subject.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen of the held-out subject before that subject was scored. It stands beside every score.
+/// Target access: what was seen of the test subject before that subject was scored. It stands beside every score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetAccess {
-    /// Zero-shot: each trial is decoded alone.
+    /// None (zero-shot): each trial is decoded alone.
     #[default]
     Nothing,
-    /// Trials one by one in time order; earlier ones may be used, without labels.
+    /// Streaming: trials come one by one in time order, and earlier ones may be used without labels.
     Stream,
-    /// Trials without labels.
+    /// Transductive: trials were seen without labels.
     Unlabelled {
         /// Share of the recording, from its start.
         fraction: f64,
     },
-    /// A few labelled trials of each class, which are not scored.
+    /// Few-shot: a few labelled trials of each class, which are not scored.
     Labelled {
         /// Trials per class.
         per_class: usize,
@@ -65,11 +65,11 @@ impl TargetAccess {
 impl fmt::Display for TargetAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match *self {
-            TargetAccess::Nothing => "nothing".to_string(),
-            TargetAccess::Stream => "earlier trials, unlabelled".to_string(),
-            TargetAccess::Unlabelled { fraction: 1.0 } => "all trials, unlabelled".to_string(),
+            TargetAccess::Nothing => "none".to_string(),
+            TargetAccess::Stream => "streaming".to_string(),
+            TargetAccess::Unlabelled { fraction: 1.0 } => "transductive".to_string(),
             TargetAccess::Unlabelled { fraction } => {
-                format!("{:.0} % of trials, unlabelled", 100.0 * fraction)
+                format!("transductive ({:.0} % of trials)", 100.0 * fraction)
             }
             TargetAccess::Labelled { per_class, unlabelled: 0.0 } => {
                 format!("{per_class} labelled per class")

@@ -1,4 +1,4 @@
-//! Moving each person's trials to a common frame, from their own trials without labels.
+//! Alignment (re-centring): each subject's trials are transformed by their own trials, without labels, to an identity mean covariance.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 use crate::spd;
 use crate::trials::{SubjectId, Trials};
 
-/// Moving each person's trials to a common frame, from their own unlabelled trials.
+/// Alignment (re-centring, whitening) of each subject's trials by their own unlabelled trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alignment {
     /// Not at all.
     #[default]
     None,
-    /// `R^-1/2 x`, R being the person's mean of `x x^T / T` per session (He and Wu 2020).
+    /// `R^-1/2 x`, R being the subject's mean of `x x^T / T` per session (He and Wu 2020).
     Euclidean,
     /// The same with the Karcher mean (Zanini et al. 2018).
     Riemannian,
-    /// Euclidean, each trial with the mean over the person's trials of the session up to and including it.
+    /// Euclidean, each trial with the mean over the subject's trials of the session up to and including it.
     #[serde(rename = "euclidean-stream")]
     EuclideanStream,
     /// Riemannian, each trial with the mean up to and including it, which moves `1/n` of the way to the n-th trial (Ho et al. 2013).
@@ -32,7 +32,7 @@ pub enum Alignment {
 }
 
 impl Alignment {
-    /// Alignment looks at all trials of a person, or at those so far, without labels.
+    /// Alignment looks at all trials of a subject, or at those so far, without labels.
     pub fn target_access(self) -> TargetAccess {
         match self {
             Alignment::None => TargetAccess::Nothing,
@@ -41,7 +41,7 @@ impl Alignment {
         }
     }
 
-    /// Aligns every person's trials, each session on its own. Labels are not read. The trials change only if all could be
+    /// Aligns every subject's trials, each session on its own. Labels are not read. The trials change only if all could be
     /// aligned.
     pub fn apply(self, trials: &mut Trials) -> Result<()> {
         let domains: Vec<_> = domains(trials).into_iter().collect();
@@ -58,7 +58,7 @@ impl Alignment {
         Ok(())
     }
 
-    /// The frame of one person's trials in the order of time: none, one for all, or one for each.
+    /// The whitening matrices of one subject's trials in the order of time: none, one for all, or one for each.
     fn frames(self, trials: &Trials, rows: &[usize]) -> Result<Vec<DMatrix<f64>>> {
         let channels = trials.layout().channels.len();
         let moments = || rows.iter().map(|&r| second_moment(trials.signal(r), channels));
@@ -112,7 +112,7 @@ fn without_reference(mut moments: Vec<DMatrix<f64>>) -> Vec<DMatrix<f64>> {
 /// The share of the power that all channels may have in common where it was taken away: the rounding of single precision.
 const COMMON: f64 = 1e-9;
 
-/// The trials of each person and session, in the order of time.
+/// The trials of each subject and session, in the order of time.
 fn domains(trials: &Trials) -> BTreeMap<(SubjectId, u32), Vec<usize>> {
     let mut domains = BTreeMap::<_, Vec<usize>>::new();
     let info = trials.info();
@@ -152,7 +152,7 @@ mod tests {
     use crate::montage::Channel;
     use crate::trials::{Layout, Trial};
 
-    /// The golden trials as a set; `domain` gives person and session of each.
+    /// The golden trials as a set; `domain` gives subject and session of each.
     fn set(domain: impl Fn(usize) -> (u32, u32), gain: impl Fn(usize) -> f64) -> Trials {
         let layout = Layout {
             channels: ["C3", "Cz", "C4"].map(Channel::named).to_vec(),
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_mean_covariance_one_session_by_session() {
-        // Two people, one of them with two sessions, with different gains.
+    fn every_subject_has_mean_covariance_one_session_by_session() {
+        // Two subjects, one of them with two sessions, with different gains.
         let domain = |m: usize| [(1, 1), (2, 1), (2, 2)][m / 4];
         let mut trials = set(domain, |m| [1.0, 30.0, 0.2][m / 4]);
         let mut other = trials.clone();

@@ -1,8 +1,8 @@
-//! Signals before they are decoded: recordings and the trials cut from them.
+//! Signals before they are decoded: recordings and the epochs made from them.
 //!
 //! A [`Recording`] (samples, channels, events) goes through a [`Pipeline`] (channel pick, reference, filter, resampling, window,
-//! baseline, scaling) and becomes [`Trials`]; [`Alignment`] then moves each person's trials to a common frame. A
-//! decoder sees [`Subset`]s of trials, chosen by subject. What a method was allowed to see of the person it decodes is a
+//! baseline, scaling) and becomes [`Trials`]; [`Alignment`] then re-centres each subject's trials. A
+//! decoder sees [`Subset`]s of trials, chosen by subject. What a method was allowed to see of the test subject (target access) is a
 //! value, [`TargetAccess`], and travels with every score.
 //!
 //! Signals are in microvolts wherever a unit is not named.

@@ -177,7 +177,7 @@ impl Symmetry {
         Ok(Symmetry::Swaps(swaps))
     }
 
-    /// Whether nobody says what mirroring means.
+    /// Whether it is not declared what mirroring means.
     pub fn is_undeclared(&self) -> bool {
         *self == Symmetry::Undeclared
     }

@@ -1,4 +1,4 @@
-//! Trials: equal windows of signal, each with a class and a person.
+//! Trials: equal windows of signal, each with a class and a subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::montage::Channel;
 use crate::task::TaskDeclaration;
 
-/// A person, known by a number and nothing else.
+/// A subject, known by a number and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SubjectId(pub u32);
@@ -26,7 +26,7 @@ impl fmt::Display for SubjectId {
 pub struct Trial {
     /// The class, an index into [`Layout::classes`].
     pub label: u32,
-    /// The person.
+    /// The subject.
     pub subject: SubjectId,
     /// The session, counted from 1.
     pub session: u32,
@@ -85,7 +85,7 @@ impl Layout {
                 self.start_s, other.start_s
             );
             return Err(Error::data("trials", message)
-                .with_hint("cut the same window after the cue; arrays say where they begin with `start_s`"));
+                .with_hint("epoch both with the same window after the cue; arrays say where their epochs begin with `start_s`"));
         }
         if self.classes != other.classes {
             return differ(format!("the classes must be {:?}, these have {:?}", self.classes, other.classes));
@@ -97,7 +97,7 @@ impl Layout {
 /// Samples that somebody else holds, such as a mapped file.
 pub type SharedSamples = Arc<dyn AsRef<[f32]> + Send + Sync>;
 
-/// Trials of several people. Their samples lie in one or several blocks of `[n, C, T]`, so that sets are joined without copying.
+/// Trials of several subjects. Their samples lie in one or several blocks of `[n, C, T]`, so that sets are joined without copying.
 #[derive(Clone)]
 pub struct Trials {
     layout: Layout,
@@ -239,7 +239,7 @@ impl Trials {
         Subset { trials: self, rows: (0..self.len()).collect() }
     }
 
-    /// The trials of some people.
+    /// The trials of some subjects.
     pub fn of(&self, subjects: &BTreeSet<SubjectId>) -> Subset<'_> {
         self.all().only(|t| subjects.contains(&t.subject))
     }
@@ -402,7 +402,7 @@ impl<'a> Subset<'a> {
         Subset { trials: self.trials, rows }
     }
 
-    /// The first share of the trials of each person's session, in time order; at least one of each.
+    /// The first share of the trials of each subject's session, in time order; at least one of each.
     pub fn first_of_sessions(&self, share: f64) -> Subset<'a> {
         let mut sessions = BTreeMap::<_, Vec<usize>>::new();
         for row in self.in_time().rows {
@@ -422,7 +422,7 @@ impl<'a> Subset<'a> {
     }
 }
 
-/// Trials whose labels cannot be read: what a method gets of the person it will be scored on.
+/// Trials whose labels cannot be read: what a method gets of the test subject.
 #[derive(Clone, Debug)]
 pub struct Unlabelled<'a>(Subset<'a>);
 

@@ -246,7 +246,7 @@ fn nothing_is_filtered_or_cut_across_a_gap() {
 }
 
 #[test]
-fn a_stretch_too_short_for_the_filter_loses_its_trials_only() {
+fn a_segment_too_short_for_the_filter_loses_its_trials_only() {
     let kind = FilterKind::ZeroPhase { order: 4 };
     let band = Some(Band { low_hz: Some(8.0), high_hz: Some(40.0), kind });
     let pipeline = Pipeline { band, window_s: [0.0, 0.05], ..plain() };
@@ -294,13 +294,13 @@ fn trials_that_are_cut_already_are_not_filtered() {
         Pipeline { rate_hz: Some(100.0), ..plain() },
     ] {
         let error = pipeline.finish(raw.clone()).unwrap_err();
-        assert!(error.hint().unwrap().contains("before cutting"), "{error}");
+        assert!(error.hint().unwrap().contains("before epoching"), "{error}");
     }
     assert_eq!(Pipeline { rate_hz: Some(RATE), ..plain() }.finish(raw.clone()).unwrap(), raw);
 }
 
 #[test]
-fn only_alignment_looks_at_the_person() {
+fn only_alignment_looks_at_the_test_subject() {
     assert_eq!(plain().target_access(), TargetAccess::Nothing);
     let aligned = Pipeline { alignment: Alignment::Riemannian, ..plain() };
     assert_eq!(aligned.target_access(), TargetAccess::WHOLE);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SimulateError;
 
-/// What the people do.
+/// What the subjects do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SimulatedTask {
@@ -34,11 +34,11 @@ impl SimulatedTask {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cohort {
-    /// What the people do.
+    /// What the subjects do.
     pub task: SimulatedTask,
-    /// How many people; they are numbered from 1.
+    /// How many subjects; they are numbered from 1.
     pub subjects: u32,
-    /// Sessions of each person, numbered from 1. The cap is put on anew for each.
+    /// Sessions of each subject, numbered from 1. The cap is put on anew for each.
     pub sessions: u32,
     /// Runs of each session, numbered from 1.
     pub runs: u32,
@@ -52,14 +52,14 @@ pub struct Cohort {
     pub seed: u64,
     /// Size of the effect; 1 is about what people show, 0 leaves no trace of the class.
     pub strength: f64,
-    /// Share of people without the effect.
+    /// Share of subjects without the effect.
     pub absent: f64,
-    /// How much people and sessions differ; 1 is about what is found. With 0 everybody has the same rhythms, task dipoles, cap
+    /// How much subjects and sessions differ; 1 is about what is found. With 0 all subjects have the same rhythms, task dipoles, cap
     /// and effect (or none, see `absent`); where the background comes from, blinks, muscles and how electrodes sit still differ.
     pub variability: f64,
     /// Size of the background and of the rhythms that have nothing to do with the task; 1 is about what is found.
     pub background: f64,
-    /// How often eyes, muscles and electrodes disturb; 1 is about what is found, 0 is never.
+    /// How frequent artefacts of eyes, muscles and electrodes are; 1 is about what is found, 0 is never.
     pub artifacts: f64,
     /// Frequency of the mains.
     pub line_hz: f64,

@@ -1,5 +1,5 @@
 //! Evoked responses: every stimulus has an N1 and a P2, a target a P300 besides. Stimuli come every 0.2 to 0.3 s, so
-//! responses overlap. Latency and height vary with person and trial.
+//! responses overlap. Latency and height vary with subject and trial.
 
 use crate::activity::{Activity, TaskSite};
 use crate::anatomy::Site;
@@ -7,7 +7,7 @@ use crate::random::{Purpose, Streams, attended, factor, normal};
 use crate::schedule::CueSchedule;
 use crate::subject::SimulatedSubject;
 
-/// When the P300 is highest in an average person, and how wide it is, in seconds.
+/// When the P300 is highest in an average subject, and how wide it is, in seconds.
 const P3_S: f64 = 0.37;
 const P3_WIDTH_S: f64 = 0.075;
 /// How much latencies vary from trial to trial.
@@ -39,7 +39,7 @@ pub(crate) fn profile(time_s: f64, delay_s: f64) -> f64 {
     bump(time_s, P3_S + delay_s, P3_WIDTH_S)
 }
 
-/// When the P300 is highest in a person.
+/// When the P300 is highest in a subject.
 pub(crate) fn latency_s(subject: &SimulatedSubject) -> f64 {
     P3_S + subject.delay_s
 }

@@ -26,7 +26,7 @@ pub enum SimulateError {
         /// Its name.
         name: String,
     },
-    /// A person, session or run the cohort does not have.
+    /// A subject, session or run the cohort does not have.
     #[error("simulated cohort: there is no {what} {given}; they are numbered 1 to {last}")]
     Missing {
         /// Subject, session or run.

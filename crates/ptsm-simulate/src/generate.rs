@@ -43,7 +43,7 @@ impl Cohort {
         if gib > MOST_GIB { Err(SimulateError::TooLong { gib, most: MOST_GIB }) } else { Ok(()) }
     }
 
-    /// One run of one session of one person, continuous; its events are coded by the names of the classes.
+    /// One run of one session of one subject, continuous; its events are coded by the names of the classes.
     pub fn recording(&self, subject: SubjectId, session: u32, run: u32) -> Result<Recording, SimulateError> {
         self.check()?;
         for (what, given, last) in [
@@ -66,7 +66,7 @@ impl Cohort {
         truth(self)
     }
 
-    /// The same for trials cut from the cohort: for their channels, which may be fewer and in another order, and their samples.
+    /// The same for epochs of the cohort: for their channels, which may be fewer and in another order, and their samples.
     pub fn truth_in(&self, layout: &Layout) -> Truth {
         truth(self).picked(self, layout)
     }

@@ -1,7 +1,7 @@
 //! Imagined hand movement: mu and beta over the hand areas weaken, more so on the side opposite to the hand.
 //!
 //! Both sides weaken somewhat whatever the hand (there is no class in that); the side opposite to the hand weakens further, by
-//! the person's effect times a factor of the trial's own, since nobody imagines equally well each time. What a decoder can
+//! the subject's effect times a factor of the trial's own, since nobody imagines equally well each time. What a decoder can
 //! know is thus in band power, never in phase.
 
 use crate::activity::{Activity, TaskSite};
@@ -11,7 +11,7 @@ use crate::schedule::CueSchedule;
 
 /// How much both sides weaken, as a share of amplitude.
 const COMMON: f64 = 0.15;
-/// How much further the side opposite to the hand weakens in an average person, mu and beta.
+/// How much further the side opposite to the hand weakens in an average subject, mu and beta.
 const MU_DEPTH: f64 = 0.38;
 const BETA_DEPTH: f64 = 0.30;
 /// Each site, the class of the opposite hand, and how much further it weakens with that hand.

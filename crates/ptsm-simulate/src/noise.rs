@@ -67,7 +67,7 @@ impl ColouredNoise {
         ColouredNoise { keep: poles, push: push.map(|p| scale * p), direct: scale * direct, begin }
     }
 
-    /// A stretch of it.
+    /// A segment of it.
     pub(crate) fn draw(&self, length: usize, random: &mut ChaCha8Rng) -> Vec<f32> {
         let mut state = [0.0; STAGES];
         let mut step = || {

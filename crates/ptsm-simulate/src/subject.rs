@@ -1,4 +1,4 @@
-//! How people differ, and how the sessions of one person do.
+//! How subjects differ, and how the sessions of one subject do.
 
 use nalgebra::{Rotation3, Unit, Vector3};
 use rand::RngExt;
@@ -16,14 +16,14 @@ const REVERSED: f64 = 0.05;
 const REVERSED_SIZE: f64 = -0.15;
 /// The golden ratio's fraction, whose multiples are spread most evenly around a circle.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-/// How far dipoles of one person lie from those of the average head, in head radii, and how much they turn, in radians.
+/// How far dipoles of one subject lie from those of the average head, in head radii, and how much they turn, in radians.
 const PLACE_DEVIATION: f64 = 0.03;
 const TURN_DEVIATION: f64 = 0.22;
-/// How much a cap is turned on a head, in radians: between people, and each time it is put on.
+/// How much a cap is turned on a head, in radians: between subjects, and each time it is put on.
 const CAP_DEVIATION: f64 = 0.05;
 const SESSION_CAP_DEVIATION: f64 = 0.02;
 
-/// One person.
+/// One subject.
 pub(crate) struct SimulatedSubject {
     /// Size of the effect: 0 where it is absent, below 0 where it goes the wrong way.
     pub(crate) effect: f64,
@@ -55,14 +55,14 @@ pub(crate) struct SimulatedSubject {
 }
 
 impl SimulatedSubject {
-    /// The person of a number.
+    /// The subject of a number.
     pub(crate) fn new(cohort: &Cohort, subject: u32, head: &Head) -> SimulatedSubject {
         let streams = Streams { seed: cohort.seed, subject, session: 0, run: 0 };
         let spread = cohort.variability;
         let (absent, effect) = effect(cohort, subject);
         let random = &mut streams.stream(Purpose::Person, 0);
         let sites = Site::ALL.map(|site| displaced(site.dipole(), spread, head, random)).to_vec();
-        // Both sides share most of what makes a person's rhythms strong or weak.
+        // Both sides share most of what makes a subject's rhythms strong or weak.
         let common = factor(random, 0.30 * spread);
         let amplitudes = Site::ALL.map(|_| common * factor(random, 0.12 * spread)).to_vec();
         SimulatedSubject {
@@ -85,7 +85,7 @@ impl SimulatedSubject {
         }
     }
 
-    /// The frequency of a rhythm in this person.
+    /// The frequency of a rhythm in this subject.
     pub(crate) fn frequency_hz(&self, rhythm: Rhythm) -> f64 {
         match rhythm {
             Rhythm::Mu => self.mu_hz,
@@ -96,7 +96,7 @@ impl SimulatedSubject {
     }
 }
 
-/// What one session of a person is like.
+/// What one session of a subject is like.
 pub(crate) struct SimulatedSession {
     /// Where the electrodes really are.
     pub(crate) electrodes: Vec<Vector3<f64>>,
@@ -111,7 +111,7 @@ pub(crate) struct SimulatedSession {
 }
 
 impl SimulatedSession {
-    /// One session of a person, for electrodes meant to be at these places.
+    /// One session of a subject, for electrodes meant to be at these places.
     pub(crate) fn new(
         cohort: &Cohort,
         person: &SimulatedSubject,
@@ -139,7 +139,7 @@ impl SimulatedSession {
 /// Whether the effect is absent in somebody, and how strong it is. The draws are the same whatever the settings.
 ///
 /// Who has none, and in whom it goes the wrong way, are drawn by steps of irrational length around a circle and not
-/// independently: small cohorts then have the shares they ask for, and a person still depends on no other.
+/// independently: small cohorts then have the shares they ask for, and a subject still depends on no other.
 fn effect(cohort: &Cohort, subject: u32) -> (bool, f64) {
     let everybody = Streams { seed: cohort.seed, subject: 0, session: 0, run: 0 };
     let start = &mut everybody.stream(Purpose::Effect, 0);

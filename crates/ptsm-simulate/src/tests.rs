@@ -28,7 +28,7 @@ pub(crate) fn band_power(x: &[f32], rate_hz: f64, low_hz: f64, high_hz: f64) -> 
     .sum()
 }
 
-/// All recordings of one person.
+/// All recordings of one subject.
 fn recordings(cohort: &Cohort, subject: u32) -> Vec<Recording> {
     let runs = (1..=cohort.sessions).flat_map(|session| (1..=cohort.runs).map(move |run| (session, run)));
     runs.map(|(session, run)| cohort.recording(SubjectId(subject), session, run).unwrap()).collect()
@@ -98,7 +98,7 @@ fn a_seed_repeats_to_the_byte_and_another_does_not() {
 }
 
 #[test]
-fn a_bigger_cohort_has_the_same_people() {
+fn a_bigger_cohort_has_the_same_subjects() {
     let truth = |subjects| Cohort { subjects, ..Cohort::default() }.truth().subjects;
     assert_eq!(truth(5), truth(50)[..5]);
     let absent = truth(40).iter().filter(|s| s.absent).count();
@@ -107,7 +107,7 @@ fn a_bigger_cohort_has_the_same_people() {
 }
 
 #[test]
-fn amplitudes_are_those_of_people() {
+fn amplitudes_are_those_of_real_subjects() {
     let cohort = Cohort { subjects: 6, trials: 8, ..Cohort::default() };
     let mut blinks = 0.0_f32;
     for subject in 1..=6 {

@@ -19,7 +19,7 @@ pub struct Truth {
     /// For each channel, how much the classes differ there in an average head, as a share of the largest of the whole cap: of
     /// power for `Imagery` and `Attention`, of potential for `Erp`. All zero where the cohort's strength is.
     pub channels: Vec<f64>,
-    /// From when to when, in seconds after the cue, at least half of the effect is there in an average person; looked for in the
+    /// From when to when, in seconds after the cue, at least half of the effect is there in an average subject; looked for in the
     /// default pipeline's window.
     pub window_s: [f64; 2],
     /// For each sample of a trial (of the default pipeline's window, or of the trials this is the truth of), how much of the
@@ -27,7 +27,7 @@ pub struct Truth {
     pub times: Vec<f64>,
     /// Dipoles that carry the task, in an average head.
     pub sources: Vec<SourceTruth>,
-    /// Each person.
+    /// Each subject.
     pub subjects: Vec<SubjectTruth>,
 }
 
@@ -46,7 +46,7 @@ pub struct SourceTruth {
     pub difference: f64,
 }
 
-/// One person.
+/// One subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectTruth {
@@ -60,7 +60,7 @@ pub struct SubjectTruth {
     pub frequency_hz: Option<f64>,
     /// When the response to a target is highest; only for `Erp`.
     pub latency_s: Option<f64>,
-    /// As [`Truth::channels`], through this person's own dipoles.
+    /// As [`Truth::channels`], through this subject's own dipoles.
     pub channels: Vec<f64>,
 }
 

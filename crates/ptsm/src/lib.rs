@@ -215,9 +215,12 @@ pub use ptsm_io as io;
 pub use ptsm_report as pages;
 pub use ptsm_signal as signal;
 
+mod demo;
 mod device;
 mod doctor;
 mod evaluate;
+mod export;
+mod files;
 mod report;
 mod verbs;
 
@@ -225,6 +228,7 @@ mod verbs;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub use data::simulate::{Cohort, SimulatedTask};
+pub use demo::{DemoReport, demo};
 pub use device::{DeviceChoice, OpenedDevice, open_device};
 pub use doctor::{CacheState, FoundDataSet, GpuState, SystemReport, inspect_system};
 pub use eval::runs::{
@@ -237,5 +241,7 @@ pub use eval::{
     ProgressSink, Result, SettingChanges, SettingsRequest, TaskOverride,
 };
 pub use evaluate::{EvaluateRequest, EvaluationReport, evaluate};
+pub use export::{ExportFormat, ExportReport, ExportRequest, export};
+pub use files::write_file;
 pub use report::{ExplainRunRequest, Report, ReportRequest, explain, report};
 pub use verbs::{TunedSettings, benchmark, load, tune};

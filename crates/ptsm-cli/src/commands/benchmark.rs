@@ -1,12 +1,10 @@
 //! `ptsm benchmark`, `ptsm collect` and the workers.
 
 use std::io::Read;
-use std::time::Duration;
 
 use anyhow::Context;
 use ptsm::eval::launch::{self, Collection, LaunchResult, Launcher, SlurmOptions, Submission, WorkerTask};
-use ptsm::eval::phrases::duration;
-use ptsm::eval::{BenchmarkResults, Cancellation, Column, Plan, PlanOverrides, Table, feature_tables};
+use ptsm::eval::{BenchmarkResults, Cancellation, Plan, PlanOverrides};
 use ptsm::explanation::read_features;
 use serde_json::json;
 
@@ -14,9 +12,6 @@ use super::Session;
 use crate::args::{self, BenchmarkArgs, CollectArgs, WorkArgs};
 use crate::at_chance;
 use crate::exit::told;
-
-/// Decoders in a pairwise comparison that fits on a terminal.
-const MOST_COLUMNS: usize = 16;
 
 pub(super) fn run(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
     if args.jobs == Some(0) {
@@ -64,40 +59,15 @@ fn launcher(args: &BenchmarkArgs, session: &Session) -> anyhow::Result<Launcher>
 fn dry_run(plan: &Plan, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
     let jobs = args.jobs.unwrap_or(1);
     let estimate = launch::estimate(plan, &args.out, jobs, &read_features, &session.env)?;
-    let time = |time: Option<Duration>, unknown: &str| time.map_or(unknown.into(), duration);
-    let (mut rows, mut documents) = (vec![], vec![]);
-    for one in &estimate.entries {
-        rows.push(vec![
-            one.entry.display_name(),
-            one.data.clone(),
-            one.protocol.clone(),
-            one.fits.to_string(),
-            one.left.to_string(),
-            time(one.time, "not known"),
-        ]);
-        documents.push(json!({
+    let documents = estimate.entries.iter().map(|one| {
+        json!({
             "model": one.entry.model, "variant": one.entry.variant, "data": one.data, "protocol": one.protocol,
             "fits": one.fits, "left": one.left, "seconds": one.time.map(|t| t.as_secs_f64()),
-        }));
-    }
-    let table = Table {
-        columns: vec![
-            Column::text("model"),
-            Column::text("data"),
-            Column::text("protocol"),
-            Column::number("fits"),
-            Column::number("left"),
-            Column::text("time"),
-        ],
-        rows,
-        note: format!(
-            "Nothing was written. About {} in all with {}, to the last epoch of every fit: a few steps of one fit each were timed. Early stopping makes it shorter, fits that train together on a GPU much shorter.",
-            time(estimate.total, "a time that is not known"),
-            if jobs == 1 { "one process".into() } else { format!("{jobs} processes") },
-        ),
-    };
+        })
+    });
+    let documents: Vec<_> = documents.collect();
     let seconds = estimate.total.map(|t| t.as_secs_f64());
-    session.output.result(table, &json!({ "entries": documents, "seconds": seconds }))
+    session.output.result(estimate.table(jobs), &json!({ "entries": documents, "seconds": seconds }))
 }
 
 fn submitted(submission: &Submission, args: &BenchmarkArgs, session: &Session) -> anyhow::Result<()> {
@@ -160,44 +130,14 @@ fn show(results: &BenchmarkResults, session: &Session) -> anyhow::Result<()> {
 
 /// The same while others are at work: what is missing is no error.
 fn show_so_far(results: &BenchmarkResults, session: &Session) -> anyhow::Result<()> {
-    let (plan, collected) = (&results.plan, &results.collected);
-    let summaries = results.summaries()?;
-    let mut text = String::new();
-    if let Some(title) = &plan.title {
-        text += &format!("{title}\n\n");
-    }
-    let groups = results.groups()?;
-    for (i, group) in groups.iter().enumerate() {
-        if i > 0 {
-            text.push('\n');
-        }
-        if groups.len() > 1 {
-            text += &format!("{}\n\n", group.title());
-        }
-        text += &group.text(plan);
-    }
+    let collected = &results.collected;
+    let (summaries, groups) = (results.summaries()?, results.groups()?);
     let pairwise = results.pairwise(&groups)?;
-    // Two are compared above; many are too wide for a terminal and stand in the files.
-    for one in pairwise.iter().filter(|one| (3..=MOST_COLUMNS).contains(&one.matrix.models.len())) {
-        text += &format!("\n{}", one.table());
-    }
-    if let Some(table) = feature_tables::by_decoder(&collected.readings) {
-        text += &format!("\n{table}");
-    }
-    if let Some(table) = results.unmatched(&groups) {
-        text += &format!("\n{table}");
-    }
-    let about = results.about();
-    for line in &about {
-        text += &format!("\n{line}");
-    }
-    if !about.is_empty() {
-        text.push('\n');
-    }
+    let text = results.text(&groups, &pairwise);
     let comparisons: Vec<_> = groups.iter().flat_map(|group| &group.comparisons).collect();
     let document = json!({
         "folder": results.folder, "records": collected.records, "summary": summaries, "comparisons": comparisons,
-        "groups": groups, "published": results.published(&groups), "about": about,
+        "groups": groups, "published": results.published(&groups), "about": results.about(),
         "mirroring": results.mirroring(),
         "matrices": pairwise, "features": collected.readings,
         "failures": collected.failures, "missing": collected.missing,

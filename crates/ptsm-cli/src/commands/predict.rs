@@ -1,5 +1,6 @@
 //! `ptsm predict`
 
+use ptsm::eval::csv_cell;
 use ptsm::eval::runs::predict;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::output;
 pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
     let found = predict(&args.run, &args.data.request(), &session.env)?;
     let classes = &found.classes;
-    let names = quoted(classes);
+    let names: Vec<String> = classes.iter().map(|class| csv_cell(class)).collect();
     let mut csv = format!("subject,session,run,cue_s,predicted,{}\n", names.join(","));
     let mut documents = vec![];
     for (i, (info, p)) in found.trials.iter().zip(&found.probabilities).enumerate() {
@@ -36,13 +37,4 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> anyhow::Result<()> {
         return session.output.result(text, &json);
     }
     session.output.result(csv, &json)
-}
-
-/// Names as CSV cells.
-fn quoted(names: &[String]) -> Vec<String> {
-    let quote = |name: &String| match name.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.clone(),
-    };
-    names.iter().map(quote).collect()
 }

@@ -88,7 +88,11 @@ fn models_and_settings() {
                 &["path"],
             ),
             Case::new("train --data a.npz --out x --config .", &["cannot be read"], &["a file is needed"]),
-            Case::new("train --data a.npz --out x --config bad.toml", &["bad.toml", "line 1"], &["mend"]),
+            Case::new(
+                "train --data a.npz --out x --config bad.toml",
+                &["bad.toml", "line 1"],
+                &["correct that line"],
+            ),
             Case::new(
                 "train --data a.npz --out x --config key.toml",
                 &["`training.epoch`"],

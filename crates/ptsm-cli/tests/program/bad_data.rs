@@ -59,7 +59,7 @@ fn nothing_to_read() {
             Case::new("train --out x --data cut.npz", &["cut.npz"], &["incomplete or damaged"]),
             Case::new(
                 "train --out x --data physionet-mi",
-                &["physionet-mi", "nobody says where"],
+                &["physionet-mi", "its folder is not known"],
                 &["--root DIR", "ptsm data get physionet-mi"],
             ),
             Case::new(

@@ -106,13 +106,13 @@ fn people_it_knows_and_shots_it_cannot_have() {
             Case::new(
                 "evaluate run --data a.npz --subjects 1-7",
                 &["trained on 6", "S01"],
-                &["name other people"],
+                &["name other subjects"],
             ),
             Case::new("evaluate run --data a.npz --subjects 40", &["no subject 40"], &["choose"]),
             Case::new(
                 "adapt run --data a.npz --subject 1 --shots 1 --out x",
                 &["trained on S01"],
-                &["never met"],
+                &["unseen"],
             ),
             Case::new(
                 "adapt run --data a.npz --subject 99 --shots 1 --out x",

@@ -254,7 +254,7 @@ fn parts_of_recordings_are_learnt_from_and_tested() {
         &[
             Case::new(
                 "benchmark --data two.npz --models csp-lda --set band_hz=none --out x --units s3->s1",
-                &["training people", "`s3`"],
+                &["training subjects", "`s3`"],
                 &["data show"],
             ),
             Case::line("benchmark --data two.npz --models csp-lda --out x --units s1", &["`s1`"]),
@@ -323,7 +323,7 @@ set.filters = 1
         &place,
         &[
             Case::new("benchmark twice.toml --out x", &["`mdm` takes part twice"], &["`name`"]),
-            Case::new("benchmark odd.toml --out x", &["odd.toml", "modles"], &["mend"]),
+            Case::new("benchmark odd.toml --out x", &["odd.toml", "modles"], &["correct that line"]),
             Case::new("benchmark metric.toml --out x", &["accurracy"], &["balanced_accuracy"]),
             Case::new("benchmark nowhere.toml --out x", &["nowhere.toml"], &["paper-table-2"]),
             Case::new("status a.npz", &["a.npz"], &["benchmark --out"]),
@@ -357,7 +357,7 @@ fn one_data_set_is_learnt_from_and_another_tested() {
     check(
         &place,
         &[
-            Case::new("benchmark same.toml --out x", &["also among the people learnt from"], &["leave"]),
+            Case::new("benchmark same.toml --out x", &["also among the training subjects"], &["leave"]),
             Case::new(
                 "benchmark --data a.npz --models csp-lda --across --out x",
                 &["one data set"],
@@ -427,7 +427,7 @@ fn results_are_for_others_too() {
     let matrix = json(&text("matrix.json"));
     assert_eq!(matrix[0]["matrix"]["comparisons"].as_array().unwrap().len(), 2);
     assert!(
-        text("tables.md").contains("Who beats whom by balanced_accuracy: a.npz."),
+        text("tables.md").contains("Pairwise comparison by balanced_accuracy: a.npz."),
         "{}",
         text("tables.md")
     );
@@ -482,7 +482,7 @@ fn what_cannot_come_to_an_end_does_not_begin() {
             Case::new("benchmark twice.toml --out x", &["`csp-lda` takes part twice"], &["`name`"]),
             Case::new(
                 "benchmark --data two.npz --models csp-lda --set band_hz=none --units s1:s9 --out x",
-                &["test people", "`s9`"],
+                &["test subjects", "`s9`"],
                 &["data show"],
             ),
             Case::new(

@@ -50,8 +50,8 @@ fn chance_is_of_the_metric_that_is_reported() {
     assert_eq!(auc["chance"]["metric"], "auc");
     assert_eq!((&auc["chance"]["level"], &auc["chance"]["pooled_above"]), (&0.5.into(), &true.into()));
     assert!(tables.contains("Chance level of AUC: 50.0 %"), "{tables}");
-    assert!(tables.contains("for the mean over 6 people at p < 0.001, all are above"), "{tables}");
-    assert!(tables.contains("by their AUC at p < 0.05 each"), "{tables}");
+    assert!(tables.contains("for the mean over 6 subjects at p < 0.001, all are above"), "{tables}");
+    assert!(tables.contains("each tested by AUC at p < 0.05"), "{tables}");
     // Which class SEN is of stands beside it, and in every record.
     assert!(tables.contains("Positive class of SEN: target."), "{tables}");
     assert_eq!(auc["positive_class"], "target");

@@ -71,7 +71,7 @@ fn what_cannot_be_converted_is_told() {
         &[
             Case::new(
                 "convert quick --data a.npz --as 8 --out b.npz",
-                &["`csp-lda` decodes trials and cannot make them"],
+                &["`csp-lda` decodes trials and cannot convert them"],
                 &["--model cslp-ae"],
             ),
             Case::new(

@@ -87,7 +87,7 @@ fn issue_19_findings_are_told_once_before_training_and_refused_by_strict() {
     let scale = "warning: volts.npz: amplitudes are odd: S03 session 1 run 1: ";
     assert_eq!(told.matches(scale).count(), 1, "{told}");
     assert!(told.contains("right for volts") && told.contains("to do: see which unit"), "{told}");
-    assert!(told.contains("channels stand still, in this share of their trials: S04"), "{told}");
+    assert!(told.contains("channels are flat, in this share of their trials: S04"), "{told}");
     let refused = place.ptsm(&format!("{line} --strict --out strict")).run();
     assert!(refused.code != Some(0) && refused.stderr.contains("amplitudes are odd"), "{}", refused.stderr);
     assert!(

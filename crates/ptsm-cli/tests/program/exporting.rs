@@ -115,7 +115,7 @@ fn tables_have_a_row_for_every_sample() {
     let place = place();
     place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.npz")).succeed();
     let told = place.ptsm(&format!("data export {SOURCE} --subjects 2,4 --out one.csv")).succeed();
-    assert_eq!(told.stdout, "32 epochs of 2 people, 3 x 400 samples at 100 Hz: one.csv\n");
+    assert_eq!(told.stdout, "32 epochs of 2 subjects, 3 x 400 samples at 100 Hz: one.csv\n");
     let table = text(&place, "one.csv");
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("subject,session,run,epoch,label,time_s,C3,Cz,C4"));

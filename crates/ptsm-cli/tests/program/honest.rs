@@ -61,7 +61,11 @@ fn scores_say_what_was_seen_of_whom() {
     let line = |rest: &str| format!("train --data a.npz --set training.epochs=2 {rest}");
     for (rest, said, hint) in [
         ("--subjects 1-5 --model dann --out x", "none are named", "--target"),
-        ("--subjects 1-5 --model eegnet --target 6 --out x", "does not look", "leave `--target` out"),
+        (
+            "--subjects 1-5 --model eegnet --target 6 --out x",
+            "does not use target subjects",
+            "leave `--target` out",
+        ),
         ("--subjects 1-5 --model dann --target 5-6 --out x", "S05 is both", "labels"),
         ("--model dann --target 99 --out x", "99", ""),
     ] {

@@ -74,7 +74,10 @@ fn leak_1_nobody_is_on_two_sides() {
     place.ptsm("train --data a.npz --model csp-lda --set band_hz=none --subjects 1-6 --out run").succeed();
     let other: Vec<u32> = (0..8 * 16).map(|i| 20 - i / 16).collect();
     people(8, 16, 0.6).with("subject", Array::vector(other)).write(&place.path("renamed.npz"));
-    check(&place, &[Case::new("evaluate run --data renamed.npz --subjects 20", &["S20"], &["other people"])]);
+    check(
+        &place,
+        &[Case::new("evaluate run --data renamed.npz --subjects 20", &["S20"], &["other subjects"])],
+    );
 }
 
 /// Windows of one trial never stand on both sides: people are whole, and a person's few labelled trials share no sample and no long

@@ -45,7 +45,7 @@ fn a_folder_is_added_checked_and_learnt_from() {
     let place = place();
     let added = place.ptsm("data add rec").succeed();
     assert!(
-        added.stdout.starts_with("rec/rec.toml: 12 recordings of 6 people, 2 event codes for classes\n"),
+        added.stdout.starts_with("rec/rec.toml: 12 recordings of 6 subjects, 2 event codes for classes\n"),
         "{}",
         added.stdout
     );
@@ -57,7 +57,7 @@ fn a_folder_is_added_checked_and_learnt_from() {
 
     let checked = place.ptsm("data check files:rec/rec.toml").succeed();
     assert!(
-        checked.stdout.contains("files:rec.toml: 6 people, 12 recordings, 120 trials\n"),
+        checked.stdout.contains("files:rec.toml: 6 subjects, 12 recordings, 120 trials\n"),
         "{}",
         checked.stdout
     );
@@ -126,7 +126,7 @@ fn trials_have_nothing_to_check() {
     let checked = place.ptsm("data check a.npz").succeed();
     assert_eq!(
         checked.stdout,
-        "a.npz: 128 trials of 8 people; they load, nothing is wrong, and epochs have no recording to check\n"
+        "a.npz: 128 trials of 8 subjects; they load, nothing is wrong, and epochs have no recording to check\n"
     );
     assert_eq!(place.ptsm("data check a.npz --json").succeed().json()["trials"], 128);
 }
@@ -216,7 +216,7 @@ fn issue_19_rest_against_task_needs_no_events() {
     let added = place.ptsm(line).succeed();
     assert!(
         added.stdout.starts_with(
-            "rec/rec.toml: 12 recordings of 6 people, one label each: rest (6 recordings), task (6 recordings)\n"
+            "rec/rec.toml: 12 recordings of 6 subjects, one label each: rest (6 recordings), task (6 recordings)\n"
         ),
         "{}",
         added.stdout

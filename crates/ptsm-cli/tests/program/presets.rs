@@ -97,8 +97,8 @@ fn table_1_by_session_and_phase_before_and_after_tuning() {
     let text = place.ptsm(&line("paper-table-1")).args(small("paper-table-1")).succeed().stdout;
     for said in [
         "PTSM paper, table 1",
-        "simulated, learnt from all, tested on s1r1\n",
-        "simulated, learnt from all, tested on s2, the first 5 trials of each class set aside for tuning\n",
+        "simulated, trained on all, tested on s1r1\n",
+        "simulated, trained on all, tested on s2, the first 5 trials of each class set aside for few-shot adaptation\n",
         "published session 2, Post-ACC",
         "64.37 to 67.62",
         "Pre and Post (A20)",
@@ -107,7 +107,7 @@ fn table_1_by_session_and_phase_before_and_after_tuning() {
         assert!(text.contains(said), "`{said}` is missing in {text}");
     }
     let summary = String::from_utf8(place.read("bench/summary.csv")).unwrap();
-    assert!(summary.starts_with("of,model,accuracy %,SD people,"), "{summary}");
+    assert!(summary.starts_with("of,model,accuracy %,SD over subjects,"), "{summary}");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn table_4_balanced_first_and_the_majority_shown() {
     assert_eq!(beside(&result, "EEGNet | ACC | balanced_accuracy"), ["eegnet"]);
     assert_eq!(beside(&result, "EEGNet | ACC | accuracy"), ["eegnet"]);
     let text = place.ptsm(&line("paper-table-4")).args(small("paper-table-4")).succeed().stdout;
-    let head = text.lines().find(|line| line.contains("SD people")).unwrap();
+    let head = text.lines().find(|line| line.contains("SD over subjects")).unwrap();
     let at = |name: &str| head.find(name).unwrap_or_else(|| panic!("{name} is missing in {head}"));
     assert!(at("balanced %") < at("AUC %") && at("AUC %") < at("accuracy %"), "{head}");
     assert!(text.contains("Always answering the most frequent class: 83.3 % accuracy"), "{text}");
@@ -235,9 +235,13 @@ fn wrong_names_and_broken_files_are_told() {
                 &["`key.toml` is no benchmark", "sneeds"],
                 &["ptsm presets"],
             ),
-            Case::new("benchmark cut.toml --out x", &["`cut.toml` is no benchmark"], &["mend that line"]),
-            Case::new("benchmark twice.toml --out x", &["`kul-aad, 1 s` is there twice"], &["`name`"]),
-            Case::new("benchmark value.toml --out x", &["`value.toml` is no benchmark"], &["mend that line"]),
+            Case::new("benchmark cut.toml --out x", &["`cut.toml` is no benchmark"], &["correct that line"]),
+            Case::new("benchmark twice.toml --out x", &["`kul-aad, 1 s` is listed twice"], &["`name`"]),
+            Case::new(
+                "benchmark value.toml --out x",
+                &["`value.toml` is no benchmark"],
+                &["correct that line"],
+            ),
         ],
     );
 }

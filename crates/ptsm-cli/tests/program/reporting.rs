@@ -145,6 +145,12 @@ fn one_figure_is_a_file_of_its_own() {
                 &["no figure `none`"],
                 &["temporal-mask*"],
             ),
+            // Before any work: the run is not even looked for.
+            Case::new(
+                "explain nowhere --data a.npz --figure spatal-masks --out other.svg",
+                &["no figure `spatal-masks`"],
+                &["spatial-mask*"],
+            ),
             Case::new(
                 "explain run --data a.npz --sections masks --figure temporal-masks --out mask.pdf",
                 &["neither an SVG nor a PNG"],
@@ -158,7 +164,7 @@ fn one_figure_is_a_file_of_its_own() {
             Case::new(
                 "explain run --data a.npz --subjects 1,6 --out x.html",
                 &["trained on S01"],
-                &["name other people"],
+                &["name other subjects"],
             ),
             Case::new(
                 "explain run --data a.npz --out nowhere/x.html",

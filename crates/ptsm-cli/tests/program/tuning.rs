@@ -163,7 +163,7 @@ fn those_who_were_tuned_on_are_not_tested() {
         let outcome = place.ptsm(&format!("{benchmark} {line}")).run();
         assert_eq!(outcome.code, Some(1), "{line}: {}", outcome.stderr);
         assert!(
-            outcome.stderr.contains("the settings were tuned on 4 of the people tested"),
+            outcome.stderr.contains("the settings were tuned on 4 of the test subjects"),
             "{}",
             outcome.stderr
         );
@@ -230,7 +230,7 @@ fn wrong_searches_are_refused_with_one_thing_to_do() {
         ),
         Case::new(
             "tune --data a.npz --develop 1-2 --try training.rate=1,2 --out t",
-            &["2 people"],
+            &["2 subjects"],
             &["at least 3"],
         ),
         Case::new("tune --data a.npz --develop 1-9 --try training.rate=1,2 --out t", &["no subject 9"], &[]),
@@ -256,7 +256,7 @@ fn wrong_searches_are_refused_with_one_thing_to_do() {
         ),
         Case::new(
             "tune --data a.npz --develop 1-4 --halving 0 --try training.rate=1 --out t",
-            &["keeps nobody"],
+            &["keeps no candidate"],
             &[],
         ),
         Case::new(

@@ -19,6 +19,8 @@ fn help_teaches_with_examples() {
         "benchmark",
         "convert",
         "completions",
+        "doctor",
+        "man",
     ] {
         let help = place.ptsm(command).args(["--help"]).succeed();
         assert!(
@@ -44,6 +46,9 @@ fn json_everywhere() {
     for (line, keys) in [
         ("models", &["models", "augmentations"][..]),
         ("data list", &[]),
+        ("doctor", &["version", "threads_available", "instruction_sets", "gpu", "problems"]),
+        ("presets paper-table-2", &["title", "about", "data"]),
+        ("man --out pages", &["folder", "files"]),
         ("data show a.npz", &["name", "subjects", "layout", "pipeline", "fingerprint"]),
         ("data simulate --subjects 2 --trials 4 --out cohort", &["folder", "cohort", "files"]),
         (
@@ -51,6 +56,8 @@ fn json_everywhere() {
             &["run", "model", "parameters", "fits"],
         ),
         ("predict run --data a.npz", &["model", "classes", "target_access", "trials"]),
+        ("predict run --data a.npz --out p.csv", &["trials"]),
+        // The names of earlier versions.
         ("predict run --data a.npz --csv p.csv", &["trials"]),
         ("evaluate run --data a.npz --shots 1", &["records", "summary", "few_shot"]),
         (
@@ -86,12 +93,12 @@ fn pages_and_quiet() {
     assert_eq!(trained.stderr.lines().count(), 2, "{}", trained.stderr);
     assert!(trained.stdout.contains("next: ptsm evaluate run"), "{}", trained.stdout);
     let plain = place.ptsm("evaluate run --data a.npz").succeed();
-    let paged = place.ptsm("evaluate run --data a.npz --page scores.html").succeed();
+    let paged = place.ptsm("evaluate run --data a.npz --out scores.html").succeed();
     assert_eq!(
         (paged.stdout.as_str(), paged.stderr.clone()),
         (plain.stdout.as_str(), format!("page: scores.html\n{}", plain.stderr))
     );
-    assert_eq!(place.ptsm("evaluate run --data a.npz --page scores.html --quiet").succeed().stderr, "");
+    assert_eq!(place.ptsm("evaluate run --data a.npz --out scores.html --quiet").succeed().stderr, "");
     let page = String::from_utf8(place.read("scores.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{}", &page[..60]);
     assert!(page.contains("<svg") && !page.contains("src=\"http"));
@@ -106,6 +113,64 @@ fn completions_for_every_shell() {
         let script = place.ptsm(&format!("completions {shell}")).succeed().stdout;
         assert!(script.contains("benchmark") && script.contains("protocol"), "{shell}");
     }
+}
+
+#[test]
+fn a_manual_page_for_every_command() {
+    let place = Place::new();
+    place.ptsm("man --out pages").succeed();
+    let page = |name: &str| String::from_utf8(place.read(&format!("pages/{name}"))).unwrap();
+    for name in ["ptsm.1", "ptsm-train.1", "ptsm-benchmark.1", "ptsm-data-get.1"] {
+        assert!(page(name).starts_with(".ie ") && page(name).contains(".SH SYNOPSIS"), "{name}");
+    }
+    assert!(page("ptsm-data-get.1").contains("ptsm\\-data\\-get"), "{}", page("ptsm-data-get.1"));
+    assert!(!place.path("pages/ptsm-work.1").exists(), "a hidden command has no page");
+}
+
+/// What it finds, and what will get in the way as an error.
+#[test]
+fn doctor_tells_what_gets_in_the_way() {
+    let place = Place::new();
+    let found = place.ptsm("doctor --threads 1").succeed().stdout;
+    for word in ["version", "threads  1 of ", "kernels  portable", "GPU", "cache"] {
+        assert!(found.contains(word), "{word}: {found}");
+    }
+    std::fs::write(place.path("file"), "no folder").unwrap();
+    let told = place.ptsm("doctor --cache file/cache").run();
+    assert_eq!(told.code, Some(1), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("cannot be written") && told.stderr.contains("--cache DIR"),
+        "{}",
+        told.stderr
+    );
+    let told = place.ptsm("doctor --root nowhere").run();
+    assert_eq!(told.code, Some(1));
+    assert!(told.stderr.contains("nowhere is no folder"), "{}", told.stderr);
+}
+
+/// `-v` says more on standard error, `--log` keeps all of it; the result stays the same.
+#[test]
+fn details_go_to_standard_error_and_to_a_log() {
+    let place = Place::with_data();
+    let line = "train --data a.npz --subjects 1-6 --set training.epochs=2 --out";
+    let plain = place.ptsm(&format!("{line} plain")).args(SMALL).succeed();
+    let told = place.ptsm(&format!("{line} told -v --log run.log")).args(SMALL).succeed();
+    assert_eq!(plain.stdout.replace("plain", "told"), told.stdout);
+    assert!(told.stderr.contains("INFO") && told.stderr.contains("loaded"), "{}", told.stderr);
+    assert!(!told.stderr.contains("DEBUG"), "{}", told.stderr);
+    let log = || String::from_utf8(place.read("run.log")).unwrap();
+    let first = log();
+    for word in ["started", "loaded", "compiled a graph", "epoch=2"] {
+        assert!(first.contains(word), "`{word}` is not in the log: {first}");
+    }
+    // The next run goes on in it, and an error is in it too.
+    place.ptsm("evaluate nowhere --data a.npz").env("PTSM_LOG", "run.log").run();
+    let both = log();
+    assert!(both.starts_with(&first) && both.contains("ERROR") && both.contains("nowhere"), "{both}");
+    let refused = place.ptsm(&format!("{line} x --log nowhere/run.log")).run();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("nowhere/run.log cannot be written"), "{}", refused.stderr);
+    assert!(!place.path("x").exists(), "nothing is done without the log that was asked for");
 }
 
 #[test]

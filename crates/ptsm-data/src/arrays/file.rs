@@ -40,11 +40,11 @@ pub(super) struct File {
     pub(super) start_s: f64,
     pub(super) classes: Option<Vec<String>>,
     pub(super) task: TaskDeclaration,
-    /// What people are recognised by whose trials these were made from.
+    /// Hashes of the subjects whose trials these were made from.
     pub(super) made_from: Vec<String>,
     /// What was done to the trials already.
     pub(super) prepared: Option<Pipeline>,
-    /// Hashes that people are recognised by, with their numbers.
+    /// Hashes by which subjects are recognised, with their numbers.
     pub(super) recognised_by: Vec<(SubjectId, String)>,
 }
 

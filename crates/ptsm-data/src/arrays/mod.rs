@@ -15,7 +15,7 @@
 //! | `unit` | one text | `V`, `mV`, `uV`, `nV`; kept as microvolts; `arbitrary` where epochs were scaled | not known |
 //! | `pipeline` | one text | JSON: what was done to these trials (`ptsm data export`), of which nothing is done again | nothing was done |
 //! | `recognised_by` | any, 2 | text: a subject's number and a hash that they are recognised by (`ptsm data export`) | by the trials alone |
-//! | `made_from` | any | text: hashes of people whose trials these were made from (`ptsm convert`) | nobody else's |
+//! | `made_from` | any | text: hashes of subjects whose trials these were made from (`ptsm convert`) | nobody else's |
 //! | `positions` | channels, 3 | places on the unit sphere; NaN where not known | by the channels' names |
 
 mod combine;
@@ -40,11 +40,11 @@ pub struct Arrays {
     pub trials: Trials,
     /// What was missing and what is assumed instead.
     pub notes: Vec<String>,
-    /// What the files call people.
+    /// The subjects' names in the files.
     pub(crate) labels: BTreeMap<SubjectId, String>,
     /// What was done to the trials already; none where nobody says.
     pub(crate) prepared: Option<Pipeline>,
-    /// What people are recognised by whose trials somebody's were made from.
+    /// Hashes of the subjects from whose trials others were made, by subject.
     pub(crate) made_from: BTreeMap<SubjectId, BTreeSet<String>>,
 }
 
@@ -70,7 +70,7 @@ pub fn read_folder(folder: &Path) -> Result<Arrays> {
 }
 
 /// Reads files as one set. Names of subjects, sessions and classes are numbered over all files together: the same name is the
-/// same person in every file.
+/// same subject in every file.
 pub fn read(files: &[PathBuf], wanted: LabelHandling<'_>) -> Result<Arrays> {
     let labelled = !matches!(wanted, LabelHandling::Unlabelled(_));
     let files = files.iter().map(|path| file::File::read(path, labelled)).collect::<Result<Vec<_>>>()?;

@@ -15,7 +15,7 @@ pub fn write_trials(path: &Path, trials: &Trials) -> Result<()> {
     write(path, trials, false, vec![])
 }
 
-/// The same of trials as a decoder sees them: read again, nothing is done to them a second time, and people stay recognised.
+/// The same of trials as a decoder sees them: read again, nothing is done to them a second time, and subjects stay recognised.
 pub fn write_prepared_trials(
     path: &Path,
     trials: &Trials,
@@ -44,7 +44,7 @@ pub fn write_prepared_trials(
     write(path, trials, scaled, others)
 }
 
-/// The same of trials that were made from those of people who are recognised by these hashes: whoever learns from the file has learnt from
+/// The same of trials that were made from those of subjects who are recognised by these hashes: a decoder that is trained on the file has been trained on
 /// them.
 pub fn write_made_trials(path: &Path, trials: &Trials, made_from: &BTreeSet<String>) -> Result<()> {
     let made_from = Array::vector(made_from.iter().cloned().collect::<Vec<_>>());

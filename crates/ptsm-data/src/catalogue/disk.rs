@@ -1,9 +1,11 @@
 //! Files of a data set under a folder, by their names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+pub(super) use crate::walk::name as file_name;
+use crate::walk::{WalkOrder, walk};
 
 /// Folders inside folders that are looked into: enough for what other programs download to.
 const DEEPEST: usize = 10;
@@ -18,49 +20,18 @@ pub(super) fn files(id: &str, root: &Path, endings: &[&str]) -> Result<Vec<PathB
     if !root.is_dir() {
         return Err(refuse(format!("there is no folder {}", root.display()), "check `--root`"));
     }
-    let (mut found, mut looked_at, mut seen) = (vec![], 0, BTreeSet::new());
-    let mut level = vec![root.to_path_buf()];
-    for _ in 0..=DEEPEST {
-        let mut below = vec![];
-        for folder in level {
-            // A link to a folder above would be followed for ever.
-            if !folder.canonicalize().is_ok_and(|whole| seen.insert(whole)) {
-                continue;
-            }
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if folder == root => {
-                    return Err(refuse(format!("cannot read {}: {error}", root.display()), "check `--root`"));
-                }
-                Err(_) => continue,
-            };
-            for path in entries.flatten().map(|entry| entry.path()) {
-                looked_at += 1;
-                if looked_at > MOST {
-                    let message = format!("{} holds more than {MOST} files", root.display());
-                    return Err(refuse(message, "give the data set's own folder with `--root`"));
-                }
-                let name = file_name(&path);
-                if name.starts_with('.') {
-                    continue;
-                }
-                if endings.iter().any(|ending| ends_with(&name, ending)) && path.is_file() {
-                    found.push(path);
-                } else if path.is_dir() {
-                    below.push(path);
-                }
-            }
-        }
-        below.sort();
-        level = below;
+    let walked = walk(root, DEEPEST, WalkOrder::BreadthFirst, MOST);
+    if let Some((_, error)) = walked.closed.iter().find(|(folder, _)| folder == root) {
+        return Err(refuse(format!("cannot read {}: {error}", root.display()), "check `--root`"));
     }
+    if walked.entries > MOST {
+        let message = format!("{} holds more than {MOST} files", root.display());
+        return Err(refuse(message, "give the data set's own folder with `--root`"));
+    }
+    let mut found = walked.files;
+    found.retain(|path| endings.iter().any(|ending| ends_with(&file_name(path), ending)) && path.is_file());
     found.sort_by_cached_key(|path| (path.components().count(), path.clone()));
     Ok(found)
-}
-
-/// The last part of a path.
-pub(super) fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn ends_with(name: &str, ending: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Data sets that are known by name, and what a data set is.
 //!
-//! A data set finds its files under a folder and reads them; all else (choosing people, cutting trials, the cache) is the same for
+//! A data set finds its files under a folder and reads them; all else (choosing subjects, epoching, the cache) is the same for
 //! all of them and is in `crate::recordings`. Adding one is a file here and a line in [`DATA_SETS`].
 
 mod bci_iv;
@@ -47,7 +47,7 @@ pub struct DataSetInfo {
     pub id: String,
     /// What it is, in one line.
     pub title: String,
-    /// How many people took part; 0 where that shows only when it is read.
+    /// How many subjects took part; 0 where that shows only when it is read.
     pub people: u32,
     /// The terms it is published under.
     pub licence: String,
@@ -100,7 +100,7 @@ pub struct DataSetFiles {
     pub items: Vec<RecordingItem>,
     /// Names of the classes, in the order of their labels.
     pub classes: Vec<String>,
-    /// People left out on purpose, each with the reason.
+    /// Subjects left out on purpose, each with the reason.
     pub excluded: Vec<(SubjectId, String)>,
     /// Files that should be there and are not: whose, and their paths under the folder.
     pub missing: Vec<(SubjectId, PathBuf)>,
@@ -148,7 +148,7 @@ fn doubled<'a>(files: impl Iterator<Item = &'a (SubjectId, PathBuf)>) -> Option<
 /// The code of an event that begins a trial whose class nobody tells.
 pub const UNKNOWN: &str = "?";
 
-/// Signal of one person without a break in who, session and run.
+/// Signal of one subject without a break in who, session and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingPart {
     /// Whose it is.
@@ -159,12 +159,12 @@ pub struct RecordingPart {
     pub notes: Vec<String>,
 }
 
-/// Signal to cut trials from, or trials.
+/// A continuous signal to be epoched, or epochs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SignalData {
     /// A recording. Events that begin a trial are called like their class, or [`UNKNOWN`]; others are not looked at.
     Recording(Recording),
-    /// Trials that were cut by somebody else.
+    /// Trials that are epoched already.
     Epochs {
         /// Channels, C of them.
         channels: Vec<Channel>,
@@ -207,7 +207,7 @@ pub trait DataSet: Send + Sync + fmt::Debug {
         pipeline: &Pipeline,
     ) -> Result<Vec<RecordingPart>>;
 
-    /// What to download for all its people; empty where it cannot be downloaded.
+    /// What to download for all its subjects; empty where it cannot be downloaded.
     fn remote(&self, options: &Options) -> Result<Vec<RemoteFile>>;
 
     /// Subjects it leaves out on purpose, each with the reason, whether or not their files are there.
@@ -215,8 +215,8 @@ pub trait DataSet: Send + Sync + fmt::Debug {
         Ok(vec![])
     }
 
-    /// The study its people took part in, where they have their numbers or labels from: other data sets of the same study have the
-    /// same people.
+    /// The study its subjects took part in, where they have their numbers or labels from: other data sets of the same study have the
+    /// same subjects.
     fn study(&self) -> String {
         self.about().id
     }
@@ -226,8 +226,8 @@ pub trait DataSet: Send + Sync + fmt::Debug {
         false
     }
 
-    /// What people are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
-    /// user wants to find a person's files.
+    /// What subjects are called in its files, by their numbers; empty where nobody has another name. It is asked for only when a
+    /// user wants to find a subject's files.
     fn labels(&self, _options: &Options) -> Result<Vec<(SubjectId, String)>> {
         Ok(vec![])
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ptsm_signal::{Band, Channel, Event, FilterKind, Recording};
 
-/// The band every pipeline of the catalogue has: Butterworth of order 4 without delay.
+/// The band every pipeline of the catalogue has: Butterworth of order 4, zero-phase.
 pub(super) fn zero_phase(low_hz: f64, high_hz: f64) -> Option<Band> {
     Some(Band { low_hz: Some(low_hz), high_hz: Some(high_hz), kind: FilterKind::ZeroPhase { order: 4 } })
 }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_do_not_change_are_found() {
+    fn segments_that_do_not_change_are_found() {
         let samples = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 7.0, 7.0, 7.0, 2.0, 2.0];
         let recording =
             Recording::new(10.0, ["C3", "C4"].map(Channel::named).to_vec(), samples, vec![]).unwrap();

@@ -11,25 +11,45 @@ pub(super) struct Guard {
     path: PathBuf,
     /// Open as long as it is locked.
     file: File,
+    /// Why nobody is kept out, where the file system has no locks.
+    unlocked: Option<io::Error>,
 }
 
 impl Guard {
     /// Locks a file, making it where it is not; none where another process or thread has it.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Guard>> {
+        Guard::try_take_by(path, File::try_lock)
+    }
+
+    /// The same with any way to lock a file.
+    fn try_take_by(
+        path: &Path,
+        try_lock: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> io::Result<Option<Guard>> {
         // Each turn is lost to somebody who took the file away between opening and locking.
         for _ in 0..100 {
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-            match file.try_lock() {
-                Ok(()) => {}
+            let unlocked = match try_lock(&file) {
+                Ok(()) => None,
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 // Some network file systems have no locks. There it is up to the user to download with one process only.
-                Err(TryLockError::Error(_)) => {}
-            }
+                Err(TryLockError::Error(error)) => Some(error),
+            };
             if is_at(&file, path) {
-                return Ok(Some(Guard { path: path.to_path_buf(), file }));
+                return Ok(Some(Guard { path: path.to_path_buf(), file, unlocked }));
             }
         }
         Ok(None)
+    }
+
+    /// What the user should know where nobody is kept out.
+    pub(super) fn note(&self) -> Option<String> {
+        let error = self.unlocked.as_ref()?;
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        Some(format!(
+            "files in {} cannot be locked ({error}): see that one process alone downloads there",
+            folder.display()
+        ))
     }
 }
 
@@ -79,6 +99,16 @@ mod tests {
         assert!(Guard::try_take(&path).unwrap().is_some());
         assert!(Guard::try_take(&folder.path().join("no/a.lock")).is_err());
         assert_eq!(path.exists(), cfg!(not(unix)));
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.lock");
+        assert_eq!(Guard::try_take(&path).unwrap().unwrap().note(), None);
+        let without = |_: &File| Err(TryLockError::Error(io::ErrorKind::Unsupported.into()));
+        let note = Guard::try_take_by(&path, without).unwrap().unwrap().note().unwrap();
+        assert!(note.contains("cannot be locked") && note.contains("one process alone"), "{note}");
     }
 
     #[test]

@@ -95,10 +95,11 @@ impl File<'_> {
         let folder = target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(|e| DownloadFailure::system(folder, "make the folder", e))?;
         let lock = guard_path(target);
-        let Some(_guard) = Guard::try_take(&lock).map_err(|e| DownloadFailure::system(&lock, "write", e))?
+        let Some(guard) = Guard::try_take(&lock).map_err(|e| DownloadFailure::system(&lock, "write", e))?
         else {
             return Ok(None);
         };
+        guard.note().into_iter().for_each(|note| self.shared.note_once(note));
         // Another process may have been faster.
         if signature(target) != before && matches!(self.look(target)?, FileState::Right) {
             self.tally.missing(false);

@@ -107,6 +107,14 @@ impl<'a> SharedDownload<'a> {
         held(&self.notes).push(note);
     }
 
+    /// The same, once however often it is said.
+    pub(super) fn note_once(&self, note: String) {
+        let mut notes = held(&self.notes);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
     pub(super) fn into_notes(self) -> Vec<String> {
         self.notes.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

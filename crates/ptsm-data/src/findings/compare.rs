@@ -184,7 +184,7 @@ fn doubled(parts: &Parts<'_>) -> Vec<(usize, usize)> {
     doubled
 }
 
-/// People without a trial of some class. Whose classes nobody tells is not among them.
+/// Subjects without a trial of some class; subjects whose classes are unknown are not among them.
 fn without_trials<'a>(parts: &Parts<'_>, classes: &'a [String]) -> Vec<(SubjectId, &'a str)> {
     let people: BTreeSet<SubjectId> = parts.iter().map(|(item, _)| item.subject).collect();
     let mut without = vec![];
@@ -217,7 +217,7 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
         ProblemKind::Doubled => (
             true,
             "recordings have the same samples",
-            "leave one of them out: somebody who is learnt from and tested spoils every score",
+            "leave one of them out: a subject that is both trained on and tested spoils every score",
         ),
         ProblemKind::Scale => (
             false,
@@ -231,19 +231,19 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
         ),
         ProblemKind::Flat => (
             false,
-            "channels stand still, in this share of their trials",
+            "channels are flat, in this share of their trials",
             "leave the channels out by `pick` in `[pipeline]`, or the recordings by `--subjects`",
         ),
         ProblemKind::Clipped => (
             false,
             "channels are clipped, in this share of their samples",
-            "what is cut off cannot be had back; leave the channels out by `pick` in `[pipeline]` where it is much",
+            "clipped samples cannot be restored; leave the channels out by `pick` in `[pipeline]` where there are many",
         ),
         ProblemKind::Zeros => {
             (false, "all channels are zero", "signal was lost there; no trial should lie in it")
         }
         ProblemKind::Gaps => {
-            (false, "recordings have gaps", "nothing to do: nothing is filtered or cut across them")
+            (false, "recordings have gaps", "nothing needs to be done: no filter and no epoch crosses a gap")
         }
         ProblemKind::Short => (
             false,
@@ -255,9 +255,11 @@ fn problem(kind: ProblemKind, cases: Vec<Case>, remote: bool) -> Problem {
             "windows hold many events",
             "give `window_s` in `[pipeline]` the length of one response, such as [0.0, 0.8]",
         ),
-        ProblemKind::NoTrial => {
-            (false, "people lack trials of a class", "leave them out by `--subjects`, or see the event codes")
-        }
+        ProblemKind::NoTrial => (
+            false,
+            "subjects lack trials of a class",
+            "leave them out by `--subjects`, or see the event codes",
+        ),
     };
     Problem { kind, damage, what: what.into(), advice: advice.into(), cases }
 }

@@ -1,7 +1,7 @@
 //! Recordings that are there twice, under two subjects: exactly, or filtered, scaled or saved anew.
 //!
 //! Whoever is trained on and tested is recognised, and scores become too good. Epochs of the same recording are alike however it
-//! was saved, and epochs of two people are not, unless the stimulus is all there is in them: then those of one person are alike too, and say
+//! was saved, and epochs of two subjects are not, unless the stimulus is all there is in them: then those of one subject are alike too, and say
 //! nothing. Comparing all with all takes too long, so each epoch has a sketch of 128 bits
 //! in which like epochs are like, and only those whose sketches agree are compared sample by sample.
 
@@ -34,7 +34,7 @@ const MOST_CANDIDATES: usize = 64;
 /// Epochs of the same recording that one is compared with.
 const MOST_OWN: usize = 256;
 /// A value is compared with those so long before and after, in seconds: this keeps rhythms between 4 and 16 Hz, which most filters leave as they
-/// are, and takes away offsets and drifts, which are alike in everybody.
+/// are, and takes away offsets and drifts, which are alike in all subjects.
 const LAG_S: f64 = 0.05;
 
 /// The sketch of an epoch: 128 bits. All zero where there is nothing to compare.
@@ -278,7 +278,7 @@ mod tests {
     const CHANNELS: usize = 4;
     const SAMPLES: usize = 200;
 
-    /// Smooth noise with a large drift and an offset, both of which are alike in everybody.
+    /// Smooth noise with a large drift and an offset, both of which are alike in all subjects.
     fn signal(seed: u64) -> Vec<f32> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut all = vec![];
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn different_people_have_nothing_in_common() {
+    fn different_subjects_have_nothing_in_common() {
         assert_eq!(found(&trials(&(1..=30).collect::<Vec<_>>(), own)), []);
     }
 
@@ -385,8 +385,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stimulus_that_everybody_follows_is_no_recording() {
-        // Flicker of two frequencies, with a little noise of each person's own.
+    fn a_stimulus_that_all_subjects_follow_is_no_duplicate() {
+        // Flicker of two frequencies, with a little noise of each subject's own.
         let flicker = |subject: u32, epoch: u64| -> Vec<f32> {
             let noise = own(subject, epoch);
             let step = [0.6, 0.75][(epoch % 2) as usize];

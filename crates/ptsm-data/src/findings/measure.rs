@@ -28,7 +28,7 @@ pub(crate) struct RecordingMeasures {
     pub(crate) trials: Vec<usize>,
     /// Events of a class whose window reaches past an end or over a gap.
     pub(crate) short: usize,
-    /// Trials whose class nobody tells.
+    /// Trials whose class is not known.
     pub(crate) unknown: usize,
     /// Events of no class. They may be somebody's free text, so they are not kept.
     #[serde(skip)]
@@ -156,7 +156,7 @@ fn odd_scale(spread: f64) -> Option<String> {
 /// Without a unit any size is possible, but one of volts is most likely volts.
 fn unstated_volts(spread: f64) -> Option<String> {
     let volts = scale(spread) == AmplitudeScale::Volts;
-    volts.then(|| format!("{}, and nobody states the unit: right for volts", short(spread)))
+    volts.then(|| format!("{}, and the unit is not stated: right for volts", short(spread)))
 }
 
 /// A number with two digits that matter.

@@ -18,7 +18,7 @@ pub(super) struct Windows {
     pub(super) trials: Vec<usize>,
     /// Events of a class whose window reaches past an end or over a gap.
     pub(super) short: usize,
-    /// Trials whose class nobody tells.
+    /// Trials whose class is not known.
     pub(super) unknown: usize,
     /// Events of no class.
     pub(super) others: BTreeMap<String, usize>,

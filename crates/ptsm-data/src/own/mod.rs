@@ -7,9 +7,9 @@ mod common;
 mod files;
 mod matrix;
 mod numbers;
-mod raw_header;
 mod scan;
-mod walk;
+mod signals;
+mod table;
 mod words;
 
 pub(crate) use bids::Bids;

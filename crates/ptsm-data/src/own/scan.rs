@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptsm_io::RecordingFile;
 use ptsm_signal::{Band, FilterKind, Pick, Pipeline, RecordingId};
 use rayon::prelude::*;
 
 use super::classes::{Classes, technical};
 use super::common::Common;
-use super::numbers::natural;
-use super::raw_header::RawHeader;
+use super::signals;
 use crate::catalogue::{Options, RecordingItem, RecordingPart, RecordingRemark};
 use crate::error::{Error, Result};
+use crate::walk::natural;
 
 /// How many event codes a message lists.
 const MOST_LISTED: usize = 60;
@@ -68,27 +69,24 @@ struct Facts {
     files: Vec<PathBuf>,
 }
 
-impl From<RawHeader> for Facts {
-    fn from(header: RawHeader) -> Facts {
-        let electrodes = header.electrodes();
-        let bad = electrodes.iter().filter(|&&at| header.columns[at].bad);
+impl From<RecordingFile> for Facts {
+    fn from(file: RecordingFile) -> Facts {
+        let electrodes = file.electrodes();
+        let bad = electrodes.iter().map(|&at| &file.signals()[at]).filter(|signal| signal.bad);
         let mut codes = BTreeMap::new();
-        let epochs = header.epochs.iter().flat_map(|epochs| &epochs.codes);
-        let events = header.events.iter().map(|event| &event.code).filter(|_| header.epochs.is_none());
+        let epochs = file.epochs().into_iter().flat_map(|epochs| &epochs.codes);
+        let events = file.events().iter().map(|event| &event.code).filter(|_| file.epochs().is_none());
         epochs.chain(events).for_each(|code| *codes.entry(code.clone()).or_default() += 1);
-        let window = |epochs: &ptsm_io::Epochs| {
-            [epochs.start_s, epochs.start_s + epochs.samples as f64 / header.rate_hz]
-        };
-        let unstated = header.unstated().map(String::from);
+        let unstated = signals::unstated(&file).map(String::from);
         Facts {
-            bad: bad.map(|&at| header.columns[at].name.clone()).collect(),
-            names: header.names(),
-            rate_hz: header.rate_hz,
-            memory: header.memory(),
+            bad: bad.map(|signal| signal.name.clone()).collect(),
+            names: signals::names(&file),
+            rate_hz: file.rate_hz(),
+            memory: signals::memory(&file),
             codes,
-            epochs_s: header.epochs.as_ref().map(window),
-            notes: header.notes.into_iter().chain(unstated).collect(),
-            files: header.files,
+            epochs_s: signals::window_s(&file),
+            notes: file.notes().iter().cloned().chain(unstated).collect(),
+            files: file.files().to_vec(),
         }
     }
 }
@@ -114,7 +112,7 @@ impl DataSetScan {
     /// Opens every recording. One that cannot be opened is passed over: reading it says why.
     pub(super) fn new(
         items: &[RecordingItem],
-        open: impl Fn(&RecordingItem) -> Result<RawHeader> + Sync,
+        open: impl Fn(&RecordingItem) -> Result<RecordingFile> + Sync,
     ) -> DataSetScan {
         let facts: Vec<Option<Facts>> =
             items.par_iter().map(|item| open(item).ok().map(Facts::from)).collect();
@@ -191,7 +189,7 @@ impl DataSetScan {
     /// Reads what a pipeline needs of a recording. Events are called like their classes where those are given.
     pub(super) fn part(
         &self,
-        mut header: RawHeader,
+        mut file: RecordingFile,
         item: &RecordingItem,
         pipeline: &Pipeline,
         classes: Option<&Classes>,
@@ -201,7 +199,7 @@ impl DataSetScan {
             message,
             hint: Some(hint),
         };
-        let chosen = header.chosen(pipeline, &self.common).map_err(refuse)?;
+        let chosen = signals::chosen(&file, pipeline, &self.common).map_err(refuse)?;
         if chosen.is_empty() {
             return Err(refuse((
                 "has no channel that every recording has".into(),
@@ -209,10 +207,10 @@ impl DataSetScan {
             )));
         }
         if let Some(classes) = classes {
-            classes.rename(&mut header.events);
-            header.epochs.iter_mut().flat_map(|e| &mut e.codes).for_each(|code| *code = classes.name(code));
+            classes.rename(file.events_mut());
+            file.codes_mut().iter_mut().for_each(|code| *code = classes.name(code));
         }
-        let signal = header.signal(&chosen, &item.place())?;
+        let signal = signals::read(&file, &chosen)?;
         let notes = self.dropped(pipeline).cloned().into_iter().collect();
         let who = RecordingId { subject: item.subject, session: item.session, run: item.run };
         Ok(RecordingPart { who, signal, notes })
@@ -290,9 +288,10 @@ impl ScanCache {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use ptsm_io::Epochs;
-    use ptsm_signal::{Event, SubjectId};
+    use ptsm_io::RawHeader;
+    use ptsm_signal::SubjectId;
 
-    use super::super::raw_header::ChannelHeader;
+    use super::super::signals::tests::{made, named};
     use super::*;
     use crate::catalogue::DataSetFiles;
 
@@ -308,22 +307,21 @@ mod tests {
         (1..=n).map(item).collect()
     }
 
-    fn header(rate_hz: f64, names: &[&str], codes: &[&str]) -> RawHeader {
-        let columns =
-            names.iter().map(|name| ChannelHeader { stated: true, ..ChannelHeader::new(*name) }).collect();
-        let event = |(sample, code): (usize, &&str)| Event { sample, code: code.to_string(), samples: 0 };
-        let events = codes.iter().enumerate().map(event).collect();
-        RawHeader::in_memory(rate_hz, columns, vec![0.0; 10 * names.len()], events)
+    fn file(rate_hz: f64, names: &[&str], codes: &[&str]) -> RecordingFile {
+        let events: Vec<_> = codes.iter().enumerate().map(|(sample, code)| (sample, *code, 0)).collect();
+        let mut file = made(named(names, rate_hz, 10), &events);
+        file.signals_mut().iter_mut().for_each(|signal| signal.unit_given = true);
+        file
     }
 
     #[test]
     fn all_headers_are_put_together() {
         let scan = DataSetScan::new(&items(3), |item| match item.subject.0 {
-            1 => Ok(header(250.0, &["C3", "Cz"], &["a", "b", "a"])),
+            1 => Ok(file(250.0, &["C3", "Cz"], &["a", "b", "a"])),
             2 => {
-                let mut header = header(160.0, &["Cz", "Oz", "C4"], &["a"]);
-                header.columns[1].bad = true;
-                Ok(header)
+                let mut file = file(160.0, &["Cz", "Oz", "C4"], &["a"]);
+                file.signals_mut()[1].bad = true;
+                Ok(file)
             }
             _ => Err(Error::Cohort { message: "no".into(), hint: None }),
         });
@@ -353,9 +351,9 @@ mod tests {
     #[test]
     fn units_nobody_states_are_told_once() {
         let scan = DataSetScan::new(&items(2), |_| {
-            let mut header = header(100.0, &["C3", "Cz"], &[]);
-            header.columns[1].stated = false;
-            Ok(header)
+            let mut file = file(100.0, &["C3", "Cz"], &[]);
+            file.signals_mut()[1].unit_given = false;
+            Ok(file)
         });
         let found = DataSetFiles { remarks: scan.remarks, ..DataSetFiles::default() };
         let told = found.notes_of(|_| true);
@@ -373,7 +371,7 @@ mod tests {
     fn what_is_told_of_the_others_is_part_of_what_is_kept() {
         let part = |more: &[&str]| {
             let names = |n: u32| if n == 1 { vec!["C3", "Cz"] } else { [&["Cz"], more].concat() };
-            let scan = DataSetScan::new(&items(2), |item| Ok(header(100.0, &names(item.subject.0), &[])));
+            let scan = DataSetScan::new(&items(2), |item| Ok(file(100.0, &names(item.subject.0), &[])));
             let mut items = items(2);
             scan.complete(&mut items);
             (scan.common.shared().unwrap().to_vec(), items[0].part.clone())
@@ -384,14 +382,13 @@ mod tests {
 
     #[test]
     fn slow_recordings_keep_their_rate_and_trials_their_window() {
-        let slow = DataSetScan::new(&items(1), |_| Ok(header(50.0, &["C3"], &[])));
+        let slow = DataSetScan::new(&items(1), |_| Ok(file(50.0, &["C3"], &[])));
         let pipeline = slow.pipeline();
         let edges = pipeline.band.map(|band| (band.low_hz, band.high_hz));
         assert_eq!((pipeline.rate_hz, edges), (Some(50.0), Some((Some(0.5), Some(22.5)))));
         let epochs = DataSetScan::new(&items(2), |_| {
-            let mut header = header(10.0, &["C3"], &["boundary"]);
-            header.epochs = Some(Epochs { samples: 5, start_s: -0.2, codes: vec!["x".into(), "y".into()] });
-            Ok(header)
+            let epochs = Epochs { samples: 5, start_s: -0.2, codes: vec!["x".into(), "y".into()] };
+            Ok(made(RawHeader { epochs: Some(epochs), ..named(&["C3"], 10.0, 10) }, &[(0, "boundary", 0)]))
         });
         assert_eq!(epochs.pipeline(), Pipeline { window_s: [-0.2, 0.3], ..Pipeline::default() });
         assert_eq!(epochs.codes.keys().collect::<Vec<_>>(), ["x", "y"]);

@@ -101,7 +101,7 @@ impl Source {
             notes.push(format!("{short} trials reach past the end of their recording and were left out"));
         }
         let fingerprint = Fingerprint::default()
-            // Another version may simulate other people from the same settings.
+            // Another version may simulate other subjects from the same settings.
             .text(concat!("simulated ", env!("CARGO_PKG_VERSION")))
             .value(cohort)?
             .value(&pipeline)?
@@ -117,7 +117,7 @@ impl Source {
             trials,
             pipeline,
             notes,
-            // Simulated people are who they are.
+            // Simulated subjects are who they are.
             findings: vec![],
             duplicates: vec![],
             sketches,
@@ -275,7 +275,7 @@ fn same_pipeline(place: &Path, done: &Pipeline, wanted: &Pipeline) -> Result<()>
     })
 }
 
-/// The trials of some people, as a set of their own.
+/// The trials of some subjects, as a set of their own.
 fn keep(trials: Trials, subjects: &BTreeSet<SubjectId>) -> ptsm_signal::Result<Trials> {
     if trials.subjects() == *subjects {
         return Ok(trials);

@@ -25,7 +25,7 @@ pub struct SourceEntry {
 /// Every source of data, in the order users see them.
 pub fn sources() -> Vec<SourceEntry> {
     let entry = |id: &str, about: &str| SourceEntry { id: id.into(), about: about.into() };
-    let mut all = vec![entry("simulated", "people who do not exist; `--root DIR` takes `DIR/cohort.toml`")];
+    let mut all = vec![entry("simulated", "a simulated cohort; `--root DIR` takes `DIR/cohort.toml`")];
     all.extend(
         DATA_SETS.iter().map(|set| set.about()).map(|about| SourceEntry { id: about.id, about: about.title }),
     );
@@ -155,7 +155,7 @@ fn recordings(id: &str, root: Option<&Path>, given: &[(String, String)]) -> Resu
     let Some(root) = root else {
         return Err(Error::Source {
             id: id.to_string(),
-            message: "nobody says where it is".into(),
+            message: "its folder is not known".into(),
             hint: Some(format!("give `--root DIR`; `ptsm data get {id} --out DIR` downloads it")),
         });
     };

@@ -69,7 +69,11 @@ fn the_fixture_has_two_runs_with_trials() {
     );
     let loaded = load(id, folder.path(), &[("artifacts", "drop")], Some(&bare([-2.0, 0.0]))).unwrap();
     assert_eq!(loaded.trials.len(), 2);
-    assert!(notes(&loaded).contains("1 trials an expert marked are left out"), "{}", notes(&loaded));
+    assert!(
+        notes(&loaded).contains("1 trials that an expert annotated as artefacts are left out"),
+        "{}",
+        notes(&loaded)
+    );
     // Four seconds after the cue are not there for the second trial.
     let loaded = load(id, folder.path(), &[], None).unwrap();
     assert_eq!((loaded.trials.len(), loaded.trials.layout().samples), (2, 1000));
@@ -160,7 +164,7 @@ fn what_does_not_fit_is_refused() {
         ("y", four([1.0, 2.0, 3.0, 5.0]), "`data{3}.y` holds class 5; there are 4"),
         ("y", Some(Value::row(vec![1.0])), "has 1 labels for 4 trials"),
         ("trial", four([0.0, 1.0, 2.0, 3.0]), "`data{3}.trial` holds 0, not only whole numbers from 1 on"),
-        ("artifacts", Some(Value::row(vec![1.0])), "is 1, not one mark for each of 4 trials"),
+        ("artifacts", Some(Value::row(vec![1.0])), "is 1, not one value for each of 4 trials"),
         ("fs", Some(text("250")), "is the text `250`, not a number"),
     ] {
         let (error, hint) = refused(id, with(field, value).path(), &[]);

@@ -111,7 +111,11 @@ fn training_files_tell_their_classes() {
     assert_eq!(loaded.notes, [note]);
     let usual = load(id, folder.path(), &[("artifacts", "drop")], None).unwrap();
     assert_eq!(whose(&usual).len(), 3);
-    assert!(notes(&usual).contains("A01T.gdf: 1 trials an expert marked are left out"), "{}", notes(&usual));
+    assert!(
+        notes(&usual).contains("A01T.gdf: 1 trials that an expert annotated as artefacts are left out"),
+        "{}",
+        notes(&usual)
+    );
     assert_eq!(paths(&found(id, folder.path(), &[])), [Path::new("BCICIV_2a_gdf/A01E.gdf")]);
 }
 

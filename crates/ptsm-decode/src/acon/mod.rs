@@ -62,7 +62,7 @@ pub const ACON_PSEUDO: Method = Method {
     ..Method::network::<Acon>(|layout| recipe(layout, TargetSource::Pretended))
 };
 
-const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the trials learnt from: validation subjects are scaled as the labelled ones, and everybody decoded later as the target was (the pretended one where it is). An epoch is one pass over the labelled trials.";
+const DIFFERS: &str = "The first linear layer of the frequency head, C*m x C*m, goes through `rank` numbers, without which it has 16 million weights at C=62 (`rank = \"none\"` is the original). Segments have 128 samples where the authors take 400 for imagery. The best epoch is chosen on validation subjects; the authors choose it on the target's labels. Each domain's z-score is that of the training trials: validation subjects are scaled as the labelled ones, and subjects decoded later as the target was (in `acon-pseudo` the training subjects that play the target). An epoch is one pass over the labelled trials.";
 
 /// Adam at one rate for 50 epochs, as its authors do; batches of 32 labelled trials and as many of the target.
 fn recipe(layout: &Layout, target: TargetSource) -> Recipe {
@@ -72,13 +72,13 @@ fn recipe(layout: &Layout, target: TargetSource) -> Recipe {
     Recipe { training, ..Recipe::new(Acon { target, period, ..config }) }
 }
 
-/// Whose unlabelled trials are learnt from.
+/// The subjects whose unlabelled trials are trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetSource {
-    /// Those of the people to be decoded.
+    /// Those of the test subjects.
     Given,
-    /// Those of a third of the training subjects: nothing is seen of the people to be decoded.
+    /// Those of a third of the training subjects: nothing is seen of the test subjects.
     Pretended,
 }
 
@@ -108,7 +108,7 @@ impl Default for AconLossWeights {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Acon {
-    /// Whose unlabelled trials are learnt from.
+    /// The subjects whose unlabelled trials are trained on.
     pub target: TargetSource,
     /// Channels of the first convolution; the second has twice as many.
     pub width: usize,
@@ -242,7 +242,7 @@ impl Architecture for Acon {
         let source = g.statistic(SOURCE, &[2, c], Init::Moments)?;
         let frequency = g.scoped("frequency", |g| Frequency::new(g, self, c, classes))?;
         let discriminator = g.scoped("critic", |g| Discriminator::new(g, self))?;
-        // People it is judged by are of the labelled domain.
+        // Validation subjects are of the labelled domain.
         let own = scaled(&mut g, x, source)?;
         let (_, logits) = g.scoped("time", |g| time.apply(g, self, own))?;
         if batch < 2 {

@@ -6,7 +6,7 @@ use super::Augmentation;
 
 pub(super) const AUGMENTATION: Augmentation = Augmentation {
     name: "channel_dropout",
-    about: "probability of each channel to be zero throughout a trial",
+    about: "probability with which each channel of a trial is set to zero",
     most: 0.9,
     apply: |trial, strength, rng| {
         for row in trial.x.chunks_exact_mut(trial.samples) {

@@ -30,7 +30,7 @@ pub(super) fn chosen(share: f64, rng: &mut ChaCha8Rng) -> bool {
     rng.random::<f64>() < share
 }
 
-/// Which channel and which class is which in the mirror.
+/// Which channel and which class becomes which by left-right mirroring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mirror {
     pub(crate) channels: Vec<usize>,

@@ -2,7 +2,7 @@
 //!
 //! An augmentation is one file and one line in [`AUGMENTATIONS`]. Every deep decoder can use every one; settings give each a strength,
 //! and 0 switches it off, as it is unless a decoder's own defaults say otherwise. They act on copies of training trials, after the split, and never at test
-//! time; the mirror's second view of a test trial is the decoder's own doing.
+//! time; the mirrored second view of a test trial is made by the decoder itself.
 
 mod amplitude;
 mod channel_dropout;
@@ -125,7 +125,7 @@ impl Augmenter {
         if self.chosen.len() == 1 { self.mirror.as_ref() } else { None }
     }
 
-    /// Whether the mirror shows a trial at this place of the run.
+    /// Whether a trial at this place of the run is mirrored.
     pub(crate) fn mirrors(&self, seed: u64, epoch: usize, place: usize) -> bool {
         let first = self.chosen.first().filter(|(a, _)| a.name == mirror::AUGMENTATION.name);
         first.is_some_and(|(_, share)| {

@@ -1,4 +1,4 @@
-//! A stretch of the trial taken away.
+//! A segment of the trial is set to zero.
 
 use rand::RngExt;
 
@@ -6,7 +6,7 @@ use super::Augmentation;
 
 pub(super) const AUGMENTATION: Augmentation = Augmentation {
     name: "time_mask",
-    about: "longest stretch, in seconds, in which all channels of a trial are zero",
+    about: "longest segment, in seconds, in which all channels of a trial are set to zero",
     most: 10.0,
     apply: |trial, strength, rng| {
         let most = ((strength * trial.rate_hz).round() as usize).min(trial.samples);

@@ -6,7 +6,7 @@ use super::Augmentation;
 
 pub(super) const AUGMENTATION: Augmentation = Augmentation {
     name: "time_shift",
-    about: "most seconds a trial is moved in time, either way; its edge is repeated to fill the gap",
+    about: "largest shift of a trial in time, in seconds, either way; its edge is repeated to fill the gap",
     most: 10.0,
     apply: |trial, strength, rng| {
         let most = (strength * trial.rate_hz).round().min(trial.samples as f64 - 1.0) as i64;

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let train = covariances(&train_trials(), Estimator::Oas);
         assert!(Csp::fit(&[], &[], 2, 2).is_err());
         assert!(Csp::fit(&train, &labels(11), 2, 2).is_err());

@@ -1,4 +1,4 @@
-//! What all classic decoders have in common as decoders: settings, numbers learnt, a file.
+//! What all classic decoders have in common as decoders: settings, fitted parameters, a file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,19 +30,19 @@ pub(crate) trait Classic: Clone + Serialize + DeserializeOwned + Send + Sync + '
         Ok(())
     }
 
-    /// Learns from people.
+    /// Fits the decoder to training subjects.
     fn learn(&self, data: &TrainingData<'_>, workers: &Workers<'_>) -> Result<Self::Coefficients>;
 
     /// The probability of every class from one trial `[C, T]`.
     fn decide(&self, learnt: &Self::Coefficients, layout: &Layout, signal: &[f32]) -> Result<Vec<f64>>;
 
-    /// Numbers learnt.
+    /// Number of fitted parameters.
     fn parameters(learnt: &Self::Coefficients) -> usize;
 
     /// What goes into a file.
     fn matrices(learnt: &Self::Coefficients) -> NamedMatrices;
 
-    /// What was learnt, from its file.
+    /// The fitted parameters, from their file.
     fn restore(&self, layout: &Layout, file: &Matrices) -> Result<Self::Coefficients>;
 }
 
@@ -96,7 +96,7 @@ impl<C: Classic> Decoder for C {
         done: &mut FitSink<'_>,
     ) -> Result<()> {
         let stop = || watch.stop();
-        // Nothing here is random: what is learnt from a data serves all seeds of it.
+        // Nothing here is random: what is fitted to one training set serves all its seeds.
         let mut last: Option<(&TrainingData<'_>, FittedClassic<C>)> = None;
         for (i, job) in jobs.iter().enumerate() {
             let fitted = match last {

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let refused = |features: &DMatrix<f64>, labels: &[u32], k, shrinkage| {
             Lda::fit(features, labels, k, shrinkage).unwrap_err().to_string()
         };

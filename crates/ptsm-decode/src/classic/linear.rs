@@ -103,7 +103,7 @@ pub(crate) fn class_counts(examples: usize, labels: &[u32], classes: usize) -> R
     if let Some(class) = counts.iter().position(|&n| n == 0) {
         return Err(Error::trials(
             format!("class {class} of {classes} has no trial to learn from"),
-            "train on more people or leave the class out",
+            "train on more subjects or leave the class out",
         ));
     }
     Ok(counts)

@@ -94,7 +94,7 @@ impl Logistic {
         Ok(Logistic { weights, biases: file.vector("logistic.biases", rows)? })
     }
 
-    /// Numbers learnt.
+    /// Number of fitted parameters.
     pub(crate) fn parameters(&self) -> usize {
         self.weights.len() + self.biases.len()
     }
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let refused = |features: &DMatrix<f64>, labels: &[u32], how| {
             Logistic::fit(features, labels, 2, how).unwrap_err().to_string()
         };

@@ -41,7 +41,7 @@ impl Tangent {
         Ok(self.logistic.probabilities(&self.space.vector(covariance)?)?.as_slice().to_vec())
     }
 
-    /// Numbers learnt.
+    /// Number of fitted parameters.
     pub(crate) fn parameters(&self) -> usize {
         self.space.length() + self.logistic.parameters()
     }

@@ -11,7 +11,7 @@ use ptsm_signal::covariance::{Estimator, estimate};
 use super::linear::{GeneralisedEigen, enough, positive};
 use crate::error::{Error, Result};
 
-/// Sums over trials that filters are learnt from. Trials are added one by one, so that they need not be in memory together.
+/// Sums over the trials that filters are fitted to. Trials are added one by one, so that they need not be in memory together.
 #[derive(Clone, Debug)]
 pub struct TrialMoments {
     channels: usize,
@@ -89,7 +89,7 @@ impl Xdawn {
         if let Some(class) = moments.counts.iter().position(|&n| n == 0) {
             return Err(Error::trials(
                 format!("class {class} of {} has no trial to learn from", moments.counts.len()),
-                "train on more people or leave the class out",
+                "train on more subjects or leave the class out",
             ));
         }
         let samples = moments.sums[0].len() / channels;
@@ -112,7 +112,7 @@ impl Xdawn {
     }
 
     /// Templates and the trial `[C, T]` below each other, each row one after the other: the trial behind all filters, or as it is
-    /// (which takes more room but does not lean on where the filters' people had their sources).
+    /// (which takes more room but does not lean on where the filters' subjects had their sources).
     pub fn stacked(&self, signal: &[f64], filtered: bool) -> Vec<f64> {
         let samples = self.templates.ncols();
         // A row of the result is a column here.
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn data_that_cannot_be_fitted_are_refused() {
         let mut one = TrialMoments::new(2, 3, 60);
         one.add(&train_trials()[0], 1).unwrap();
         assert!(Xdawn::fit(&one, 1).unwrap_err().to_string().contains("class 0 of 2"));

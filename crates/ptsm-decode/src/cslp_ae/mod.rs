@@ -1,4 +1,4 @@
-//! CSLP-AE: an autoencoder whose latents of the person and of the task can be exchanged between trials.
+//! CSLP-AE: an autoencoder whose latents of the subject and of the task can be exchanged between trials.
 //!
 //! Paper: Nørskov, Zahid and Mørup, NeurIPS 2023, arXiv:2311.07788; the authors' code is the reference.
 //!
@@ -10,11 +10,11 @@
 //! block    conv 3, ReLU, IN; conv 1, ReLU, IN; IN; conv 1           with the input added wherever it fits
 //! ```
 //!
-//! Trials come in pairs of one person and in pairs of one task. In the first the latents of the person are exchanged before decoding, in
+//! Trials come in pairs of one subject and in pairs of one task. In the first the latents of the subject are exchanged before decoding, in
 //! the second those of the task, and what comes out must be what went in; a contrast draws the exchanged latents of a pair together and
-//! those of different people (tasks) apart. There is no plain reconstruction.
+//! those of different subjects (tasks) apart. There is no plain reconstruction.
 //!
-//! It is no classifier. Unseen subjects are decoded by what was learnt from the task latents of the training people: see [`Readout`].
+//! It is no classifier. Unseen subjects are decoded by a classifier of the task latents that was fitted to the training subjects: see [`Readout`].
 //!
 //! Differs: see [`CSLP_AE`].
 //!
@@ -47,10 +47,10 @@ use losses::{FIRST_SCALE, contrasts, distance};
 /// CSLP-AE.
 pub const CSLP_AE: Method = Method {
     name: "cslp-ae",
-    about: "an autoencoder that keeps person and task apart, a small one (64 channels inside, not 256); linear on its task latents; converts",
+    about: "a small autoencoder (64 channels inside, not 256) with separate subject and task latents and a linear classifier on the latter; converts",
     paper: "Nørskov et al., NeurIPS 2023",
     doi: "10.48550/arXiv.2311.07788",
-    differs: "Widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings). Each (channel, sample) is standardised by the training people alone, the authors take everybody. Trials whose length is no multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared; the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally frequent, and the logistic readout counts classes equally.",
+    differs: "Widths of 64 and 16 where the authors have 256 and 64, which are 10 million parameters (`width` and `latent` are settings). Each (channel, sample) is standardised by the training subjects alone; the authors use all subjects. Trials whose length is no multiple of 2^levels get zeros at their end, which no loss asks for; norms and attention see them. The scale of the contrast is at most 100. A linear head reads the task latents while training goes on, without moving them unless the readout is `joint`, so that epochs can be compared; the last state is kept all the same, as the authors do. Heads learn from the half of a step in which their classes are equally frequent, and the logistic readout counts classes equally.",
     converts: true,
     ..Method::network::<CslpAe>(|layout| {
         let mut config = CslpAe::default();
@@ -84,7 +84,7 @@ pub struct CslpAe {
     pub latent: usize,
     /// How often the length is halved, and layers of attention on both sides.
     pub levels: usize,
-    /// Trials of a step that are paired by person, and as many by task; the authors have 256.
+    /// Trials of a step that are paired by subject, and as many by task; the authors have 256.
     pub pair_trials: usize,
     /// Whether latents are exchanged within pairs; otherwise every trial is reconstructed from its own.
     pub permute: bool,
@@ -112,9 +112,9 @@ impl Default for CslpAe {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Readout {
-    /// Logistic regression on the standardised latents of the training people, fitted when all else is learnt (L2 penalty, C = 1).
+    /// Logistic regression on the standardised latents of the training subjects, fitted when all else is learnt (L2 penalty, C = 1).
     Logistic,
-    /// A linear head that learns together with everything else, as does one that tells the training people apart.
+    /// A linear head that learns together with everything else, as does one that tells the training subjects apart.
     Joint,
 }
 
@@ -127,7 +127,7 @@ const MOST_LEVELS: usize = 32;
 const MOST_WIDTH: usize = 1 << 14;
 
 impl CslpAe {
-    /// How a step's trials are paired, by person and by task.
+    /// How a step's trials are paired, by subject and by task.
     pub fn pairs(&self, subjects: usize, classes: usize) -> [Pairs; 2] {
         [subjects, classes].map(|values| Pairs::new(values, self.pair_trials))
     }
@@ -216,7 +216,7 @@ impl CslpAe {
             let features = g.flatten(own.task)?;
             linear(g, "linear", features, shape.classes)
         })?;
-        // Pairs of one task have every class equally often, pairs of one person have what there is.
+        // Pairs of one task have every class equally often, pairs of one subject have what there is.
         let by_person = if training { self.pairs(shape.subjects, shape.classes)[0].count() } else { 0 };
         let loss = g.scoped("loss", |g| -> Result<Id> {
             let (from, trials) = (2 * by_person, batch - 2 * by_person);
@@ -253,7 +253,7 @@ impl CslpAe {
         Ok(network)
     }
 
-    /// The latents with the partners' in place of the trial's own: of the person among pairs of one person, of the task among pairs
+    /// The latents with the partners' in place of the trial's own: of the subject among pairs of one subject, of the task among pairs
     /// of one task.
     fn exchanged(&self, g: &mut Graph, own: Latents, shape: TrialShape) -> Result<Latents> {
         if !self.permute {
@@ -279,7 +279,7 @@ impl CslpAe {
         })
     }
 
-    /// What only a network with known subjects has: scales of the contrasts and, where it is joint, a head for the person; and the losses where
+    /// What only a network with known subjects has: scales of the contrasts and, where it is joint, a head for the subject; and the losses where
     /// it is a training step's.
     fn teach(
         &self,

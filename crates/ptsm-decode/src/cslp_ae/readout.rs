@@ -6,7 +6,7 @@ use ptsm_engine::Parameters;
 use crate::classic::{Logistic, Regularisation};
 use crate::error::Result;
 
-/// Classes count equally, as they do in the pairs the latents were learnt from.
+/// Classes count equally, as they do in the pairs from which the latents were learnt.
 const HOW: Regularisation = Regularisation { inverse_penalty: 1.0, balanced: true, tolerance: 1e-5 };
 
 /// Learns classes from latents `[n, F]` and makes the network's linear head say the same.

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn windows_of_one_long_trial_stay_on_one_side() {
-        // Runs 1 and 2 are of one class each: what is left of run 2 is part of the trial that was learnt from.
+        // Runs 1 and 2 are of one class each: what is left of run 2 is part of the trial that was trained on.
         assert_eq!(
             later(&[(0, 1, 0.0), (0, 1, 1.0), (1, 2, 0.0), (1, 2, 5.0), (0, 3, 0.0), (1, 4, 0.0)]),
             [4, 5]

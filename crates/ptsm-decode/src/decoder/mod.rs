@@ -87,7 +87,7 @@ impl dyn Decoder {
     }
 }
 
-/// What a decoder has learnt.
+/// A fitted decoder.
 pub trait FittedDecoder: Send + Sync {
     /// The trials it is for.
     fn layout(&self) -> &Layout;
@@ -95,14 +95,14 @@ pub trait FittedDecoder: Send + Sync {
     /// OutputClass probabilities `[n, K]`, each trial by itself.
     fn probabilities(&self, trials: &Subset<'_>) -> Result<Vec<f32>>;
 
-    /// What it becomes once it has seen trials of people without labels, each session of a person by itself; none for one that does not look.
+    /// Unlabelled adaptation: what the decoder becomes once it has seen unlabelled trials of subjects, each session by itself; none for one that does not adapt.
     /// Whoever hands out data calls `with_target_access`, which calls this where the method may look.
     fn adapt_unlabelled(&self, people: &Unlabelled<'_>) -> Result<Option<Box<dyn FittedDecoder>>> {
         let _ = people;
         Ok(None)
     }
 
-    /// Numbers it has learnt.
+    /// Number of its parameters.
     fn parameters(&self) -> usize;
 
     /// Training subjects it can still tell apart.
@@ -113,7 +113,7 @@ pub trait FittedDecoder: Send + Sync {
     /// Writes it as one safetensors file with this header.
     fn save(&self, path: &Path, header: HashMap<String, String>) -> Result<()>;
 
-    /// Tunes a copy to one person by a few labelled trials of theirs.
+    /// Few-shot adaptation: adapts a copy to one subject by a few labelled trials.
     fn adapt(&self, calibration: &Subset<'_>, how: &Adaptation) -> Result<AdaptedDecoder> {
         let _ = (calibration, how);
         Err(Error::Configuration(
@@ -121,7 +121,7 @@ pub trait FittedDecoder: Send + Sync {
         ))
     }
 
-    /// The trials as they might look if they were of the person whose other trials are given, `[n, C, T]`, in the unit of those trials.
+    /// The trials as they might look if they were of the subject whose other trials are given, `[n, C, T]`, in the unit of those trials.
     fn convert(&self, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
         let _ = (trials, person);
         Err(cannot_convert())
@@ -155,7 +155,7 @@ pub(crate) fn cannot_convert() -> Error {
 }
 
 impl dyn FittedDecoder + '_ {
-    /// What it becomes once it has seen of some people what its method may see of them; none where that is nothing, or where it does not
+    /// What it becomes once it has seen of some subjects what its method may see of them; none where that is nothing, or where it does not
     /// look.
     pub fn with_target_access(
         &self,
@@ -166,7 +166,7 @@ impl dyn FittedDecoder + '_ {
     }
 }
 
-/// What a decoder is shown of people before it decodes them: of a part, the first trials of each session.
+/// What a decoder is shown of subjects before it decodes them: of a part, the first trials of each session.
 fn shown<'a>(people: &Subset<'a>, access: TargetAccess) -> Option<Unlabelled<'a>> {
     match access {
         TargetAccess::Unlabelled { fraction } => Some(people.first_of_sessions(fraction).unlabelled()),
@@ -182,7 +182,7 @@ pub struct TrainingData<'a> {
 }
 
 impl<'a> TrainingData<'a> {
-    /// Checks that something can be learnt: two classes, enough trials, nobody on both sides.
+    /// Checks that the data can be trained on: two classes, enough trials, no subject on both sides.
     pub fn new(train: Subset<'a>, validation: Subset<'a>) -> Result<TrainingData<'a>> {
         let classes = &train.layout().classes;
         let counts = train.class_counts();
@@ -213,7 +213,7 @@ impl<'a> TrainingData<'a> {
         Ok(TrainingData { train, validation, target: None })
     }
 
-    /// The same with the unlabelled trials of the people to be decoded.
+    /// The same with the unlabelled trials of the test subjects.
     pub fn with_target(self, target: Unlabelled<'a>) -> TrainingData<'a> {
         TrainingData { target: Some(target), ..self }
     }

@@ -5,7 +5,7 @@
 pub enum DecoderOutput {
     /// The natural logarithm of the probability of a class.
     LogProbability(OutputClass),
-    /// What a network says of a class before that becomes a probability; of one that looks at the mirror image too, the mean of both.
+    /// What a network says of a class before that becomes a probability; of one that also decodes the mirrored trial, the mean of both.
     Logit(OutputClass),
 }
 

@@ -1,4 +1,4 @@
-//! Trials of one person rendered as another's, by networks that keep person and task apart.
+//! Trials of one subject rendered as another's, by networks that keep subject and task apart.
 
 use ptsm_engine::{Feed, Mode, Program};
 use ptsm_signal::Subset;
@@ -8,7 +8,7 @@ use crate::decoder::{FittedDecoder, cannot_convert};
 use crate::error::{Error, Result};
 use crate::training::INFERENCE_BATCH;
 
-/// The task of each trial with the person of the others, whose latents are averaged.
+/// The task of each trial with the subject of the others, whose latents are averaged.
 pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subset<'_>) -> Result<Vec<f32>> {
     let network = fitted.build(INFERENCE_BATCH)?;
     let Some(rendered) = network.value("rendered") else {
@@ -16,7 +16,7 @@ pub(super) fn convert(fitted: &FittedNetwork, trials: &Subset<'_>, person: &Subs
     };
     if person.is_empty() {
         return Err(Error::trials(
-            "there is no trial of the person to convert to",
+            "there is no trial of the subject to convert to",
             "give at least one; the mean over several is steadier",
         ));
     }

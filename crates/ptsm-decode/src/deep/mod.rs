@@ -12,8 +12,7 @@ use ptsm_signal::{Layout, Subset};
 
 use crate::augment::mirror::Mirror;
 use crate::decoder::{
-    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, Fit, FitSink, FittedDecoder, Job, Run, Sensitivity,
-    Watch,
+    Adaptation, AdaptedDecoder, Decoder, DecoderOutput, FitSink, FittedDecoder, Job, Run, Sensitivity, Watch,
 };
 use crate::error::{Error, Result};
 use crate::network::{Batches, Network};
@@ -32,22 +31,19 @@ impl Decoder for Recipe {
             let train = jobs[job].data.train();
             let layout = train.layout();
             let mirror = (self.augment.strength("mirror") > 0.0).then(|| Mirror::new(layout)).transpose()?;
-            let network = FittedNetwork {
-                recipe: self.clone(),
-                layout: layout.clone(),
-                subjects: train.subjects().len(),
-                parameters: trained.parameters,
-                mirror,
-                device: run.device.clone(),
-            };
-            let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
-            fitted.fit_readout(train)?;
-            let fit = Fit {
-                fitted: Box::new(fitted),
-                seed: jobs[job].seed,
-                history: trained.history,
-                best_epoch: Some(trained.best_epoch),
-            };
+            let fit = trained.into_fit(|parameters| {
+                let network = FittedNetwork {
+                    recipe: self.clone(),
+                    layout: layout.clone(),
+                    subjects: train.subjects().len(),
+                    parameters,
+                    mirror,
+                    device: run.device.clone(),
+                };
+                let mut fitted = if self.training.keep_subjects { network } else { network.released()? };
+                fitted.fit_readout(train)?;
+                Ok(fitted)
+            })?;
             done(job, fit)
         })
     }

@@ -5,13 +5,18 @@
 //! for `patience` epochs stops. Jobs (folds, seeds) train at once as replicas of one program, as many as the device has room for; where one
 //! ends, the next one takes its place. Everything random is decided by (seed, epoch, place), so a run that continues from its checkpoint
 //! ends with the same bytes as one that was never disturbed, whoever trained beside it.
+//!
+//! The trainer is `ReplicaTrainer`; what it trains are `Replicas`: those of a compiled graph (`NetworkReplicas`), or a method's own
+//! where its steps are no graph (TSMNet).
 
 mod batches;
 mod checkpoint;
 mod library;
 mod measured;
+mod network_replicas;
 mod recipe;
 mod replica_trainer;
+mod replicas;
 mod scorer;
 mod steps;
 mod tally;
@@ -27,9 +32,11 @@ use crate::decoder::{EpochRecord, Job, Progress, Run, Watch};
 use crate::error::{Error, Result};
 use crate::network::{Batches, Measure, TrialPart, TrialShape};
 use batches::BatchSampler;
-pub(crate) use checkpoint::{BETWEEN_CHECKPOINTS, JobProgress, MARK, damaged, expect_own};
+pub(crate) use checkpoint::{CheckpointFile, Snapshot};
+use network_replicas::NetworkReplicas;
 pub use recipe::Recipe;
-use replica_trainer::ReplicaTrainer;
+pub(crate) use replica_trainer::ReplicaTrainer;
+pub(crate) use replicas::{PlannedJob, Replicas, StepPosition, Trained, diverged};
 pub(crate) use tally::{Score, Tally};
 
 /// What decides which epoch is kept. Validation trials are scored as they are; the mirrored view that a decoder with the mirror averages at
@@ -187,13 +194,6 @@ impl Training {
     }
 }
 
-/// One job's network after training.
-pub(crate) struct TrainedNetwork {
-    pub(crate) parameters: Parameters<f32>,
-    pub(crate) history: Vec<EpochRecord>,
-    pub(crate) best_epoch: usize,
-}
-
 /// More trials in a batch, epochs or numbers in a network than anybody trains here: a slip of the keyboard.
 const MOST_BATCH: usize = 1 << 16;
 pub(crate) const MOST_EPOCHS: usize = 1 << 20;
@@ -218,13 +218,18 @@ pub(crate) fn train(
     jobs: &[Job<'_>],
     run: &Run<'_>,
     watch: &mut dyn Watch,
-    done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
+    done: &mut dyn FnMut(usize, Trained<Parameters<f32>>) -> Result<()>,
 ) -> Result<()> {
     if jobs.is_empty() {
         return Err(Error::Configuration("training needs at least 1 seed".into()));
     }
-    let tasks = jobs.iter().map(|job| TrainingTask::new(recipe, job, run)).collect::<Result<Vec<_>>>()?;
-    let mut meter = Meter::new(tasks.iter().map(TrainingTask::steps));
+    let (mut tasks, mut planned) = (vec![], vec![]);
+    for job in jobs {
+        let task = TrainingTask::new(recipe, job)?;
+        planned.push(PlannedJob { job, identity: task.identity(recipe, run)?, steps: task.sampler.steps() });
+        tasks.push(task);
+    }
+    let mut meter = Meter::new(&recipe.training, &planned);
     // Those of one shape train at once.
     let mut groups: Vec<Vec<usize>> = vec![];
     for (i, task) in tasks.iter().enumerate() {
@@ -233,9 +238,10 @@ pub(crate) fn train(
             None => groups.push(vec![i]),
         }
     }
-    groups
-        .into_iter()
-        .try_for_each(|group| ReplicaTrainer::new(recipe, &tasks, group, run)?.run(&mut meter, watch, done))
+    groups.into_iter().try_for_each(|group| {
+        let replicas = NetworkReplicas::new(recipe, &tasks, &group, run)?;
+        ReplicaTrainer::new(&recipe.training, &planned, group, replicas).run(&mut meter, watch, done)
+    })
 }
 
 /// A job with all that follows from it.
@@ -247,18 +253,14 @@ struct TrainingTask<'a> {
     target: Vec<&'a [f32]>,
     shape: TrialShape,
     sampler: BatchSampler,
-    epochs: usize,
     /// The number of each trial's subject among those trained on, by its row in the set. Others are never fed; theirs is not read.
     people: Vec<u32>,
-    /// All that a checkpoint must agree with.
-    identity: String,
 }
 
 impl<'a> TrainingTask<'a> {
-    fn new(recipe: &Recipe, job: &'a Job<'a>, run: &Run<'_>) -> Result<TrainingTask<'a>> {
-        let validation = job.data.validation();
+    fn new(recipe: &Recipe, job: &'a Job<'a>) -> Result<TrainingTask<'a>> {
         let training = &recipe.training;
-        training.select.check(validation)?;
+        training.select.check(job.data.validation())?;
         let kind = recipe.network.batches();
         let (train, target) = target::parts(kind, job)?;
         if matches!(kind, Batches::Pairs { .. }) && recipe.augment.strength("mirror") > 0.0 {
@@ -275,43 +277,35 @@ impl<'a> TrainingTask<'a> {
                 "at least 4 are needed; raise `training.batch_trials` or give more trials",
             ));
         }
-        let subjects = train.subjects();
-        let order: Vec<_> = subjects.iter().copied().collect();
+        let order: Vec<_> = train.subjects().into_iter().collect();
         let shape = shape(train.layout(), order.len());
+        let info = train.set().info().iter();
+        let people = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
+        Ok(TrainingTask { job, train, target, shape, sampler, people })
+    }
+
+    /// All that a checkpoint must agree with.
+    fn identity(&self, recipe: &Recipe, run: &Run<'_>) -> Result<String> {
+        let (train, validation) = (&self.train, self.job.data.validation());
         let mut identity = serde_json::json!({
             "model": { "name": recipe.network.name(), "config": recipe.network.as_settings()? },
-            "shape": shape,
-            "training": training,
+            "shape": self.shape,
+            "training": recipe.training,
             "augment": recipe.augment,
-            "seed": job.seed,
-            "train": (train.len(), &subjects),
+            "seed": self.job.seed,
+            "train": (train.len(), train.subjects()),
             "validation": (validation.len(), validation.subjects()),
             "data": run.identity,
         });
-        let info = train.set().info().iter();
-        let people = info.map(|t| order.binary_search(&t.subject).unwrap_or(0) as u32).collect();
-        if !target.is_empty() {
-            identity["target"] = serde_json::json!((target.len(), target::fingerprint(&target)));
+        if !self.target.is_empty() {
+            identity["target"] = serde_json::json!((self.target.len(), target::fingerprint(&self.target)));
         }
-        Ok(TrainingTask {
-            job,
-            train,
-            target,
-            shape,
-            sampler,
-            epochs: training.epochs,
-            people,
-            identity: identity.to_string(),
-        })
+        Ok(identity.to_string())
     }
 
     /// Tasks with the same key can train at once.
     fn key(&self) -> (TrialShape, usize, &'a Layout) {
         (self.shape, self.sampler.batch(), self.train.layout())
-    }
-
-    fn steps(&self) -> usize {
-        self.epochs * self.sampler.steps()
     }
 
     fn measure(&self, what: Measure, of: TrialPart) -> Vec<f32> {
@@ -331,26 +325,26 @@ pub(crate) struct Meter {
     steps: usize,
     jobs: usize,
     /// Of jobs that have ended: how many, and their steps.
-    pub(crate) ended: (usize, usize),
-    pub(crate) trials: usize,
+    ended: (usize, usize),
+    trials: usize,
 }
 
 impl Meter {
-    /// For jobs of so many steps.
-    pub(crate) fn new(jobs: impl ExactSizeIterator<Item = usize>) -> Meter {
-        let n = jobs.len();
-        Meter { start: Instant::now(), steps: jobs.sum(), jobs: n, ended: (0, 0), trials: 0 }
+    /// Before any of them has begun.
+    pub(crate) fn new(training: &Training, jobs: &[PlannedJob<'_>]) -> Meter {
+        let steps = jobs.iter().map(|job| training.epochs * job.steps).sum();
+        Meter { start: Instant::now(), steps, jobs: jobs.len(), ended: (0, 0), trials: 0 }
     }
 
     /// What a watcher is told; `in_flight` is the steps done by jobs that have not ended.
-    pub(crate) fn progress<'p>(
+    fn progress<'p>(
         &self,
-        under_way: usize,
+        in_flight: usize,
         (epoch, epochs): (usize, usize),
         ended: &'p [EpochRecord],
     ) -> Progress<'p> {
         Progress {
-            step: self.ended.1 + under_way,
+            step: self.ended.1 + in_flight,
             steps: self.steps,
             epoch,
             epochs,

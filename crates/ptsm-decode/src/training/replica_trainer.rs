@@ -1,131 +1,75 @@
 //! Jobs of one shape, trained at once.
 //!
-//! There are as many slots (replicas of one program) as the device has room for. A job is admitted to a slot, takes one step with all others at
-//! a time, is validated when its own epoch ends, and leaves its slot to the next job when its training has ended.
+//! There is a slot for every replica of a model. A job is admitted to a slot, takes one step with all others at a time, is validated when its
+//! own epoch ends, and leaves its slot to the next job when its training has ended.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptsm_engine::{Device, Feed, Graph, Parameters};
-
-use super::checkpoint::{self, BETWEEN_CHECKPOINTS, CheckpointHeader, JobProgress};
-use super::library::Library;
-use super::scorer::Scorer;
-use super::steps::Steps;
-use super::{Meter, Recipe, TrainedNetwork, TrainingTask, check_parameters};
-use crate::augment::Augmenter;
-use crate::decoder::{EpochRecord, Run, Watch};
+use super::checkpoint::{BETWEEN_CHECKPOINTS, CheckpointFile, JobProgress};
+use super::replicas::{PlannedJob, Replicas, StepPosition, Trained};
+use super::{Meter, Training};
+use crate::decoder::{EpochRecord, Watch};
 use crate::error::{Error, Result};
-use crate::network::{MeasuredStatistic, Ramp};
 
 /// Checkpoints are written no more often than takes this part of the time.
 const CHECKPOINT_SHARE: u32 = 20;
 
-/// More slots than this gain nothing on the largest GPU.
-const MOST_SLOTS: usize = 128;
-
-pub(super) struct ReplicaTrainer<'t, 'a> {
-    recipe: &'t Recipe,
-    tasks: &'t [TrainingTask<'a>],
-    /// Trials in a batch, and how many of them have labels.
-    batch: usize,
-    labelled: usize,
+/// Trains the replicas of a model, whatever they are.
+pub(crate) struct ReplicaTrainer<'t, 'a, R> {
+    training: &'t Training,
+    jobs: &'t [PlannedJob<'a>],
     /// Those that wait for a slot.
     queue: VecDeque<usize>,
+    /// One for each replica.
     slots: Vec<Option<Slot>>,
-    augmenter: Option<Augmenter>,
-    steps: Steps,
-    graph: Graph,
+    /// Of each replica: its losses, summed over the steps of the present epoch.
+    losses: Vec<Vec<f64>>,
     loss_names: Vec<&'static str>,
-    ramps: Vec<(&'static str, Ramp)>,
-    measured: Vec<MeasuredStatistic>,
-    /// Of every slot: as they are, and the best so far.
-    parameters: Parameters<f32>,
-    best: Parameters<f32>,
-    scorer: Scorer,
-    library: Library<'a>,
+    replicas: R,
     /// How long it took to write checkpoints the last time.
     writing: Duration,
 }
 
 /// A job that is being done.
 struct Slot {
-    task: usize,
+    job: usize,
     progress: JobProgress,
-    /// Epochs finished, and steps of the present one.
-    epoch: usize,
+    /// Steps of the present epoch: those done, and all.
     step: usize,
-    /// The trials of the present epoch: rows of the set, or places in the target.
-    plan: Vec<u32>,
-    /// The target's trials by their numbers in the library.
-    target: Vec<u32>,
-    sums: Vec<f64>,
+    steps: usize,
     rate: f64,
     /// When its checkpoint was written last.
     written: Instant,
 }
 
-impl<'t, 'a> ReplicaTrainer<'t, 'a> {
-    pub(super) fn new(
-        recipe: &'t Recipe,
-        tasks: &'t [TrainingTask<'a>],
-        group: Vec<usize>,
-        run: &Run<'_>,
-    ) -> Result<ReplicaTrainer<'t, 'a>> {
-        let first = &tasks[group[0]];
-        let (shape, batch, layout) = first.key();
-        let network = recipe.network.build_for_training(shape, batch)?;
-        let numbers = network.graph.tensors().iter().map(|t| t.shape.iter().product::<usize>());
-        let numbers = numbers.fold(0usize, usize::saturating_add);
-        check_parameters(numbers)?;
-        let augmenter =
-            recipe.augment.is_on().then(|| Augmenter::new(&recipe.augment, layout)).transpose()?;
-        let adam = recipe.training.adam();
-        let mine: Vec<&TrainingTask<'a>> = group.iter().map(|&i| &tasks[i]).collect();
-        let library = Library::new(&mine, augmenter.as_ref().and_then(Augmenter::only_mirror))?;
-        let slots = match run.device {
-            // One for each thread: they do not wait for each other.
-            Device::Cpu(cpu) => cpu.threads().min(group.len()).min(MOST_SLOTS),
-            Device::Cuda(cuda) => {
-                let one = Steps::new(&network, adam, 1, run.device)?.bytes()
-                    + Scorer::new(&*recipe.network, shape, 1, run.device)?.bytes()
-                    + 2 * numbers * size_of::<f32>();
-                let row = library.table.row_length() * size_of::<f32>();
-                // Trials that are changed on the way are handed over, step by step.
-                let changed = augmenter.as_ref().is_some_and(|a| a.only_mirror().is_none());
-                let one = one + if changed { batch * row } else { 0 };
-                let free = cuda.memory()?.0.saturating_sub(library.table.len() * row);
-                even(group.len(), (free - free / 16) / one)
-            }
-        };
-        let seeds: Vec<u64> = group.iter().take(slots).map(|&i| tasks[i].job.seed).collect();
-        let parameters = Parameters::new(&network.graph, &seeds)?;
-        Ok(ReplicaTrainer {
-            recipe,
-            tasks,
-            batch,
-            labelled: first.sampler.labelled(),
-            queue: group.into(),
-            slots: (0..slots).map(|_| None).collect(),
-            augmenter,
-            steps: Steps::new(&network, adam, slots, run.device)?,
-            loss_names: std::iter::once("total").chain(network.losses.iter().map(|(n, _)| *n)).collect(),
-            ramps: network.ramps,
-            measured: network.measured,
-            best: parameters.clone(),
-            parameters,
-            scorer: Scorer::new(&*recipe.network, shape, slots, run.device)?,
-            library,
+impl<'t, 'a, R: Replicas> ReplicaTrainer<'t, 'a, R> {
+    /// For some of the jobs, by their numbers.
+    pub(crate) fn new(
+        training: &'t Training,
+        jobs: &'t [PlannedJob<'a>],
+        group: impl IntoIterator<Item = usize>,
+        replicas: R,
+    ) -> ReplicaTrainer<'t, 'a, R> {
+        let (count, loss_names) = (replicas.count(), replicas.loss_names());
+        ReplicaTrainer {
+            training,
+            jobs,
+            queue: group.into_iter().collect(),
+            slots: (0..count).map(|_| None).collect(),
+            losses: vec![vec![0.0; loss_names.len()]; count],
+            loss_names,
+            replicas,
             writing: Duration::ZERO,
-            graph: network.graph,
-        })
+        }
     }
 
-    pub(super) fn run(
+    /// Trains them all; `done` gets each with its number when it is ready.
+    pub(crate) fn run(
         mut self,
         meter: &mut Meter,
         watch: &mut dyn Watch,
-        done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
+        done: &mut dyn FnMut(usize, Trained<R::Model>) -> Result<()>,
     ) -> Result<()> {
         loop {
             // A job whose checkpoint says that it is done leaves at once. Slots change jobs only while no step is under way.
@@ -141,20 +85,18 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
                 return Err(Error::Stopped);
             }
             meter.trials += self.advance()?;
-            let over = |slot: &Slot| slot.step == self.tasks[slot.task].sampler.steps();
+            let over = |slot: &Slot| slot.step == slot.steps;
             let ending: Vec<usize> =
                 (0..self.slots.len()).filter(|&r| self.slots[r].as_ref().is_some_and(over)).collect();
             let mut ended = vec![];
             if !ending.is_empty() {
-                while self.steps.in_flight() > 0 {
-                    self.collect()?;
-                }
+                self.replicas.finish(&mut self.losses)?;
                 ended = self.validate(&ending)?;
             }
             let working = self.slots.iter().flatten();
-            let steps = working.clone().map(|s| s.epoch * self.tasks[s.task].sampler.steps() + s.step).sum();
-            let epoch = working.map(|s| s.epoch).min().unwrap_or(0);
-            watch.progress(&meter.progress(steps, (epoch, self.recipe.training.epochs), &ended));
+            let steps = working.clone().map(|s| s.epoch() * self.jobs[s.job].steps + s.step).sum();
+            let epoch = working.map(Slot::epoch).min().unwrap_or(0);
+            watch.progress(&meter.progress(steps, (epoch, self.training.epochs), &ended));
             self.write(&ending, watch.stop())?;
         }
     }
@@ -165,44 +107,19 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
             if self.slots[r].is_some() {
                 continue;
             }
-            let Some(task) = self.queue.pop_front() else { return Ok(()) };
-            let (job, identity) = (self.tasks[task].job, &self.tasks[task].identity);
-            let mut start = Parameters::new(&self.graph, &[job.seed])?;
-            for MeasuredStatistic { name, what, of } in &self.measured {
-                start.set(0, name, &self.tasks[task].measure(*what, *of))?;
-            }
-            self.parameters.put(r, &start, 0)?;
-            self.best.put(r, &start, 0)?;
-            self.steps.reset(r)?;
-            let target = self.tasks[task].target.iter().map(|x| self.library.unlabelled(x));
-            let target = target.collect::<Result<_>>()?;
-            let mut slot = Slot {
-                task,
-                progress: JobProgress::new(),
-                epoch: 0,
-                step: 0,
-                plan: vec![],
-                target,
-                sums: vec![0.0; self.loss_names.len()],
-                rate: 0.0,
-                written: Instant::now(),
-            };
-            if let Some(path) = &job.checkpoint
+            let Some(job) = self.queue.pop_front() else { return Ok(()) };
+            self.replicas.assign(r, job)?;
+            let PlannedJob { job: own, identity, .. } = &self.jobs[job];
+            let mut progress = JobProgress::new();
+            if let Some(path) = &own.checkpoint
                 && path.exists()
             {
-                let mark = checkpoint::read(
-                    path,
-                    identity,
-                    r,
-                    &mut self.parameters,
-                    &mut self.best,
-                    &mut self.steps,
-                )?;
-                slot.epoch = mark.epoch;
-                slot.progress = mark.progress;
+                let file = CheckpointFile::read(path, identity)?;
+                self.replicas.restore(r, &file)?;
+                progress = file.progress;
             }
-            slot.plan = self.tasks[task].sampler.epoch(job.seed, slot.epoch);
-            self.slots[r] = Some(slot);
+            let written = Instant::now();
+            self.slots[r] = Some(Slot { job, progress, step: 0, steps: 0, rate: 0.0, written });
         }
         Ok(())
     }
@@ -211,150 +128,59 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
     fn release(
         &mut self,
         meter: &mut Meter,
-        done: &mut dyn FnMut(usize, TrainedNetwork) -> Result<()>,
+        done: &mut dyn FnMut(usize, Trained<R::Model>) -> Result<()>,
     ) -> Result<bool> {
         let mut any = false;
         for r in 0..self.slots.len() {
-            let Some(slot) = self.slots[r].take_if(|slot| !slot.learns(self.recipe)) else { continue };
-            let task = &self.tasks[slot.task];
-            meter.ended = (meter.ended.0 + 1, meter.ended.1 + task.steps());
-            let trained = TrainedNetwork {
-                parameters: self.best.spread(r, &[task.job.seed])?,
-                history: slot.progress.history,
-                best_epoch: slot.progress.best_epoch,
-            };
-            done(slot.task, trained)?;
+            let Some(slot) = self.slots[r].take_if(|slot| !slot.learns(self.training)) else { continue };
+            let PlannedJob { job, steps, .. } = &self.jobs[slot.job];
+            meter.ended = (meter.ended.0 + 1, meter.ended.1 + self.training.epochs * steps);
+            let JobProgress { history, best_epoch, .. } = slot.progress;
+            done(slot.job, Trained { model: self.replicas.take(r)?, seed: job.seed, history, best_epoch })?;
             any = true;
         }
         Ok(any)
     }
 
-    /// One step of all jobs. On a GPU it is only begun; answers how many trials it is.
+    /// One step of all jobs, which a device may only have begun; answers how many trials it is.
     fn advance(&mut self) -> Result<usize> {
-        let (batch, labelled) = (self.batch, self.labelled);
-        let slots = self.slots.len();
-        let (mut numbers, mut labels) = (vec![0u32; slots * batch], vec![0u32; slots * labelled]);
-        let (mut people, mut domains) = (vec![0u32; slots * batch], vec![0u32; slots * batch]);
-        let (mut rates, mut done) = (vec![0.0; slots], vec![0.0; slots]);
-        let active: Vec<bool> = self.slots.iter().map(Option::is_some).collect();
-        let training = &self.recipe.training;
-        let only_mirror = self.augmenter.as_ref().filter(|a| a.only_mirror().is_some());
+        let mut positions = vec![None; self.slots.len()];
         for (r, slot) in self.slots.iter_mut().enumerate() {
             let Some(slot) = slot else { continue };
-            let task = &self.tasks[slot.task];
-            let first = self.library.first(task.train.set())?;
-            for i in 0..batch {
-                let (place, at) = (slot.step * batch + i, r * batch + i);
-                let row = slot.plan[place];
-                let of_target = i >= labelled;
-                let mut number = if of_target { slot.target[row as usize] } else { first + row };
-                if only_mirror.is_some_and(|a| a.mirrors(task.job.seed, slot.epoch, place)) {
-                    number = self.library.image(number);
-                }
-                numbers[at] = number;
-                domains[at] = u32::from(of_target);
-                people[at] = if of_target { task.shape.subjects as u32 } else { task.people[row as usize] };
-                if !of_target {
-                    labels[r * labelled + i] = self.library.label(number);
-                }
+            let (epoch, steps) = (slot.epoch(), self.jobs[slot.job].steps);
+            if slot.step == 0 {
+                slot.steps = self.replicas.draw_epoch(r, epoch);
             }
-            let steps = task.sampler.steps();
-            let made = slot.epoch * steps + slot.step;
-            let (rate, beta) = training.at(made as u64, steps as u64);
-            self.steps.set_first_beta(r, beta)?;
-            (slot.rate, rates[r]) = (rate, rate);
-            done[r] = made as f64 / task.steps() as f64;
+            let made = epoch * steps + slot.step;
+            let (rate, first_beta) = self.training.at(made as u64, steps as u64);
+            let done = made as f64 / (self.training.epochs * steps) as f64;
+            positions[r] = Some(StepPosition { epoch, step: slot.step, rate, first_beta, done });
+            slot.rate = rate;
+            slot.step += 1;
         }
-        // Copies only where something is changed beyond an exchange of channels.
-        let mut changed = vec![];
-        if only_mirror.is_none()
-            && let Some(augmenter) = &self.augmenter
-        {
-            changed = self.augmented(augmenter, &mut labels);
-        }
-        let x = match &changed[..] {
-            [] => Feed::Table { table: &self.library.table, rows: &numbers },
-            changed => Feed::Each(changed),
-        };
-        let ramped = |ramp: &Ramp| done.iter().map(|&part| ramp(part) as f32).collect();
-        let ramped: Vec<Vec<f32>> = self.ramps.iter().map(|(_, ramp)| ramped(ramp)).collect();
-        let mut feeds = vec![("x", x), ("task", Feed::Labels(&labels))];
-        feeds.extend(self.ramps.iter().zip(&ramped).map(|((name, _), values)| (*name, Feed::Each(values))));
-        let asks = |name: &str| self.graph.inputs().iter().any(|input| input.name == name);
-        for (name, numbers) in [("subject", &people), ("domain", &domains)] {
-            if asks(name) {
-                feeds.push((name, Feed::Labels(numbers)));
-            }
-        }
-        while self.steps.in_flight() >= self.steps.max_in_flight() {
-            collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)?;
-        }
-        let started = self.steps.start(&mut self.parameters, &feeds, &rates, &active);
-        started.map_err(|error| named(error, &self.slots, self.tasks))?;
-        self.slots.iter_mut().flatten().for_each(|slot| slot.step += 1);
-        Ok(active.iter().filter(|a| **a).count() * batch)
-    }
-
-    /// All jobs' trials of this step after augmentation; labels change with them.
-    fn augmented(&self, augmenter: &Augmenter, labels: &mut [u32]) -> Vec<f32> {
-        let (batch, labelled, one) = (self.batch, self.labelled, self.library.table.row_length());
-        let mut x = vec![0.0; self.slots.len() * batch * one];
-        let mut spare = vec![];
-        for (r, slot) in self.slots.iter().enumerate() {
-            let Some(slot) = slot else { continue };
-            let task = &self.tasks[slot.task];
-            for i in 0..batch {
-                let place = slot.step * batch + i;
-                let own = &mut x[(r * batch + i) * one..][..one];
-                let row = slot.plan[place] as usize;
-                let (from, label) = if i < labelled {
-                    (task.train.set().signal(row), &mut labels[r * labelled + i])
-                } else {
-                    (task.target[row], &mut 0)
-                };
-                own.copy_from_slice(from);
-                augmenter.apply(own, label, task.job.seed, slot.epoch, place, &mut spare);
-            }
-        }
-        x
-    }
-
-    fn collect(&mut self) -> Result<()> {
-        collect(&mut self.steps, &self.parameters, &mut self.slots, self.tasks)
+        self.replicas.step(&positions, &mut self.losses)
     }
 
     /// Scores an epoch of some on the validation subjects and keeps what is best.
     fn validate(&mut self, ending: &[usize]) -> Result<Vec<EpochRecord>> {
-        let validation = |r: &usize| {
-            let slot = self.slots[*r].as_ref()?;
-            Some((*r, self.tasks[slot.task].job.data.validation()))
-        };
-        let who: Vec<_> = ending.iter().filter_map(validation).collect();
-        let scores = self.scorer.score(&self.parameters, &self.library, &who)?;
+        let scores = self.replicas.validate(ending)?;
         let mut ended = vec![];
         for (&r, score) in ending.iter().zip(scores) {
             let Some(slot) = &mut self.slots[r] else { continue };
-            let task = &self.tasks[slot.task];
-            slot.epoch += 1;
-            let means = slot.sums.iter().map(|sum| sum / task.sampler.steps() as f64);
+            let means = self.losses[r].iter().map(|sum| sum / slot.steps as f64);
             let record = EpochRecord {
-                epoch: slot.epoch,
-                seed: task.job.seed,
+                epoch: slot.epoch() + 1,
+                seed: self.jobs[slot.job].job.seed,
                 losses: self.loss_names.iter().map(|n| n.to_string()).zip(means).collect(),
                 validation_accuracy: score.map(|s| s.0),
                 validation_loss: score.map(|s| s.1),
                 rate: slot.rate,
             };
-            if slot.progress.improves(&record, self.recipe.training.select) {
-                slot.progress.best_epoch = slot.epoch;
-                self.best.put(r, &self.parameters, r)?;
+            if slot.progress.add(record.clone(), self.training) {
+                self.replicas.keep(r)?;
             }
-            let waited = slot.epoch - slot.progress.best_epoch;
-            slot.progress.learning = self.recipe.training.patience.is_none_or(|most| waited < most);
-            slot.progress.history.push(record.clone());
-            slot.sums.fill(0.0);
+            self.losses[r].fill(0.0);
             slot.step = 0;
-            slot.plan = task.sampler.epoch(task.job.seed, slot.epoch);
             ended.push(record);
         }
         Ok(ended)
@@ -367,14 +193,11 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
         let mut any = false;
         for &r in ending {
             let Some(slot) = &mut self.slots[r] else { continue };
-            let task = &self.tasks[slot.task];
-            let Some(path) = &task.job.checkpoint else { continue };
-            if at_once || slot.written.elapsed() > between || !slot.learns(self.recipe) {
+            let PlannedJob { job, identity, .. } = &self.jobs[slot.job];
+            let Some(path) = &job.checkpoint else { continue };
+            if at_once || slot.written.elapsed() > between || !slot.learns(self.training) {
                 (slot.written, any) = (Instant::now(), true);
-                let (identity, progress) = (task.identity.clone(), slot.progress.clone());
-                let mark = CheckpointHeader { identity, epoch: slot.epoch, progress };
-                let steps = self.steps.checkpoint(r)?;
-                checkpoint::write(path, &mark, r, &self.parameters, &self.best, &steps)?;
+                self.replicas.save(r)?.write(path, identity, &slot.progress)?;
             }
         }
         if any {
@@ -385,58 +208,181 @@ impl<'t, 'a> ReplicaTrainer<'t, 'a> {
 }
 
 impl Slot {
-    fn learns(&self, recipe: &Recipe) -> bool {
-        self.progress.learning && self.epoch < recipe.training.epochs
+    /// Epochs finished.
+    fn epoch(&self) -> usize {
+        self.progress.history.len()
     }
-}
 
-/// Waits for the oldest step that is under way and takes down its losses.
-fn collect(
-    steps: &mut Steps,
-    parameters: &Parameters<f32>,
-    slots: &mut [Option<Slot>],
-    tasks: &[TrainingTask<'_>],
-) -> Result<()> {
-    steps.finish().map_err(|error| named(error, slots, tasks))?;
-    for (r, slot) in slots.iter_mut().enumerate() {
-        let Some(slot) = slot else { continue };
-        for (i, sum) in slot.sums.iter_mut().enumerate() {
-            *sum += steps.loss(parameters, r, i);
-        }
+    fn learns(&self, training: &Training) -> bool {
+        self.progress.learning && self.epoch() < training.epochs
     }
-    Ok(())
-}
-
-/// Says which job it is whose gradient is not finite.
-fn named(error: ptsm_engine::Error, slots: &[Option<Slot>], tasks: &[TrainingTask<'_>]) -> Error {
-    let ptsm_engine::Error::Gradient { replica, step } = error else { return error.into() };
-    let Some(slot) = slots.get(replica).and_then(Option::as_ref) else { return error.into() };
-    let job = tasks[slot.task].job;
-    let judges: Vec<String> = job.data.validation().subjects().iter().map(ToString::to_string).collect();
-    Error::Configuration(format!(
-        "seed {} (validated on {}) cannot go on: its gradient is not finite at step {step}; a smaller `training.rate` or scaled data may help",
-        job.seed,
-        judges.join(", ")
-    ))
-}
-
-/// Slots for so many jobs where so many fit: as few rounds as possible, all of them full.
-fn even(jobs: usize, fit: usize) -> usize {
-    let most = fit.clamp(1, MOST_SLOTS);
-    jobs.div_ceil(jobs.div_ceil(most))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use ptsm_signal::{Channel, Layout, SubjectId, Trial, Trials};
+
     use super::*;
+    use crate::decoder::{Job, NoWatch, Progress, TrainingData};
+    use crate::training::{LrSchedule, Score, Select, Snapshot};
+
+    /// A model of one number: the sum of the rates of its steps. Its validation losses are given, one for each epoch.
+    struct Sums<'s> {
+        losses: &'s [f64],
+        /// Of each replica: the number now, the best one, and the epoch under way.
+        all: Vec<(f64, f64, usize)>,
+    }
+
+    impl Replicas for Sums<'_> {
+        type Model = f64;
+
+        fn count(&self) -> usize {
+            self.all.len()
+        }
+
+        fn loss_names(&self) -> Vec<&'static str> {
+            vec!["total"]
+        }
+
+        fn assign(&mut self, replica: usize, _: usize) -> Result<()> {
+            self.all[replica] = (0.0, 0.0, 0);
+            Ok(())
+        }
+
+        /// Epochs have one step and two in turn.
+        fn draw_epoch(&mut self, replica: usize, epoch: usize) -> usize {
+            self.all[replica].2 = epoch;
+            1 + epoch % 2
+        }
+
+        fn step(&mut self, positions: &[Option<StepPosition>], losses: &mut [Vec<f64>]) -> Result<usize> {
+            for (r, at) in positions.iter().enumerate() {
+                let Some(at) = at else { continue };
+                self.all[r].0 += at.rate;
+                losses[r][0] += 3.0 + at.step as f64;
+            }
+            Ok(positions.iter().flatten().count())
+        }
+
+        fn validate(&mut self, replicas: &[usize]) -> Result<Vec<Score>> {
+            Ok(replicas.iter().map(|&r| Some((0.5, self.losses[self.all[r].2]))).collect())
+        }
+
+        fn keep(&mut self, replica: usize) -> Result<()> {
+            self.all[replica].1 = self.all[replica].0;
+            Ok(())
+        }
+
+        fn save(&self, replica: usize) -> Result<Snapshot> {
+            let (now, best, _) = self.all[replica];
+            let mut snapshot = Snapshot::default();
+            snapshot.put("state", &[2], &[now, best]);
+            Ok(snapshot)
+        }
+
+        fn restore(&mut self, replica: usize, from: &CheckpointFile) -> Result<()> {
+            let state = from.get::<f64>("state")?;
+            (self.all[replica].0, self.all[replica].1) = (state[0], state[1]);
+            Ok(())
+        }
+
+        fn take(&mut self, replica: usize) -> Result<f64> {
+            Ok(self.all[replica].1)
+        }
+    }
+
+    /// Stops after so many steps.
+    struct After(usize);
+
+    impl Watch for After {
+        fn progress(&mut self, _: &Progress<'_>) {
+            self.0 -= 1;
+        }
+
+        fn stop(&self) -> bool {
+            self.0 == 0
+        }
+    }
+
+    fn trials() -> Trials {
+        let layout = Layout {
+            channels: vec![Channel::named("Cz")],
+            samples: 1,
+            rate_hz: 1.0,
+            start_s: 0.0,
+            classes: vec!["a".into(), "b".into()],
+            task: Default::default(),
+        };
+        let trial =
+            |i: u32| Trial { label: i % 2, subject: SubjectId(i / 4), session: 1, run: 1, cue_s: 0.0 };
+        Trials::new(layout, vec![0.0; 8], (0..8).map(trial).collect()).unwrap()
+    }
+
+    /// What two jobs lead to in so many slots: the number kept, the best epoch, and the mean loss of every epoch.
+    fn trained(
+        slots: usize,
+        losses: &[f64],
+        patience: Option<usize>,
+        folder: Option<&Path>,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<(f64, usize, Vec<f64>)>> {
+        let trials = trials();
+        let of = |id: u32| trials.all().only(|t| t.subject.0 == id);
+        let data = TrainingData::new(of(0), of(1)).unwrap();
+        let path = |seed: u64| folder.map(|folder| folder.join(seed.to_string()));
+        let jobs = [1, 2].map(|seed| Job { data: &data, seed, checkpoint: path(seed) });
+        let planned = |job| PlannedJob { job, identity: "sums".into(), steps: 2 };
+        let planned: Vec<_> = jobs.iter().map(planned).collect();
+        let training = Training {
+            epochs: losses.len(),
+            patience,
+            select: Select::Loss,
+            rate: 1.0,
+            course: LrSchedule::Constant,
+            ..Training::default()
+        };
+        let mut meter = Meter::new(&training, &planned);
+        let replicas = Sums { losses, all: vec![(0.0, 0.0, 0); slots] };
+        let mut all = vec![(0.0, 0, vec![]); jobs.len()];
+        ReplicaTrainer::new(&training, &planned, 0..jobs.len(), replicas).run(
+            &mut meter,
+            watch,
+            &mut |job, trained| {
+                let means = trained.history.iter().map(|record| record.losses[0].1).collect();
+                all[job] = (trained.model, trained.best_epoch, means);
+                Ok(())
+            },
+        )?;
+        Ok(all)
+    }
 
     #[test]
-    fn slots_are_filled_in_full_rounds() {
-        assert_eq!(even(106, 1000), 106);
-        assert_eq!(even(318, 1000), 106);
-        assert_eq!(even(15, 4), 4);
-        assert_eq!(even(15, 8), 8);
-        assert_eq!(even(5, 0), 1);
-        assert_eq!(even(1, 50), 1);
+    fn the_best_epoch_is_kept_and_a_job_without_progress_ends() {
+        let losses = [0.9, 0.5, 0.7, 0.6, 0.1];
+        let wanted = vec![(7.0, 5, vec![3.0, 3.5, 3.0, 3.5, 3.0]); 2];
+        assert_eq!(trained(2, &losses, None, None, &mut NoWatch).unwrap(), wanted);
+        // The second job waits for the only slot, and two epochs that are no better are enough.
+        let wanted = vec![(3.0, 2, vec![3.0, 3.5, 3.0, 3.5]); 2];
+        assert_eq!(trained(1, &losses, Some(2), None, &mut NoWatch).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_was_stopped_continues_from_the_last_epoch() {
+        let losses = [0.9, 0.5, 0.7, 0.6, 0.1];
+        let through = trained(2, &losses, None, None, &mut NoWatch).unwrap();
+        // In the middle of the second epoch, where no checkpoint is, and at its end.
+        for steps in [2, 3] {
+            let folder = tempfile::tempdir().unwrap();
+            let stopped = trained(2, &losses, None, Some(folder.path()), &mut After(steps));
+            assert!(matches!(stopped, Err(Error::Stopped)));
+            assert_eq!(folder.path().join("1").exists(), steps == 3);
+            let again = trained(1, &losses, None, Some(folder.path()), &mut NoWatch).unwrap();
+            assert_eq!(again, through);
+            // Both are done; nothing is trained again.
+            let again = trained(1, &losses, None, Some(folder.path()), &mut After(1)).unwrap();
+            assert_eq!(again, through);
+        }
     }
 }

@@ -17,7 +17,6 @@
 //! Parameters at C=62, K=2, kernel 25: 11287.
 
 mod batches;
-mod checkpoint;
 mod convolution;
 mod fitted;
 #[cfg(test)]
@@ -26,8 +25,8 @@ mod momentum;
 mod network;
 mod norm;
 mod optimizer;
+mod replicas;
 mod spectral;
-mod train;
 mod weights;
 
 use ptsm_engine::Device;
@@ -39,7 +38,7 @@ use crate::decoder::{Decoder, FitSink, FittedDecoder, Job, Run, Watch};
 use crate::error::{Error, Result};
 use crate::method::{Method, ModelFile};
 use crate::settings::{eeg_rate_hz, from_value, to_value};
-use crate::training::{MOST_EPOCHS, Select, check_parameters};
+use crate::training::{LrSchedule, MOST_EPOCHS, Select, Training, check_parameters};
 use fitted::FittedTsmNet;
 pub use momentum::Momentum;
 use weights::Sizes;
@@ -175,6 +174,14 @@ impl Default for TsmNetTraining {
     }
 }
 
+impl TsmNetTraining {
+    /// What of it the common trainer follows: one rate, and no early end.
+    fn common(&self) -> Training {
+        let (epochs, select, rate) = (self.epochs, self.select, self.rate);
+        Training { epochs, patience: None, select, rate, course: LrSchedule::Constant, ..Training::default() }
+    }
+}
+
 /// More than anybody wants: a slip of the keyboard.
 const MOST_BATCH: usize = 1 << 12;
 const MOST_FILTERS: usize = 512;
@@ -286,7 +293,7 @@ impl Decoder for TsmNetDecoder {
         watch: &mut dyn Watch,
         done: &mut FitSink<'_>,
     ) -> Result<()> {
-        train::train(self, jobs, run, watch, done)
+        replicas::train(self, jobs, run, watch, done)
     }
 
     fn check_unlabelled(&self, people: &Unlabelled<'_>) -> Result<()> {

@@ -19,14 +19,14 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-/// People whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
+/// Subjects whose rhythm over one hand area is weaker than over the other, one way for each class; in the middle a wave after each cue
 /// goes up for one class and down for the other.
-fn people(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
-    people_of(2, subjects, each, effect, seed)
+fn cohort(subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+    cohort_of(2, subjects, each, effect, seed)
 }
 
 /// The same with any number of classes: of more than two each has an area and a time of its own.
-fn people_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
+fn cohort_of(classes: u32, subjects: u32, each: u32, effect: f32, seed: u64) -> Trials {
     let names = ["left_hand", "right_hand", "feet", "tongue"];
     let layout = Layout {
         // More than the six filters of CSP.
@@ -111,7 +111,7 @@ fn changes(method: &Method, epochs: usize) -> Value {
 
 /// A method's defaults for the trials of these tests.
 fn settings(method: &Method) -> Value {
-    method.defaults(people(1, 2, 0.0, 1).layout()).unwrap()
+    method.defaults(cohort(1, 2, 0.0, 1).layout()).unwrap()
 }
 
 fn fit(
@@ -138,7 +138,7 @@ fn fit_with(
     let settings = method.settings(trials.layout(), changes)?;
     let decoder = method.build(settings)?;
     if decoder.learns_from_target() {
-        // The people who are decoded in these tests.
+        // The subjects who are decoded in these tests.
         data = data.with_target(trials.all().only(|t| t.subject.0 >= 10).unlabelled());
     }
     let run = Run { device: &(&cpu).into(), identity: "toy" };
@@ -147,7 +147,7 @@ fn fit_with(
     decoder.fit_all(&jobs.collect::<Vec<_>>(), &run, watch)
 }
 
-/// What a decoder makes of trials once it has seen of their people what its method may see.
+/// What a decoder makes of trials with the target access of its method.
 fn decoded(method: &Method, fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Vec<f32> {
     let met = fitted.with_target_access(trials, method.target_access).unwrap();
     met.as_deref().unwrap_or(fitted).probabilities(trials).unwrap()
@@ -172,16 +172,16 @@ fn card(method: &Method, trials: &Trials, epochs: usize) -> ModelCard {
     }
 }
 
-/// Whether it looks at the people it decodes when it meets them, and not before.
+/// Whether it adapts to unlabelled trials at test time, and not before.
 fn looks(method: &Method, trials: &Trials) -> bool {
     let decoder = method.build(method.defaults(trials.layout()).unwrap()).unwrap();
     method.target_access != TargetAccess::Nothing && !decoder.learns_from_target()
 }
 
-/// A separable problem is learnt, on people never seen; decoding is the same alone, together, and after a file.
+/// A separable problem is learnt, on unseen subjects; decoding is the same alone, together, and after a file.
 #[test]
 fn every_decoder_keeps_the_contract() {
-    let trials = people(10, 24, 0.7, 1);
+    let trials = cohort(10, 24, 0.7, 1);
     let unseen = trials.of(&set([10]));
     let folder = tempfile::tempdir().unwrap();
     for method in METHODS {
@@ -225,11 +225,11 @@ fn every_decoder_keeps_the_contract() {
         file::save(&again, &*loaded, &card).unwrap();
         let same = std::fs::read(&path).unwrap() == std::fs::read(&again).unwrap();
         assert!(same, "{} is written differently the second time", method.name);
-        // What tells people apart is gone; a latent of whoever is shown stays where it converts.
+        // What tells subjects apart is gone; a latent of whoever is shown stays where it converts.
         let head = if method.converts { "subject_head" } else { "subject" };
         assert!(tensors(&path).keys().all(|name| !name.contains(head) && !name.contains("domain")));
 
-        let other = people(2, 4, 0.5, 1);
+        let other = cohort(2, 4, 0.5, 1);
         let layout = Layout { samples: 64, ..other.layout().clone() };
         let short =
             Trials::new(layout, other.to_vec()[..8 * 7 * 64].to_vec(), other.info().to_vec()).unwrap();
@@ -249,7 +249,7 @@ fn classic() -> impl Iterator<Item = &'static Method> {
 
 #[test]
 fn classic_decoders_tell_four_classes_apart() {
-    let trials = people_of(4, 10, 48, 0.8, 9);
+    let trials = cohort_of(4, 10, 48, 0.8, 9);
     let unseen = trials.of(&set([10]));
     let folder = tempfile::tempdir().unwrap();
     for method in classic() {
@@ -265,21 +265,21 @@ fn classic_decoders_tell_four_classes_apart() {
     }
 }
 
-/// What a method declares to see is what decides: labels never do, and the others of a person's trials only where it says so.
+/// What a method declares to see is what decides: labels never do, and the others of a subject's trials only where it says so.
 #[test]
 fn a_method_sees_what_it_declares() {
-    let trials = people(11, 12, 0.3, 16);
+    let trials = cohort(11, 12, 0.3, 16);
     let (two, unseen) = (trials.of(&set([10, 11])), trials.of(&set([10])));
     // Everybody's labels are the other class's.
     let swapped: Vec<u32> = trials.info().iter().map(|t| 1 - t.label).collect();
     let swapped = trials.relabelled(&swapped).unwrap();
-    let noise = people(11, 12, 0.0, 17);
+    let noise = cohort(11, 12, 0.0, 17);
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 2);
         let fitted = &*fits[0].fitted;
         let p = decoded(method, fitted, &two);
         assert_eq!(decoded(method, fitted, &swapped.of(&set([10, 11]))), p, "{}", method.name);
-        // One person is not changed by another.
+        // One subject is not changed by another.
         assert_eq!(decoded(method, fitted, &unseen), p[..2 * unseen.len()], "{}", method.name);
         let all = unseen.unlabelled();
         let met = fitted.adapt_unlabelled(&all).unwrap();
@@ -312,7 +312,7 @@ fn a_method_sees_what_it_declares() {
 /// A gradient says how much an answer changes with a small step in any direction; here its own and others.
 #[test]
 fn gradients_are_what_small_steps_say() {
-    let trials = people(10, 12, 0.5, 16);
+    let trials = cohort(10, 12, 0.5, 16);
     let places = [0, 1, 2, 3];
     let unseen = trials.of(&set([10])).at(&places);
     let mut differentiable = vec![];
@@ -367,7 +367,7 @@ fn gradients_are_what_small_steps_say() {
 /// What was learnt is gone, what was measured stays; where nothing begins at random nothing can be drawn anew.
 #[test]
 fn decoders_are_drawn_anew() {
-    let trials = people(10, 12, 0.7, 16);
+    let trials = cohort(10, 12, 0.7, 16);
     let unseen = trials.of(&set([10]));
     for method in METHODS {
         let fits = fit(method, &trials, set(1..=7), &[1], 3);
@@ -384,7 +384,7 @@ fn decoders_are_drawn_anew() {
 /// One trial has no variance: a session of one is refused before anything is learnt, wherever it is.
 #[test]
 fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
-    let trials = people(10, 12, 0.3, 18);
+    let trials = cohort(10, 12, 0.3, 18);
     let first_of = |subject: u32| {
         let mut info = trials.info().to_vec();
         for (i, trial) in info.iter_mut().filter(|trial| trial.subject.0 == subject).enumerate() {
@@ -393,7 +393,7 @@ fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
         let samples = trials.all().signals().flatten().copied().collect();
         Trials::new(trials.layout().clone(), samples, info).unwrap()
     };
-    // Somebody who is learnt from, judged by, decoded.
+    // A training, a validation and a test subject.
     for subject in [3, 8, 10] {
         let odd = first_of(subject);
         for name in ["tsmnet", "tsmnet-spdmbn"] {
@@ -422,7 +422,7 @@ fn a_session_of_one_trial_is_refused_where_sessions_are_measured() {
 /// An oddball: one class in six trials.
 #[test]
 fn rare_classes_are_decoded_too() {
-    let trials = people(10, 60, 0.7, 10);
+    let trials = cohort(10, 60, 0.7, 10);
     let rare = trials.all().only(|t| t.label == 0 || (t.cue_s as u32) % 5 == 1);
     let uneven = Trials::new(
         trials.layout().clone(),
@@ -472,7 +472,7 @@ fn decoders_have_the_numbers_they_state() {
 
 #[test]
 fn settings_that_cannot_work_are_refused() {
-    let trials = people(8, 6, 0.5, 12);
+    let trials = cohort(8, 6, 0.5, 12);
     let refused = |name: &str, changes: Value| {
         let fit = fit_with(&changes, find(name).unwrap(), &trials, set(1..=7), &[1], None, &mut NoWatch);
         let error = fit.err().unwrap_or_else(|| panic!("{name} {changes} is taken"));
@@ -523,7 +523,7 @@ fn settings_that_cannot_work_are_refused() {
 
 #[test]
 fn numbers_of_another_decoder_are_refused() {
-    let trials = people(8, 6, 0.5, 13);
+    let trials = cohort(8, 6, 0.5, 13);
     let folder = tempfile::tempdir().unwrap();
     let device = (&Cpu::new().unwrap()).into();
     for method in classic() {
@@ -546,8 +546,8 @@ fn numbers_of_another_decoder_are_refused() {
 }
 
 #[test]
-fn a_delay_is_chosen_by_leaving_people_out() {
-    let trials = people(10, 24, 0.5, 14);
+fn a_delay_is_chosen_by_leaving_subjects_out() {
+    let trials = cohort(10, 24, 0.5, 14);
     let method = find("sblest").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
@@ -563,7 +563,7 @@ fn a_delay_is_chosen_by_leaving_people_out() {
 
 #[test]
 fn classic_decoders_stop_when_asked() {
-    let trials = people(8, 6, 0.5, 15);
+    let trials = cohort(8, 6, 0.5, 15);
     for method in classic() {
         let mut watch = Impatient::after(0);
         let fit = fit_with(&json!({}), method, &trials, set(1..=7), &[1], None, &mut watch);
@@ -573,7 +573,7 @@ fn classic_decoders_stop_when_asked() {
 
 #[test]
 fn the_same_seed_gives_the_same_numbers() {
-    let trials = people(10, 8, 0.4, 2);
+    let trials = cohort(10, 8, 0.4, 2);
     for method in METHODS {
         let of = |fit: &Fit| decoded(method, &*fit.fitted, &trials.all());
         let (first, again) =
@@ -594,10 +594,10 @@ fn the_same_seed_gives_the_same_numbers() {
 /// More jobs than slots, of different size: each is what it is alone.
 #[test]
 fn jobs_that_take_turns_do_not_touch_each_other() {
-    let trials = people(10, 12, 0.4, 9);
+    let trials = cohort(10, 12, 0.4, 9);
     let cpu = Cpu::with(2, ptsm_engine::Isa::best()).unwrap();
     let (device, validation) = ((&cpu).into(), trials.of(&set([8, 9])));
-    let others = people(1, 10, 0.4, 19);
+    let others = cohort(1, 10, 0.4, 19);
     let run = Run { device: &device, identity: "toy" };
     for method in METHODS {
         let (name, mut changes) = (method.name, changes(method, 6));
@@ -613,7 +613,7 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
         let people = [set(1..=7), set(1..=4), set(2..=7), set(1..=7), set(3..=7)];
         let data = people.map(|people| {
             let data = TrainingData::new(trials.of(&people), validation.clone()).unwrap();
-            // Targets differ: whoever is not learnt from, and somebody of another set.
+            // Targets differ: the subjects that are not trained on, and one of another set.
             let target = trials.all().only(|t| !people.contains(&t.subject) && t.subject.0 < 8);
             data.with_target(if target.is_empty() { others.all().unlabelled() } else { target.unlabelled() })
         });
@@ -644,10 +644,10 @@ fn jobs_that_take_turns_do_not_touch_each_other() {
     }
 }
 
-/// Labels without meaning must not be decodable in people who were not trained on: anything above the band is a leak.
+/// Labels without meaning must not be decodable in subjects who were not trained on: anything above the band is a leak.
 #[test]
 fn shuffled_labels_give_chance() {
-    let trials = people(30, 20, 0.7, 3);
+    let trials = cohort(30, 20, 0.7, 3);
     let mut labels: Vec<u32> = trials.info().iter().map(|t| t.label).collect();
     labels.shuffle(&mut ChaCha8Rng::seed_from_u64(4));
     let shuffled = trials.relabelled(&labels).unwrap();
@@ -668,10 +668,10 @@ fn learnt(method: &Method, data: &TrainingData<'_>, changes: &Value) -> Result<F
     Ok(decoder.fit_seeds(data, &[3], &run, &mut NoWatch)?.remove(0))
 }
 
-/// What is not shown cannot be learnt from: the labels of the people to be decoded are of no account, byte for byte.
+/// What is not shown cannot be learnt: the labels of the test subjects change nothing, byte for byte.
 #[test]
-fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
-    let trials = people(11, 8, 0.4, 21);
+fn labels_of_test_subjects_are_never_trained_on() {
+    let trials = cohort(11, 8, 0.4, 21);
     let unseen = set([10, 11]);
     // Somebody else's labels, in a set of their own too.
     let labels =
@@ -693,7 +693,7 @@ fn nobody_learns_from_the_labels_of_those_who_are_decoded() {
 
 #[test]
 fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
-    let trials = people(10, 8, 0.4, 22);
+    let trials = cohort(10, 8, 0.4, 22);
     let without = || TrainingData::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     let target = trials.of(&set([10])).unlabelled();
     for method in METHODS.iter().filter(|method| method.random) {
@@ -713,15 +713,15 @@ fn those_who_learn_from_a_target_must_have_one_and_no_others_may() {
     // Scores stand beside what the name says was seen.
     let turned = json!({ "network": { "domains": "uda" } });
     let refused = learnt(find("dann-subject").unwrap(), &without(), &turned).err().unwrap().to_string();
-    assert!(refused.contains("sees nothing"), "{refused}");
+    assert!(refused.contains("target access is none"), "{refused}");
     let multi = json!({ "network": { "domains": "uda-multi" }, "training": { "epochs": 2 } });
     learnt(find("dann").unwrap(), &without().with_target(target), &multi).unwrap();
 }
 
 /// Without a reversed gradient the domain head learns for itself: everything else is plain EEGNet, byte for byte.
 #[test]
-fn a_domain_head_that_nobody_goes_against_changes_nothing() {
-    let trials = people(10, 12, 0.4, 23);
+fn a_domain_head_without_reversal_changes_nothing() {
+    let trials = cohort(10, 12, 0.4, 23);
     let folder = tempfile::tempdir().unwrap();
     let data = TrainingData::new(trials.of(&set(1..=7)), trials.of(&set([8, 9]))).unwrap();
     let saved = |name: &str, changes: Value| {
@@ -744,7 +744,7 @@ fn a_domain_head_that_nobody_goes_against_changes_nothing() {
     assert_eq!(plain.len(), against.len());
 }
 
-/// Two classes of points in the plane, and other people's, moved.
+/// Two classes of points in the plane, and other subjects', moved.
 #[test]
 fn points_that_have_moved_are_told_apart_by_what_has_not() {
     let layout = Layout {
@@ -842,7 +842,7 @@ fn a_stopped_run_continues_to_the_same_end() {
 }
 
 fn stops_and_continues(method: &Method, mut changes: Value) {
-    let trials = people(10, 40, 0.3, 5);
+    let trials = cohort(10, 40, 0.3, 5);
     let through = fit_with(&changes, method, &trials, set(1..=7), &[1, 2], None, &mut NoWatch).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("checkpoint");
@@ -888,7 +888,7 @@ impl Watch for Slow {
 
 #[test]
 fn an_epoch_longer_than_a_second_leaves_a_checkpoint() {
-    let trials = people(10, 40, 0.3, 5);
+    let trials = cohort(10, 40, 0.3, 5);
     let (method, folder) = (find("eegnet").unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("checkpoint");
     let changes = changes(method, 8);
@@ -906,7 +906,7 @@ fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<u8>)> {
 
 #[test]
 fn adapting_moves_the_personal_masks_and_nothing_else() {
-    let trials = people(10, 24, 0.2, 6);
+    let trials = cohort(10, 24, 0.2, 6);
     let folder = tempfile::tempdir().unwrap();
     let method = find("ptsm-paper").unwrap();
     let fits = fit(method, &trials, set(1..=6), &[1], 3);
@@ -948,10 +948,10 @@ fn adapting_moves_the_personal_masks_and_nothing_else() {
     assert!(eegnet[0].fitted.adapt(&shots, &how).is_err());
 }
 
-/// Trials are standardised by the people it learns from, and the file has nothing for each of them.
+/// Trials are standardised by the subjects it learns from, and the file has nothing for each of them.
 #[test]
-fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
-    let trials = people(10, 24, 0.6, 16);
+fn cslp_ae_keeps_its_standardisation_and_no_subject() {
+    let trials = cohort(10, 24, 0.6, 16);
     let (method, folder) = (find("cslp-ae").unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("model");
     for readout in ["logistic", "joint"] {
@@ -989,7 +989,7 @@ fn cslp_ae_keeps_what_it_standardises_by_and_nobody() {
 
 #[test]
 fn trials_are_converted_by_cslp_ae_alone() {
-    let trials = people(10, 24, 0.6, 17);
+    let trials = cohort(10, 24, 0.6, 17);
     let method = find("cslp-ae").unwrap();
     let fits = fit(method, &trials, set(1..=7), &[1], 30);
     let fitted = &fits[0].fitted;
@@ -997,12 +997,12 @@ fn trials_are_converted_by_cslp_ae_alone() {
     let made = fitted.convert(&from, &other).unwrap();
     assert_eq!(made.len(), 24 * 7 * 128);
     assert!(made.iter().all(|v| v.is_finite()));
-    // Each by itself, whoever stands beside it; by another person it is another.
+    // Each by itself, whoever stands beside it; by another subject it is another.
     assert_eq!(fitted.convert(&from.at(&[5]), &other).unwrap(), made[5 * 7 * 128..][..7 * 128]);
     assert_ne!(fitted.convert(&from, &trials.of(&set([8]))).unwrap(), made);
     assert!(fitted.convert(&from.at(&[]), &other).unwrap().is_empty());
     let nobody = fitted.convert(&from, &other.at(&[])).unwrap_err().to_string();
-    assert!(nobody.contains("no trial of the person"), "{nobody}");
+    assert!(nobody.contains("no trial of the subject"), "{nobody}");
     for other_method in [find("eegnet").unwrap(), find("csp-lda").unwrap()] {
         assert!(method.converts && !other_method.converts);
         let fits = fit(other_method, &trials, set(1..=7), &[1], 1);
@@ -1014,7 +1014,7 @@ fn trials_are_converted_by_cslp_ae_alone() {
 /// As many trials in a training step as are decoded at once: the two networks are told apart all the same.
 #[test]
 fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
-    let trials = people(6, 12, 0.6, 18);
+    let trials = cohort(6, 12, 0.6, 18);
     let method = find("cslp-ae").unwrap();
     let mut changes = changes(method, 1);
     changes["network"]["pair_trials"] = json!(16);
@@ -1029,7 +1029,7 @@ fn cslp_ae_that_keeps_its_subjects_converts_whatever_its_batch() {
 
 #[test]
 fn a_subject_table_leaves_its_mean_behind() {
-    let trials = people(10, 8, 0.5, 7);
+    let trials = cohort(10, 8, 0.5, 7);
     let method = find("ptsm").unwrap();
     let mut changes = changes(method, 3);
     changes["network"]["subject_table"] = json!(true);
@@ -1045,7 +1045,7 @@ fn a_subject_table_leaves_its_mean_behind() {
 
 #[test]
 fn training_data_that_teach_nothing_are_refused() {
-    let trials = people(4, 6, 0.5, 8);
+    let trials = cohort(4, 6, 0.5, 8);
     let message = |train: Subset<'_>, validation: Subset<'_>| {
         let error = TrainingData::new(train, validation).err().unwrap();
         format!("{error}; {}", error.hint().unwrap())

@@ -55,7 +55,7 @@ fn parameter_counts() {
 
 /// The parts of the share that personal masks alone tune.
 #[test]
-fn few_shot_tunes_the_personal_masks_alone() {
+fn few_shot_adaptation_changes_the_personal_masks_alone() {
     let network = Ptsm::default().build(shape(62, 1000, 2, 53), 2).unwrap();
     let spec = network.adaptation_step(Adam::default()).unwrap();
     let tuned: usize = spec.objectives[0].tensors.iter().map(|&t| network.graph.tensors()[t].len()).sum();

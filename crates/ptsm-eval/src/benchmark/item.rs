@@ -25,7 +25,7 @@ const ITEMS: &str = "items";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitItem {
-    /// A hash of everything its records depend on: the trials, the people, the decoder and its settings, the seed, this program's version.
+    /// A hash of everything its records depend on: the trials, the subjects, the decoder and its settings, the seed, this program's version.
     pub key: String,
     /// The entry's number in its stage.
     pub entry: usize,
@@ -33,7 +33,7 @@ pub struct FitItem {
     pub fold: usize,
     /// The seed.
     pub seed: u64,
-    /// Sessions and runs that are learnt from.
+    /// Sessions and runs that are trained on.
     pub learnt: Units,
     /// Who is tested.
     pub test: BTreeSet<SubjectId>,
@@ -144,14 +144,14 @@ pub struct FitOutcome {
     /// Scores or an error.
     #[serde(flatten)]
     pub came: FitScores,
-    /// What its features say of people, where that was asked.
+    /// What its features tell of subjects, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureFindings>,
     /// Seconds from the beginning of the fits that were done together until this one was ready.
     pub elapsed_s: f64,
     /// How many fits were done together.
     pub together: usize,
-    /// Trials that were learnt from, without those of validation.
+    /// Trials that were trained on, without those of validation.
     pub trials: usize,
     /// Version of the program, device and threads.
     pub made_by: String,
@@ -161,7 +161,7 @@ pub struct FitOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FitScores {
-    /// One record for each person, part of the recording and number of shots.
+    /// One record for each subject, part of the recording and number of shots.
     Scored {
         /// The records.
         records: Vec<Record>,

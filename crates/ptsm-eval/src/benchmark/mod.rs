@@ -91,7 +91,7 @@ impl Benchmark<'_> {
                     continue;
                 }
                 observer.begins(&entry.display_name(), left.len(), (i, self.stage.entries.len()));
-                // The people to be decoded are handed out, without their labels, where the decoder says that it learns from them.
+                // A transductive decoder also gets the unlabelled trials of the test subjects.
                 let with_target = decoder.learns_from_target();
                 let training_data =
                     self.stage.training_data(&folds, self.sets, &learnt, &tested, with_target)?;
@@ -155,7 +155,7 @@ impl Benchmark<'_> {
         }
     }
 
-    /// Every person's scores on every part that is tested, and after tuning with a few trials.
+    /// Every subject's scores on every part that is tested, and after few-shot adaptation.
     fn records(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Vec<Record>> {
         let method = find(&group.entry.model)?;
         let subjects = self.sets.tested().of(&item.test);
@@ -177,7 +177,7 @@ impl Benchmark<'_> {
             };
             let trials = subjects.only(|t| tested.contains(t));
             if trials.subjects() != item.test {
-                return Err(stage::nothing_of(tested, "test people"));
+                return Err(stage::nothing_of(tested, "test subjects"));
             }
             records.extend(score(&*fit.fitted, &trials, &context)?);
             if self.stage.shots.is_empty() {
@@ -199,7 +199,7 @@ impl Benchmark<'_> {
         Ok(records)
     }
 
-    /// What its features say of people, where that is wanted.
+    /// What its features tell of subjects, where that is to be measured.
     fn features(&self, group: &Group<'_>, item: &FitItem, fit: &Fit) -> Result<Option<FeatureFindings>> {
         if !self.stage.features {
             return Ok(None);
@@ -207,7 +207,10 @@ impl Benchmark<'_> {
         let subjects = self.sets.tested().of(&item.test);
         let tested = subjects.only(|t| group.tested.iter().any(|units| units.contains(t)));
         let ask = self.ask.ok_or_else(|| {
-            Error::plan("features are to be asked, and nobody is there to ask", "hand `Benchmark` its `ask`")
+            Error::plan(
+                "features are to be measured, but no function that measures them is given",
+                "give `Benchmark` its `ask`",
+            )
         })?;
         ask(&*fit.fitted, group.training_data[&item.fold].train(), &tested).map(Some)
     }

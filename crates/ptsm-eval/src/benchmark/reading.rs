@@ -1,4 +1,4 @@
-//! What the features of a fit say about people: asked while the fit is at hand, for it is not kept.
+//! What the features of a fit tell of subjects: measured while the fit is in memory, for it is not kept.
 
 use ptsm_decode::FittedDecoder;
 use ptsm_signal::Subset;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// Asks the features of a decoder, given the trials it has learnt from and those of the people who are tested.
+/// Measures the features of a decoder, given its training trials and those of the test subjects.
 pub type FeatureReader =
     dyn Fn(&dyn FittedDecoder, &Subset<'_>, &Subset<'_>) -> Result<FeatureFindings> + Sync;
 
@@ -16,16 +16,16 @@ pub type FeatureReader =
 pub enum FeatureFindings {
     /// It was asked.
     Made {
-        /// Proxy A-distance between people learnt from and people tested: 0 where they cannot be told apart, 2 where they always can.
+        /// Proxy A-distance between training subjects and test subjects: 0 where they cannot be told apart, 2 where they always can.
         distance: f64,
-        /// The same between any two such groups of these people, the mean over draws; none where one person is tested, who cannot be
+        /// The same between any two such groups of these subjects, the mean over draws; none where one subject is tested, who cannot be
         /// exchanged.
         exchanged: Option<f64>,
         /// How often groups drawn at random are as far apart.
         p: Option<f64>,
-        /// How often a linear probe tells which of the tested people a trial is of; none with one.
+        /// The accuracy with which a linear probe tells the test subjects apart; none where there is only one.
         person: Option<f64>,
-        /// What guessing reaches there.
+        /// The chance level of that probe.
         person_chance: Option<f64>,
     },
     /// It could not be asked.
@@ -43,15 +43,15 @@ pub struct FoldFeatureFindings {
     pub model: String,
     /// The data.
     pub data: String,
-    /// How people are divided, or which data were learnt from: `kfold:5`, `across:other`.
+    /// How subjects are divided, or which data set decoders were trained on: `kfold:5`, `across:other`.
     pub protocol: String,
-    /// Sessions and runs learnt from, where not all.
+    /// Training sessions and runs, where these are not all.
     pub learnt: Option<String>,
     /// The fold.
     pub fold: usize,
     /// The seed.
     pub seed: u64,
-    /// How many people are tested in it.
+    /// How many test subjects the fold has.
     pub people: usize,
     /// What was found.
     pub reading: FeatureFindings,

@@ -29,17 +29,17 @@ pub struct DecoderEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Name of the data people are tested in.
+    /// Name of the data set with the test subjects.
     pub data: String,
-    /// Fingerprint of the data and its preparation; of both sets where people are tested in another one.
+    /// Fingerprint of the data and its preparation; of both sets where test subjects are of another one.
     pub fingerprint: String,
     /// What the trials are: channels, samples, rate, window, classes.
     pub layout: Layout,
     /// How recordings became trials.
     pub pipeline: Pipeline,
-    /// What preparing the trials saw of each person.
+    /// The target access of the pipeline: what preparing the trials saw of each subject.
     pub trials_access: TargetAccess,
-    /// How people are divided.
+    /// How subjects are divided.
     pub people: Division,
     /// Sessions and runs to learn from and to test. One of everything where none is named.
     pub transfers: Vec<Transfer>,
@@ -51,33 +51,33 @@ pub struct Stage {
     pub seeds: Vec<u64>,
     /// What operands of large products are rounded to on a GPU; none for f32.
     pub precision: Option<String>,
-    /// Whether the features of every fit are asked what they say of people.
+    /// Whether it is measured what the features of every fit tell of subjects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub features: bool,
 }
 
-/// Who is learnt from and who is tested.
+/// How training and test subjects are chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Division {
-    /// People of one data set, divided.
+    /// Subjects of one data set, divided.
     Within(Protocol),
-    /// Some people of one data set, divided; the others are not looked at.
+    /// Some subjects of one data set, divided; the others are not looked at.
     Among {
         /// Who takes part.
         people: BTreeSet<SubjectId>,
         /// How they are divided.
         protocol: Protocol,
     },
-    /// Everybody of one data set is learnt from, everybody of another is tested.
+    /// All subjects of one data set are training subjects, all of another are test subjects.
     Across {
-        /// Name of the data learnt from.
+        /// Name of the training data set.
         from: String,
     },
 }
 
 impl Division {
-    /// The people to learn from, of one fold, divided once more: nobody who is tested in that fold is among them.
+    /// The source subjects of one fold, divided once more: no test subject of that fold is among them.
     pub fn inside(sources: &Sources, protocol: Protocol) -> Division {
         Division::Among { people: sources.train_subjects() | sources.validation_subjects(), protocol }
     }
@@ -96,22 +96,22 @@ impl Division {
 pub struct TrainingSubjects {
     /// What the decoder is called among others.
     pub entry: String,
-    /// Trained on.
+    /// The fewest and the most training subjects of a fold.
     pub train: [usize; 2],
-    /// Held back for validation.
+    /// The fewest and the most validation subjects of a fold.
     pub validation: [usize; 2],
 }
 
-/// People to learn from and people to test.
+/// Source subjects and test subjects.
 pub(super) struct Fold {
     pub(super) sources: Sources,
     pub(super) test: BTreeSet<SubjectId>,
 }
 
-/// The trials of a stage: those learnt from, and those of the people tested, where they are of another set.
+/// The trials of a stage: those of the source subjects, and those of the test subjects where they are of another set.
 #[derive(Clone, Copy)]
 pub struct StageTrials<'a> {
-    /// Learnt from, and tested in folds of people.
+    /// The training set; where subjects are divided into folds, also the test set.
     pub learnt: &'a Trials,
     /// Tested, where that is another set.
     pub tested: Option<&'a Trials>,
@@ -147,7 +147,7 @@ impl Stage {
             }
             _ => Err(Error::plan(
                 format!("`{}` does not fit the trials that are given", self.people.name()),
-                "give one set of trials for people divided within it, two for one data set tested in another",
+                "give one set of trials where subjects are divided within it, two where another data set is tested",
             )),
         }
     }
@@ -209,7 +209,7 @@ impl Stage {
         self.entries.iter().map(of).collect()
     }
 
-    /// What is tested of each part that is learnt from, in the order they were named.
+    /// The units that are tested for each unit that is trained on, in the order they were named.
     pub(super) fn tested_by(&self) -> Vec<(Units, Vec<Units>)> {
         let mut parts: Vec<(Units, Vec<Units>)> = vec![];
         let everything = [Transfer::default()];
@@ -224,7 +224,7 @@ impl Stage {
         parts
     }
 
-    /// Everything that is to be fitted, entry by entry. Whoever could not be decoded in the end is told here, before anything is learnt.
+    /// Everything that is to be fitted, entry by entry. A subject that could not be decoded in the end is reported here, before anything is trained.
     pub fn items(&self, sets: StageTrials<'_>) -> Result<Vec<FitItem>> {
         let folds = self.folds(sets)?;
         let parts = self.tested_by();
@@ -252,18 +252,18 @@ impl Stage {
         Ok(items)
     }
 
-    /// Everybody who is tested has trials of these units, and enough of them to set some aside.
+    /// Checks that every test subject has trials of these units, and enough of them to set some aside.
     fn check_tested(&self, folds: &[Fold], sets: StageTrials<'_>, units: &Units) -> Result<()> {
         for subject in folds.iter().flat_map(|fold| &fold.test) {
             let trials = sets.tested().all().only(|t| t.subject == *subject && units.contains(t));
             if trials.is_empty() {
-                return Err(nothing_of(units, &format!("test people, {subject} among them,")));
+                return Err(nothing_of(units, &format!("test subjects, {subject} among them,")));
             }
             if let Some(&most) = self.shots.iter().max() {
                 let (_, later) = calibration_split(&trials, most)?;
                 if later.is_empty() {
                     return Err(Error::plan(
-                        format!("with {most} shots nothing of {subject} is left to score"),
+                        format!("with {most} shots no trial of {subject} is left to score"),
                         "ask for fewer shots",
                     ));
                 }
@@ -272,7 +272,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What is learnt in each fold, from some units; with the fold's test people as the target, unlabelled, or without anything of them.
+    /// The training data of each fold, from some units; with the unlabelled trials of the fold's test subjects as the target, or without them.
     pub(super) fn training_data<'a>(
         &self,
         folds: &[Fold],
@@ -289,8 +289,8 @@ impl Stage {
             Ok(kept)
         };
         let data = |fold: &Fold| -> Result<TrainingData<'a>> {
-            let train = some(fold.sources.train(sets.learnt), "training people")?;
-            let validation = some(fold.sources.validation(sets.learnt), "validation people")?;
+            let train = some(fold.sources.train(sets.learnt), "training subjects")?;
+            let validation = some(fold.sources.validation(sets.learnt), "validation subjects")?;
             let data = TrainingData::new(train, validation)?;
             if !with_target {
                 return Ok(data);

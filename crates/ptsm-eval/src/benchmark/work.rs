@@ -61,7 +61,7 @@ pub struct FitFailure {
 pub struct CollectedResults {
     /// All records, in the order of the work list.
     pub records: Vec<Record>,
-    /// What features say of people, where that was asked.
+    /// What features tell of subjects, where that was measured.
     pub readings: Vec<FoldFeatureFindings>,
     /// What could not be done.
     pub failures: Vec<FitFailure>,
@@ -78,7 +78,7 @@ impl WorkList {
         if list.items().any(|(stage, item)| item.entry >= stage.entries.len()) {
             return Err(Error::plan(
                 "the list of work names a decoder it does not have",
-                "give the benchmark again; it writes the list anew and keeps what is done",
+                "run the benchmark again; it writes the list anew and keeps what is done",
             ));
         }
         Ok(list)
@@ -185,7 +185,7 @@ impl WorkMarker {
                     }
                 })
                 .unwrap_or_else(|| File::create(&path))?;
-            // Where a file system has no locks, nobody is told.
+            // Where a file system has no locks, nobody learns of the work; whoever took up the folder was told so.
             let _ = file.try_lock();
             items.iter().try_for_each(|item| writeln!(file, "{}", item.key))?;
             Ok(file)

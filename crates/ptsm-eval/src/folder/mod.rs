@@ -18,7 +18,14 @@ pub struct Folder {
     /// Whether it stays even where nothing came of the run.
     stays: bool,
     // Held as long as the folder is.
-    _lock: File,
+    lock: FolderLock,
+}
+
+/// The file that is locked as long as a folder is in use.
+struct FolderLock {
+    _file: File,
+    /// Whether the file system has no locks, so that nobody is kept out.
+    is_open: bool,
 }
 
 /// What a trained decoder was made from and with.
@@ -67,7 +74,7 @@ impl Folder {
 
     /// Takes up a benchmark as it is, unless somebody works in it.
     pub fn try_lock_benchmark(path: &Path) -> Result<std::result::Result<Folder, FolderInUse>> {
-        Ok(lock(path)?.map(|lock| Folder { path: path.into(), made: false, stays: true, _lock: lock }))
+        Ok(lock(path)?.map(|lock| Folder { path: path.into(), made: false, stays: true, lock }))
     }
 
     /// `name` is the file that says what the folder is, `text` what it shall hold; where it is another run's, it is refused if `same` is wanted.
@@ -117,7 +124,7 @@ impl Folder {
             }
         }
         // From here on the folder is this run's own, and taken away again should nothing come of it.
-        let folder = Folder { path: path.into(), made, stays: begun && !same, _lock: lock };
+        let folder = Folder { path: path.into(), made, stays: begun && !same, lock };
         folder.clear();
         if !begun || !same {
             replace(&file, text.as_bytes())?;
@@ -134,6 +141,17 @@ impl Folder {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
+    }
+
+    /// What the user should know where the file system has no locks: nobody is kept out of the folder then.
+    pub fn lock_note(&self) -> Option<String> {
+        self.lock.is_open.then(|| {
+            format!(
+                "the file system of {} has no locks: see that one command alone works in it, and do not rely on `ptsm status` to tell what is \
+                 running",
+                self.path.display()
+            )
+        })
     }
 
     /// A file in it.
@@ -221,23 +239,37 @@ impl FolderInUse {
 }
 
 /// Locks a folder and says in it who has it now.
-fn lock(path: &Path) -> Result<std::result::Result<File, FolderInUse>> {
+fn lock(path: &Path) -> Result<std::result::Result<FolderLock, FolderInUse>> {
+    lock_by(path, File::try_lock)
+}
+
+/// The same with any way to lock a file.
+fn lock_by(
+    path: &Path,
+    try_lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+) -> Result<std::result::Result<FolderLock, FolderInUse>> {
     let file = path.join(LOCK);
     let cannot = || format!("{} cannot be written to", path.display());
     let mut lock = File::options().create(true).append(true).open(&file).while_doing(cannot)?;
-    match lock.try_lock() {
+    let is_open = match try_lock(&lock) {
         Ok(()) => {
             // Only for the words of an error: on a full disk the lock holds all the same, and what needs room says so itself.
             let _ = Occupant::this().write(&mut lock);
-            Ok(Ok(lock))
+            false
         }
         Err(TryLockError::WouldBlock) => {
-            Ok(Err(FolderInUse { path: path.into(), occupant: Occupant::read(&file) }))
+            return Ok(Err(FolderInUse { path: path.into(), occupant: Occupant::read(&file) }));
         }
-        // Some network file systems have no locks; one process at a time needs none.
-        Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(Ok(lock)),
-        Err(TryLockError::Error(e)) => Err(e).while_doing(cannot),
-    }
+        // Some network file systems have no locks; one process at a time needs none, and is told.
+        Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => true,
+        Err(TryLockError::Error(e)) => {
+            return Err(Error::request(
+                format!("{} cannot be locked: {e}", file.display()),
+                "give a folder on another file system to `--out`, such as a local disk, or have this one mounted with locks",
+            ));
+        }
+    };
+    Ok(Ok(FolderLock { _file: lock, is_open }))
 }
 
 /// The first line in which two texts differ, both sides.
@@ -252,5 +284,43 @@ fn first_difference(found: &str, wanted: &str) -> Option<(String, String)> {
                 return Some((say(a), say(b)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    fn refused(error: impl Into<std::io::Error>) -> impl Fn(&File) -> std::result::Result<(), TryLockError> {
+        let error = error.into();
+        move |_| {
+            Err(TryLockError::Error(
+                error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error),
+            ))
+        }
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let lock = lock_by(place.path(), refused(ErrorKind::Unsupported)).unwrap().ok().unwrap();
+        let folder = Folder { path: place.path().into(), made: false, stays: true, lock };
+        assert!(folder.lock_note().unwrap().contains("has no locks"));
+        let held = Folder::try_lock_benchmark(place.path()).unwrap().ok().unwrap();
+        assert_eq!(held.lock_note(), None);
+        let used = Folder::try_lock_benchmark(place.path()).unwrap().err().unwrap();
+        assert!(used.refusal().to_string().contains("another process works in"));
+    }
+
+    #[test]
+    fn a_lock_that_cannot_be_had_is_an_error_with_a_way_out() {
+        let place = tempfile::tempdir().unwrap();
+        // As of NFS without its lock daemon: "No locks available".
+        let error = lock_by(place.path(), refused(std::io::Error::from_raw_os_error(37))).err().unwrap();
+        assert!(error.to_string().contains("cannot be locked"), "{error}");
+        assert!(error.hint().unwrap().contains("another file system"), "{:?}", error.hint());
     }
 }

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Characters of a list of channels in a warning.
 const LIST: usize = 80;
 
-/// Trials of all or some people, for a decoder that exists or for one to come.
+/// Trials of all or some subjects, for a decoder that exists or for one to come.
 pub fn load(
     source: &Source,
     pipeline: Option<&Pipeline>,

@@ -118,7 +118,7 @@ pub struct TrainedOn<'a> {
     pub with: &'a BTreeMap<String, String>,
 }
 
-/// Trials ready to be learnt from or decoded: filtered, epoched, scaled and aligned.
+/// Trials ready to be trained on or decoded: filtered, epoched, scaled and aligned.
 pub struct PreparedData {
     /// The epochs of all subjects.
     pub trials: Trials,
@@ -143,7 +143,7 @@ pub struct PreparedData {
 }
 
 impl PreparedData {
-    /// What preparing the trials saw of each person.
+    /// The target access of the pipeline: what preparing the trials saw of each subject.
     pub fn access(&self) -> TargetAccess {
         self.pipeline.target_access()
     }

@@ -65,7 +65,7 @@ fn beside(folder: &Path, used: &FolderInUse) -> Result<Collection> {
 fn nothing_done(folder: &Path) -> Error {
     Error::request(
         format!("nothing is done yet in {}", folder.display()),
-        "give the benchmark again; it does what is missing",
+        "run the benchmark again; it does what is missing",
     )
 }
 

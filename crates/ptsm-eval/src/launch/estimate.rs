@@ -9,7 +9,9 @@ use super::work::Work;
 use crate::benchmark::{Benchmark, DecoderEntry, FeatureReader, FitItem, Observer};
 use crate::env::Env;
 use crate::error::{Error, Result};
+use crate::phrases::duration;
 use crate::plan::PreparedStage;
+use crate::table::{Column, Table};
 
 /// How long a decoder is tried, at most, to see how fast it learns.
 const TRIAL: Duration = Duration::from_secs(5);
@@ -21,6 +23,39 @@ pub struct Estimate {
     pub entries: Vec<EntryEstimate>,
     /// All of them; none where one is not known.
     pub total: Option<Duration>,
+}
+
+impl Estimate {
+    /// A row for each decoder, for so many processes.
+    pub fn table(&self, jobs: usize) -> Table {
+        let time = |time: Option<Duration>, unknown: &str| time.map_or(unknown.into(), duration);
+        let rows = self.entries.iter().map(|one| {
+            vec![
+                one.entry.display_name(),
+                one.data.clone(),
+                one.protocol.clone(),
+                one.fits.to_string(),
+                one.left.to_string(),
+                time(one.time, "not known"),
+            ]
+        });
+        Table {
+            columns: vec![
+                Column::text("model"),
+                Column::text("data"),
+                Column::text("protocol"),
+                Column::number("fits"),
+                Column::number("left"),
+                Column::text("time"),
+            ],
+            rows: rows.collect(),
+            note: format!(
+                "Nothing was written. About {} in all with {}, to the last epoch of every fit: a few steps of one fit each were timed. Early stopping makes it shorter, fits that train together on a GPU much shorter.",
+                time(self.total, "a time that is not known"),
+                if jobs == 1 { "one process".into() } else { format!("{jobs} processes") },
+            ),
+        }
+    }
 }
 
 /// What one decoder of a benchmark would take.

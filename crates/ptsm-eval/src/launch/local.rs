@@ -96,7 +96,7 @@ pub(super) fn run(work: &mut Work<'_>, program: &Path, jobs: usize, folder: &Pat
                 tasks.len(),
             ),
             hint.unwrap_or_else(|| {
-                format!("see {}; given again, the same command continues", logs.display())
+                format!("see {}; the same command continues when it is run again", logs.display())
             }),
         ));
     }

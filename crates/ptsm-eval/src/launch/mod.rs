@@ -62,7 +62,7 @@ pub fn run(
     env: &Env,
 ) -> Result<LaunchResult> {
     if let Launcher::Processes { jobs: 0, .. } = launcher {
-        return Err(Error::request("`--jobs 0` leaves nobody to work", "give at least 1"));
+        return Err(Error::request("`--jobs 0` leaves no process to work", "give at least 1"));
     }
     slurm::check(out, launcher)?;
     let mut work = Work::of(plan, env)?;
@@ -70,6 +70,7 @@ pub fn run(
     let text =
         toml::to_string(&without_null(&value)).while_doing(|| "the plan cannot be written as TOML".into())?;
     let folder = Folder::open_benchmark(out, &format!("{WRITTEN}{text}"))?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     work.list.write(out)?;
     work.note_held_back(env);
     let done = match launcher {

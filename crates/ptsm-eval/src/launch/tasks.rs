@@ -94,7 +94,7 @@ pub(super) fn shared(
         map_stored_trials(&path, &name(&known.fingerprint, part)).ok_or_else(|| {
             Error::request(
                 format!("{} is missing or not whole", path.display()),
-                "give the benchmark again; it writes the trials anew",
+                "run the benchmark again; it writes the trials anew",
             )
         })
     };
@@ -117,7 +117,7 @@ fn near(path: &Path, cache: &Path, name: &str) -> Result<Trials> {
     map_stored_trials(&copy, name).ok_or_else(|| {
         Error::request(
             format!("{} is not whole", path.display()),
-            "give the benchmark again; it writes the trials anew",
+            "run the benchmark again; it writes the trials anew",
         )
     })
 }

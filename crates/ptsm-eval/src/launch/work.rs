@@ -86,8 +86,8 @@ impl<'a> Work<'a> {
         };
         if ready.stage != self.list.stages[stage].0 {
             return Err(Error::request(
-                "the data changed while they were worked at",
-                "give the same command again",
+                "the data changed during the benchmark",
+                "run the same command again",
             ));
         }
         Ok(ready)

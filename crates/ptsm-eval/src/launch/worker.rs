@@ -24,7 +24,7 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
     let Some(task) = all.get(args.task).filter(|task| task.stage < list.stages.len()) else {
         return Err(Error::request(
             format!("{} has no task {}", folder.display(), args.task),
-            "give the benchmark again; it divides the work anew",
+            "run the benchmark again; it divides the work anew",
         ));
     };
     let (stage, items) = &list.stages[task.stage];
@@ -32,7 +32,7 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
     if items.iter().filter(|item| keys.contains(item.key.as_str())).count() < keys.len() {
         return Err(Error::request(
             format!("task {} is of another list of work", args.task),
-            "give the benchmark again; it divides the work anew",
+            "run the benchmark again; it divides the work anew",
         ));
     }
     if stage.precision != env.device.precision().noted() {
@@ -47,7 +47,7 @@ pub fn work(folder: &Path, args: &WorkerTask, reader: &FeatureReader, env: &Env)
     if !keys.iter().all(|key| known.contains(*key)) {
         return Err(Error::request(
             "the list of work was made by another version of this program, or changed since",
-            "give the benchmark again; it makes the list anew",
+            "run the benchmark again; it makes the list anew",
         ));
     }
     let benchmark = Benchmark { stage, sets, device: &env.device, folder, ask: Some(reader) };

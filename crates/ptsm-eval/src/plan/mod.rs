@@ -1,4 +1,4 @@
-//! A benchmark as a file: who takes part, on which data, how people are divided. Flags on the command line make the same.
+//! A benchmark as a file: who takes part, on which data, how subjects are divided. Flags on the command line make the same.
 
 mod paper;
 mod stages;
@@ -40,7 +40,7 @@ pub struct PlanOverrides {
     pub transfers: Vec<Transfer>,
     /// Labelled trials of each class for few-shot adaptation.
     pub shots: Vec<usize>,
-    /// Ask the features of every fit what they say of subjects.
+    /// Measure what the features of every fit tell of subjects.
     pub features: bool,
 }
 
@@ -54,10 +54,10 @@ pub struct Plan {
     /// What a reader should know: what is ambiguous, and which reading this is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<String>,
-    /// How people are divided, where a data set says nothing else; `loso` where nobody does.
+    /// How subjects are divided, where a data set says nothing else; `loso` where nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Learn from each data set and test in every other, instead of dividing people within each.
+    /// Learn from each data set and test in every other, instead of dividing subjects within each.
     #[serde(skip_serializing_if = "is_false")]
     pub across: bool,
     /// Sessions and runs to learn from and to test, `s1:s2`; everything without any.
@@ -66,7 +66,7 @@ pub struct Plan {
     /// Labelled trials of each class to tune decoders with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shots: Vec<usize>,
-    /// Ask the features of every fit what they say of people.
+    /// Measure what the features of every fit tell of subjects.
     #[serde(skip_serializing_if = "is_false")]
     pub features: bool,
     /// The first seed, and how many.
@@ -78,7 +78,7 @@ pub struct Plan {
     /// The metrics of the tables, the first one also of the comparisons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// What people are recognised by on whom settings were tuned: nobody of them is tested.
+    /// Hashes of the subjects on whom settings were tuned: none of them is tested.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tuned_on: BTreeSet<String>,
     /// Decoders, each in every variant.
@@ -203,7 +203,7 @@ impl Plan {
         toml::from_str(text).map_err(|e| {
             Error::request(
                 format!("`{name}` is no benchmark: {}", e.to_string().trim_end()),
-                "mend that line; `ptsm presets paper-table-2` shows a whole one",
+                "correct that line; `ptsm presets paper-table-2` shows a complete plan",
             )
         })
     }
@@ -334,15 +334,15 @@ impl Plan {
             self.data.iter().map(|data| data.name.as_deref().unwrap_or(&data.id)).collect();
         if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
             return Err(Error::request(
-                format!("`{}` is there twice", names[twice]),
+                format!("`{}` is listed twice", names[twice]),
                 "give each `[[data]]` a `name` of its own",
             ));
         }
         if (1..self.shots.len()).any(|i| self.shots[..i].contains(&self.shots[i])) {
-            return Err(Error::request("a number of shots is there twice", "give each once"));
+            return Err(Error::request("a number of shots is listed twice", "give each once"));
         }
         if self.shots.contains(&0) {
-            return Err(Error::request("0 shots are scored anyhow", "give numbers from 1"));
+            return Err(Error::request("0 shots are always scored", "give numbers from 1"));
         }
         Ok(())
     }

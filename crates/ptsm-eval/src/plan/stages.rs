@@ -19,7 +19,7 @@ use crate::settings::{SettingChanges, seeds};
 pub struct StagePlan<'a> {
     plan: &'a Plan,
     data: &'a DataPlan,
-    /// Where people are tested in another data set.
+    /// The data set with the test subjects, where it is another one.
     tested: Option<&'a DataPlan>,
     pipeline: Pipeline,
     entries: Vec<EntryPlan>,
@@ -135,7 +135,7 @@ impl StagePlan<'_> {
         Ok(ready)
     }
 
-    /// Refuses to test people on whom settings were tuned.
+    /// Refuses to test subjects on whom settings were tuned.
     fn untuned(&self, ready: &PreparedStage, people: &BTreeMap<SubjectId, SubjectIdentity>) -> Result<()> {
         let known = people.iter().filter(|(_, person)| person.is_among(&self.plan.tuned_on));
         let known: BTreeSet<SubjectId> = known.map(|(subject, _)| *subject).collect();
@@ -147,12 +147,12 @@ impl StagePlan<'_> {
         let others: SubjectList = people.keys().filter(|subject| !known.contains(subject)).copied().collect();
         Err(Error::request(
             format!(
-                "the settings were tuned on {} of the people tested in {}, {first} among them",
+                "the settings were tuned on {} of the test subjects in {}, {first} among them",
                 tested.intersection(&known).count(),
                 ready.stage.data
             ),
             match known.len() == people.len() {
-                true => "test other people: scores of those would be too good".to_string(),
+                true => "test other subjects: scores of these would be too good".to_string(),
                 false => format!("leave them out: `--subjects {others}`"),
             },
         ))
@@ -178,12 +178,12 @@ impl StagePlan<'_> {
         let loaded = load(&source_of(data)?, Some(pipeline), data.subjects.as_ref(), wanted, env)?;
         match wanted {
             LabelHandling::Own => Ok(loaded.declare(data.paradigm, data.symmetry.clone())?),
-            // What is tested is mirrored as what is learnt from.
+            // Test epochs are mirrored as training epochs are.
             LabelHandling::Classes(_) | LabelHandling::Unlabelled(_) => Ok(loaded),
         }
     }
 
-    /// Two data sets with the channels and classes they have in common, prepared alike, nobody in both.
+    /// Two data sets with the channels and classes they have in common, prepared alike, without a subject in both.
     fn common(&self, other: &DataPlan, env: &Env) -> Result<(LoadedData, LoadedData)> {
         let first = self.read(self.data, &self.pipeline, LabelHandling::Own, env)?;
         let classes = first.trials.layout().classes.clone();
@@ -216,8 +216,8 @@ impl StagePlan<'_> {
         let known: BTreeSet<String> = first.people.values().flat_map(|p| p.hashes.clone()).collect();
         if let Some((subject, _)) = second.people.iter().find(|(_, person)| person.is_among(&known)) {
             return Err(Error::request(
-                format!("{subject} of {} is also among the people learnt from", other.id),
-                "leave that person out with `subjects`",
+                format!("{subject} of {} is also among the training subjects", other.id),
+                "leave that subject out with `subjects`",
             ));
         }
         if let Some(duplicate) = first.duplicates_in(&second).first() {

@@ -80,7 +80,7 @@ fn scores(records: &[Record]) -> Table {
     }
 }
 
-/// The columns of MOABB's results: a row for each pipeline, person and env, the mean over seeds. Its analysis takes it as it is.
+/// The columns of MOABB's results: a row for each pipeline, subject and session, the mean over seeds. Its analysis takes it as it is.
 /// The score is the plan's first metric, else what MOABB takes: AUC for two classes, accuracy for more.
 fn moabb(list: &WorkList, plan: &Plan, folder: &Path) -> Table {
     /// Sums over seeds.
@@ -162,7 +162,7 @@ fn scored(item: &FitItem, folder: &Path) -> Option<(FitOutcome, Vec<Record>)> {
     }
 }
 
-/// What is needed to do it again and to know that it was the same: versions, machines, hashes of data, people and settings of every fold.
+/// What is needed to do it again and to know that it was the same: versions, machines, hashes of data, subjects and settings of every fold.
 fn provenance(list: &WorkList, folder: &Path) -> Value {
     let mut made_by = BTreeMap::<String, usize>::new();
     let mut stages = vec![];

@@ -11,14 +11,14 @@ use crate::summary::{Spread, Summary};
 use crate::table::{Column, Table};
 use crate::tables;
 
-/// Results of the same data, divided alike, learnt from and tested on the same parts of recordings, with as many trials set aside.
+/// Results of the same data, divided alike, with the same sessions and runs for training and test, with as many trials set aside.
 #[derive(Serialize)]
 pub struct ResultGroup {
     /// What the data are called.
     pub data: String,
     /// How subjects were divided.
     pub protocol: String,
-    /// The sessions and runs learnt from and tested.
+    /// The sessions and runs of training and of test.
     pub transfer: Transfer,
     /// Trials of each class that are not scored because decoders may be tuned with them.
     pub set_aside: Option<usize>,
@@ -57,7 +57,7 @@ pub struct PublishedCell<'a> {
 }
 
 impl ResultGroup {
-    /// The groups, in the order in which they are first met, each with everybody compared with its first one.
+    /// The groups, in the order in which they are first met, each with all models compared with its first one.
     pub fn of(summaries: &[Summary], metrics: &[&'static Metric]) -> Vec<ResultGroup> {
         let mut groups: Vec<ResultGroup> = vec![];
         for summary in summaries {
@@ -91,7 +91,7 @@ impl ResultGroup {
         }
     }
 
-    /// Whether people were divided and parts of recordings taken in the same way, whatever the data.
+    /// Whether subjects were divided and parts of recordings taken in the same way, whatever the data.
     pub fn is_like(&self, other: &ResultGroup) -> bool {
         (&self.transfer, self.set_aside) == (&other.transfer, other.set_aside)
     }
@@ -128,11 +128,11 @@ impl ResultGroup {
         }
         if self.transfer != Transfer::default() {
             let Transfer { learnt, tested } = &self.transfer;
-            title += &format!(", learnt from {learnt}, tested on {tested}");
+            title += &format!(", trained on {learnt}, tested on {tested}");
         }
         if let Some(n) = self.set_aside {
             let trials = phrases::count(n, "trial");
-            title += &format!(", the first {trials} of each class set aside for tuning");
+            title += &format!(", the first {trials} of each class set aside for few-shot adaptation");
         }
         title
     }
@@ -230,7 +230,7 @@ fn beside(plan: &Plan, group: Option<&ResultGroup>, columns: &[&PaperColumn]) ->
             rows.push(row);
         }
     }
-    let note = "Published beside ours, in percent; of ours the mean over people and, in brackets, the standard deviation over people. A dash: there is none.";
+    let note = "Published values beside ours, in percent. Ours are the mean over subjects and, in brackets, the SD over subjects. A dash means that there is no value.";
     Table { columns: heads, rows, note: note.into() }
 }
 
@@ -290,7 +290,7 @@ pub(super) fn cells_table(cells: &[PublishedCell<'_>]) -> Table {
         "sessions and runs",
         "shots",
         "mean %",
-        "SD people",
+        "SD over subjects",
     ];
     let percent = |x: Option<f64>| x.map_or_else(String::new, |x| format!("{:.2}", 100.0 * x));
     let rows = cells.iter().map(|cell| {

@@ -37,12 +37,45 @@ pub struct BenchmarkResults {
     pub collected: CollectedResults,
 }
 
+/// Decoders in a pairwise comparison that fits on a terminal.
+const MOST_COLUMNS: usize = 16;
+
 impl BenchmarkResults {
     /// Reads what there is in a folder, whoever works at the rest.
     pub fn read(folder: &Path) -> Result<BenchmarkResults> {
         check_is_benchmark(folder)?;
         let (plan, list) = (Plan::read(&folder.join(BENCHMARK))?, WorkList::read(folder)?);
         Ok(BenchmarkResults::of(plan, list, folder))
+    }
+
+    /// All of it for a terminal: scores, comparisons, what features say, what the plan says of itself.
+    pub fn text(&self, groups: &[ResultGroup], pairwise: &[PairwiseComparison]) -> String {
+        let mut text = self.plan.title.as_ref().map_or_else(String::new, |title| format!("{title}\n\n"));
+        for (i, group) in groups.iter().enumerate() {
+            if i > 0 {
+                text.push('\n');
+            }
+            if groups.len() > 1 {
+                text += &format!("{}\n\n", group.title());
+            }
+            text += &group.text(&self.plan);
+        }
+        // Two are compared above; many are too wide for a terminal and stand in the files.
+        for one in pairwise.iter().filter(|one| (3..=MOST_COLUMNS).contains(&one.matrix.models.len())) {
+            text += &format!("\n{}", one.table());
+        }
+        let features = feature_tables::by_decoder(&self.collected.readings);
+        for table in features.into_iter().chain(self.unmatched(groups)) {
+            text += &format!("\n{table}");
+        }
+        let about = self.about();
+        for line in &about {
+            text += &format!("\n{line}");
+        }
+        if !about.is_empty() {
+            text.push('\n');
+        }
+        text
     }
 
     /// What came of a list of work.
@@ -63,7 +96,7 @@ impl BenchmarkResults {
 
     /// What stands above them.
     pub fn title(&self) -> &str {
-        self.plan.title.as_deref().unwrap_or("Decoders across people")
+        self.plan.title.as_deref().unwrap_or("Cross-subject decoding")
     }
 
     /// Summaries in the order in which decoders were asked for.
@@ -98,7 +131,7 @@ impl BenchmarkResults {
         groups::left_over(&self.plan, groups)
     }
 
-    /// What a reader should know: what the plan says, and which decoders learnt from mirrored epochs.
+    /// What a reader should know: what the plan says, and which decoders were trained on mirrored epochs.
     pub fn about(&self) -> Vec<String> {
         let mut lines = self.plan.about.clone();
         for (stage, _) in &self.list.stages {
@@ -122,7 +155,7 @@ impl BenchmarkResults {
         lines
     }
 
-    /// Which decoders learnt from mirrored epochs, as data.
+    /// Which decoders were trained on mirrored epochs, as data.
     pub fn mirroring(&self) -> Vec<Value> {
         let of = |stage: &Stage, entry: &DecoderEntry| {
             json!({
@@ -183,7 +216,7 @@ impl BenchmarkResults {
             }
         }
         for one in pairwise {
-            text += &format!("{}\n", one.table().to_latex(&format!("{title}: who beats whom")));
+            text += &format!("{}\n", one.table().to_latex(&format!("{title}: pairwise comparison")));
         }
         if let Some(table) = feature_tables::by_decoder(&self.collected.readings) {
             text += &format!("{}\n", table.to_latex(&format!("{title}: features of every fold")));

@@ -19,7 +19,7 @@ pub struct PairwiseComparison {
 }
 
 /// The matrices, by the metric of the comparisons. Data sets that occur once each stand in one matrix; where one occurs twice, as when it is
-/// tested by decoders of several others, each group has its own, for its people would count twice.
+/// tested by decoders of several others, each group has its own, for its subjects would count twice.
 pub(super) fn of(groups: &[ResultGroup], plan: &Plan) -> Result<Vec<PairwiseComparison>> {
     let Some(metric) = plan.compared().first().copied() else { return Ok(vec![]) };
     let mut sets: Vec<Vec<&ResultGroup>> = vec![];
@@ -68,7 +68,7 @@ impl PairwiseComparison {
             columns,
             rows: models.iter().enumerate().map(row).collect(),
             note: format!(
-                "Who beats whom by {}: {}. `+`: the row's model is better than the column's, `-`: worse, a dot: neither is shown (p < {ALPHA}, one-sided tests as MOABB's, Stouffer over data sets, Holm over all pairs).",
+                "Pairwise comparison by {}: {}. `+`: the row's model is significantly better than the column's, `-`: significantly worse, a dot: neither (p < {ALPHA}, one-sided tests as in MOABB, combined over data sets by Stouffer's method, Holm's correction over all pairs).",
                 self.matrix.metric, self.of
             ),
         }

@@ -48,7 +48,7 @@ impl AdaptRequest {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct AdaptReport {
-    /// What the adapted decoders have seen of the subject.
+    /// The target access of the adapted decoders.
     pub target_access: TargetAccess,
     /// One for each seed.
     pub fits: Vec<AdaptedFit>,
@@ -88,7 +88,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
                 "the decoder was {} on {id}; scores before and after would mean nothing",
                 trained.file.made()
             ),
-            "name a person it has never met",
+            "name an unseen subject",
         ));
     }
     trained.check_unadapted("adapt the run it was made from")?;
@@ -111,6 +111,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         how: how.clone(),
     });
     let folder = adapted_run.open(&args.out)?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
     let mut fits = vec![];
     for (seed, fitted) in &trained.decoders {
@@ -126,7 +127,7 @@ pub fn adapt(args: &AdaptRequest, env: &Env) -> Result<AdaptReport> {
         };
         let curve = learning_curve(&**fitted, &person, &[args.shots], &how, &context)?;
         let [before, after] = &curve.records[..] else {
-            return Err(Error::request("tuning gave no score", "report this"));
+            return Err(Error::request("adaptation gave no score", "report this"));
         };
         let (_, adapted) = &curve.adapted[0];
         let card = ModelCard { target_access: access, ..trained.card.clone() };

@@ -52,12 +52,15 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let decoder = &run.card.decoder;
     if !find(decoder)?.converts {
         return Err(Error::request(
-            format!("`{decoder}` decodes trials and cannot make them"),
+            format!("`{decoder}` decodes trials and cannot convert them"),
             "train with `--model cslp-ae`, which can",
         ));
     }
     if args.trials == Some(0) {
-        return Err(Error::request("`--trials 0` leaves nothing to know the person by", "give at least 1"));
+        return Err(Error::request(
+            "`--trials 0` leaves no trial of the subject to convert to",
+            "give at least 1",
+        ));
     }
     let other = SubjectId(args.like);
     let subjects = args.data.subjects.as_ref().map(|list| list.union(&SubjectList::from_iter([other])));
@@ -65,7 +68,7 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let input = run.prepare(&data, true, env)?;
     let present = input.trials.subjects();
     if !present.contains(&other) {
-        // Named as any other person who is not there.
+        // Named as any other subject who is not there.
         input.choose(&SubjectList::from_iter([other]))?;
     }
     let wanted: BTreeSet<SubjectId> = match &args.data.subjects {
@@ -75,8 +78,8 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let from = input.trials.of(&wanted);
     if from.is_empty() {
         return Err(Error::request(
-            format!("there is nobody but {other} to convert from"),
-            "name people with `--subjects`; a person as themselves is a reconstruction",
+            format!("there is no subject but {other} to convert from"),
+            "name subjects with `--subjects`; a subject converted to itself is a reconstruction",
         ));
     }
     let person = input.trials.of(&BTreeSet::from([other])).in_time();
@@ -89,7 +92,7 @@ pub fn convert(args: &ConvertRequest, env: &Env) -> Result<Conversion> {
     let converted = fitted.convert(&from, &person)?;
     let info: Vec<Trial> = from.info().map(|trial| Trial { subject: other, ..*trial }).collect();
     let trials = Trials::new(from.layout().clone(), converted, info)?;
-    // Whoever learns from the file has learnt from all of them.
+    // A decoder that is trained on the file has been trained on all of them.
     let people = wanted.iter().chain([&other]).filter_map(|subject| input.people.get(subject));
     let made_from = people.flat_map(|person| person.hashes.iter().cloned()).collect();
     write_made_trials(&args.out, &trials, &made_from)?;

@@ -32,7 +32,7 @@ impl Evaluation {
         Ok(Evaluation { run, data })
     }
 
-    /// Who is scored: those it has not learnt from; of an adapted run the later trials of the person it is adapted to.
+    /// Who is scored: those it was not trained on; of an adapted run the later trials of the subject it is adapted to.
     pub fn scored_subjects(&self, named: bool) -> Result<Subset<'_>> {
         match &self.run.file.adapted {
             None => Ok(self.data.trials.of(&unseen(&self.run.file, &self.data, named)?)),
@@ -40,7 +40,7 @@ impl Evaluation {
         }
     }
 
-    /// The same where everybody's trials are at hand and some may be named.
+    /// The same where the trials of all subjects are at hand and some may be named.
     pub fn select_subjects(&self, named: Option<&SubjectList>) -> Result<Subset<'_>> {
         let people = self.scored_subjects(false)?;
         let Some(named) = named else { return Ok(people) };
@@ -48,10 +48,10 @@ impl Evaluation {
         if let Some(other) = wanted.difference(&people.subjects()).next() {
             return Err(Error::request(
                 format!(
-                    "the decoder was {} on {other}, or is adapted to somebody else",
+                    "the decoder was {} on {other}, or is adapted to another subject",
                     self.run.file.made()
                 ),
-                "name other people, or nobody for all it may be scored on",
+                "name other subjects, or leave `--subjects` out to score all that may be scored",
             ));
         }
         Ok(people.only(|t| wanted.contains(&t.subject)))
@@ -76,7 +76,7 @@ impl Evaluation {
         Ok(records)
     }
 
-    /// Scores of everybody after tuning with so many trials of each class.
+    /// Scores of all subjects after few-shot adaptation with so many trials of each class.
     pub fn curve(
         &self,
         people: &Subset<'_>,
@@ -109,7 +109,7 @@ impl Evaluation {
     pub fn shots(&self, shots: &[usize], people: &Subset<'_>) -> Result<Vec<usize>> {
         if shots.contains(&0) {
             return Err(Error::request(
-                "0 shots are too few to adapt to; the decoder as it is is scored anyway",
+                "0 shots are too few to adapt to; the unadapted decoder is scored anyway",
                 "give at least one",
             ));
         }
@@ -130,7 +130,7 @@ impl Evaluation {
     }
 }
 
-/// The trials of the person a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
+/// The trials of the subject a run was adapted to that are later than those it was adapted with. Nobody else: for them it is another
 /// decoder, whose scores would stand beside the wrong access.
 fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subset<'a>> {
     let own = data.people.iter().find(|(_, person)| person.trials == adapted.person);
@@ -143,7 +143,7 @@ fn adapted_to<'a>(adapted: &AdaptedFile, data: &'a PreparedData) -> Result<Subse
     Ok(calibration_split(&data.trials.of(&[subject].into()), adapted.shots)?.1)
 }
 
-/// Everybody the decoder has not learnt from. Asking for others by name is refused, not obeyed.
+/// All subjects the decoder was not trained on. Others that are asked for by name are refused.
 fn unseen(run: &RunFile, data: &PreparedData, named: bool) -> Result<BTreeSet<SubjectId>> {
     let present = data.trials.subjects();
     let (seen, made) = (run.seen(data), run.made());
@@ -153,13 +153,13 @@ fn unseen(run: &RunFile, data: &PreparedData, named: bool) -> Result<BTreeSet<Su
                 1 => format!("the decoder was {made} on {first}"),
                 n => format!("the decoder was {made} on {n} of those asked for, {first} among them"),
             },
-            format!("name other people, or nobody to score all it was not {made} on"),
+            format!("name other subjects, or leave `--subjects` out to score all it was not {made} on"),
         ));
     }
     let unseen: BTreeSet<SubjectId> = present.difference(&seen).copied().collect();
     if unseen.is_empty() {
         return Err(Error::request(
-            format!("the decoder was {made} on everybody in these data"),
+            format!("the decoder was {made} on all subjects of these data"),
             "train on some of them with `--subjects`, or use `ptsm benchmark`",
         ));
     }

@@ -23,7 +23,7 @@ pub struct RunFile {
     pub command: String,
     /// One seed per fit.
     pub seeds: Vec<u64>,
-    /// How people are divided.
+    /// How subjects are divided.
     pub protocol: String,
     /// What operands of large products were rounded to on a GPU; none for f32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ impl RunFile {
         Folder::open_run(path, &text)
     }
 
-    /// Who of these data the decoders have learnt from, were stopped by or have their settings from, whatever their numbers and files are called here.
+    /// The training and validation subjects of the decoders among these data, and those their settings were tuned on, whatever their numbers and files are called here.
     pub fn seen(&self, input: &PreparedData) -> BTreeSet<SubjectId> {
         let data = &self.data;
         let known = input
@@ -65,13 +65,13 @@ impl RunFile {
         known.map(|(subject, _)| *subject).collect()
     }
 
-    /// What was done with those people: `trained`, or `trained or tuned`.
+    /// What was done with those subjects: `trained`, or `trained or tuned`.
     pub fn made(&self) -> &'static str {
         if self.data.tuned_on.is_empty() { "trained" } else { "trained or tuned" }
     }
 
-    /// What the decoders have seen of some people: one part for those whose unlabelled trials they learnt from, one for others, of whom
-    /// only the preparation of trials sees anything. A part without people is left out.
+    /// The target access of some subjects: one part for those whose unlabelled trials the decoders were trained on, one for others, of whom
+    /// only the preparation of trials sees anything. A part without subjects is left out.
     pub fn access<'a>(
         &self,
         card: &ModelCard,
@@ -96,7 +96,7 @@ impl RunFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptedFile {
-    /// The person's number in the data they were adapted with.
+    /// The subject's number in the data they were adapted with.
     pub subject: SubjectId,
     /// The hash of their trials.
     pub person: String,
@@ -122,16 +122,16 @@ pub struct DataFile {
     pub fingerprint: String,
     /// How the trials of each subject were aligned.
     pub align: Alignment,
-    /// Who was learnt from; for a benchmark, who took part.
+    /// The training subjects; for a benchmark, all subjects that took part.
     pub subjects: BTreeSet<SubjectId>,
     /// Who it was stopped by.
     pub validation: BTreeSet<SubjectId>,
     /// Hashes that all of them are recognised by: numbers and names of files change.
     pub who: BTreeSet<String>,
-    /// Hashes of people on whom the settings were tuned.
+    /// Hashes of subjects on whom the settings were tuned.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tuned_on: BTreeSet<String>,
-    /// Whose trials were learnt from without labels.
+    /// The subjects whose unlabelled trials were trained on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub target: BTreeSet<SubjectId>,
     /// What those are recognised by.

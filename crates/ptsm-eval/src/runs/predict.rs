@@ -16,7 +16,7 @@ pub struct Prediction {
     pub model: String,
     /// What the data are called.
     pub data: String,
-    /// The most that was seen of any of the subjects.
+    /// The target access: the most that was seen of any of the subjects.
     pub target_access: TargetAccess,
     /// The classes, in the order of the probabilities.
     pub classes: Vec<String>,

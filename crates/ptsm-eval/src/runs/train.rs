@@ -35,7 +35,7 @@ pub struct TrainRequest {
     pub settings: SettingsRequest,
     /// The decoder; `ptsm` without it.
     pub model: Option<String>,
-    /// Whose unlabelled trials are learnt from, for decoders that do.
+    /// The subjects whose unlabelled trials are trained on, for decoders with such a target.
     pub target: Option<SubjectList>,
     /// The run's folder.
     pub out: PathBuf,
@@ -47,13 +47,13 @@ pub struct TrainingReport {
     pub model: String,
     /// Whether it converts trials rather than decoding them alone.
     pub converts: bool,
-    /// Numbers each network has learnt.
+    /// Parameters of each network.
     pub parameters: usize,
     /// All settings.
     pub settings: Value,
     /// What trials are like.
     pub layout: Layout,
-    /// Trials learnt from.
+    /// Training trials.
     pub trials: usize,
     /// Whose they are.
     pub train_subjects: BTreeSet<SubjectId>,
@@ -100,7 +100,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
     let decoder = method.build(settings.clone())?;
     let target = target(args, method, &*decoder, &input)?;
     let learners = learners(&subjects, &target, &input)?;
-    // A decoder that does not look at validation subjects learns from everybody.
+    // A decoder that needs no validation subjects is trained on all subjects.
     let sources = match decoder.uses_validation() {
         true => Split::for_training(&learners, seeds[0])?,
         false => Sources::all(learners.clone())?,
@@ -142,6 +142,7 @@ pub fn train(args: &TrainRequest, env: &Env) -> Result<TrainingReport> {
         ),
     };
     let folder = file.open(&args.out)?;
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     folder.inner(MODELS)?;
     let checkpoint = |seed: u64| folder.join(&format!("checkpoint-{seed}.safetensors"));
     if !seeds.iter().any(|&seed| checkpoint(seed).exists())
@@ -242,7 +243,7 @@ impl TrainingReport {
     }
 }
 
-/// Those learnt from and the target, where both are named; without names it is everybody.
+/// The training subjects and the target, where both are named; without names these are all subjects.
 fn together(subjects: &Option<SubjectList>, target: &Option<SubjectList>) -> Option<SubjectList> {
     match (subjects, target) {
         (Some(subjects), Some(target)) => Some(subjects.union(target)),
@@ -250,7 +251,7 @@ fn together(subjects: &Option<SubjectList>, target: &Option<SubjectList>) -> Opt
     }
 }
 
-/// The people whose unlabelled trials are learnt from: none for a decoder that does not look at them, which is said rather than ignored.
+/// The subjects whose unlabelled trials are trained on: none for a decoder that does not look at them, which is said rather than ignored.
 fn target(
     args: &TrainRequest,
     method: &Method,
@@ -263,18 +264,18 @@ fn target(
         (None, false) => Ok(BTreeSet::new()),
         (None, true) => Err(Error::request(
             format!(
-                "`{name}` learns from unlabelled trials of the people it will decode, and none are named"
+                "`{name}` is transductive: it trains on unlabelled trials of the target subjects, and none are named"
             ),
-            "give `--target LIST`; `ptsm benchmark` takes the people of each fold",
+            "give `--target LIST`; `ptsm benchmark` takes the test subjects of each fold",
         )),
         (Some(_), false) => Err(Error::request(
-            format!("`{name}` does not look at a target while it learns"),
+            format!("`{name}` does not use target subjects in training"),
             "leave `--target` out",
         )),
     }
 }
 
-/// Who is learnt from with labels: those named, or all but the target.
+/// The subjects that are trained on with labels: those named, or all but the target.
 fn learners(
     subjects: &Option<SubjectList>,
     target: &BTreeSet<SubjectId>,
@@ -286,7 +287,7 @@ fn learners(
     if let Some(both) = learners.intersection(target).next() {
         return Err(Error::request(
             format!("{both} is both in `--subjects` and in `--target`"),
-            "the target is people whose labels it does not learn from",
+            "target subjects are those whose labels are not trained on; name each subject in one of the two",
         ));
     }
     Ok(learners)
@@ -330,7 +331,7 @@ fn card(
     }
 }
 
-/// The balanced accuracy of a decoder on some people's trials; NaN where a class has none.
+/// The balanced accuracy of a decoder on some subjects' trials; NaN where a class has none.
 fn balanced_accuracy(fitted: &dyn FittedDecoder, trials: &Subset<'_>) -> Result<f64> {
     let classes = trials.layout().classes.len();
     Ok(Scores::of(&trials.labels(), &fitted.probabilities(trials)?, classes, 0)?.balanced_accuracy)

@@ -47,7 +47,7 @@ impl TrainedRun {
         Ok(TrainedRun { path: path.into(), file, decoders, card })
     }
 
-    /// Trials for these decoders, prepared as those they learnt from. Labels are for scoring.
+    /// Trials for these decoders, prepared as those they were trained on. Labels are for scoring.
     pub fn prepare(&self, data: &DataRequest, labelled: bool, env: &Env) -> Result<PreparedData> {
         load_for_decoder(data, self.file.data.trained_on(), &self.card, labelled, env)
     }
@@ -58,8 +58,8 @@ impl TrainedRun {
             return Ok(());
         }
         Err(Error::request(
-            format!("`{}` has no personal masks to tune", self.card.decoder),
-            "`ptsm models` says which decoders adapt",
+            format!("`{}` has no personal masks to adapt", self.card.decoder),
+            "`ptsm models` shows which decoders support few-shot adaptation",
         ))
     }
 

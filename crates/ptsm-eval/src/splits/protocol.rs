@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 /// with whom, and their scores can be averaged fold by fold.
 const FOLD_SEED: u64 = 0x666f_6c64;
 
-/// How people are divided for an evaluation. Typed and printed as `loso`, `kfold:5`, `fixed:1-70/71-89/90-109`.
+/// How subjects are divided for an evaluation. Typed and printed as `loso`, `kfold:5`, `fixed:1-70/71-89/90-109`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Protocol {
-    /// Each person is tested alone, by a decoder of all the others.
+    /// Each subject is tested alone, by a decoder of all the others.
     LeaveOneOut,
-    /// People are shuffled into k groups; each group is tested by a decoder of the others.
+    /// Subjects are shuffled into k groups; each group is tested by a decoder of the others.
     Folds {
         /// Number of groups, at least 2.
         k: usize,
@@ -47,7 +47,7 @@ impl Protocol {
                 if *k < 2 {
                     return Err(self.refuse("takes at least 2 folds"));
                 }
-                // With fewer a fold is empty, or of three people in two folds one alone is left to learn from.
+                // With fewer a fold is empty, or of three subjects in two folds only one is left for training.
                 let needed = if *k == 2 { 4 } else { *k };
                 if subjects.len() < needed {
                     return Err(Error::TooFewSubjects {
@@ -167,8 +167,8 @@ impl fmt::Display for Protocol {
 mod tests {
     use super::*;
 
-    fn people(n: u32) -> BTreeSet<SubjectId> {
-        // With gaps, as in sets that miss some people.
+    fn subjects(n: u32) -> BTreeSet<SubjectId> {
+        // With gaps, as in sets that miss some subjects.
         (0..n).map(|i| SubjectId(3 * i + 1)).collect()
     }
 
@@ -195,29 +195,29 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_tested_once_and_never_learnt_from() {
+    fn every_subject_is_tested_once_and_never_by_a_decoder_trained_on_it() {
         for n in 3..=40 {
             for seed in 0..5 {
-                check(&Protocol::LeaveOneOut, &people(n), seed);
+                check(&Protocol::LeaveOneOut, &subjects(n), seed);
                 for k in (2..=n as usize).filter(|&k| k > 2 || n >= 4) {
-                    check(&Protocol::Folds { k }, &people(n), seed);
+                    check(&Protocol::Folds { k }, &subjects(n), seed);
                 }
             }
         }
-        check(&Protocol::LeaveOneOut, &people(109), 1);
-        check(&Protocol::Folds { k: 10 }, &people(109), 1);
+        check(&Protocol::LeaveOneOut, &subjects(109), 1);
+        check(&Protocol::Folds { k: 10 }, &subjects(109), 1);
     }
 
     #[test]
     fn seeds_change_who_validates_not_who_is_tested() {
         let protocol = Protocol::Folds { k: 5 };
-        let (a, b) = (protocol.splits(&people(20), 1).unwrap(), protocol.splits(&people(20), 2).unwrap());
+        let (a, b) = (protocol.splits(&subjects(20), 1).unwrap(), protocol.splits(&subjects(20), 2).unwrap());
         assert_ne!(a, b);
         assert!(a.iter().zip(&b).all(|(a, b)| a.test_subjects() == b.test_subjects()));
     }
 
     #[test]
-    fn too_few_people_are_an_error_not_an_empty_score() {
+    fn too_few_subjects_are_an_error_not_an_empty_score() {
         for (protocol, n, needed) in [
             ("loso", 0, 3),
             ("loso", 1, 3),
@@ -226,12 +226,12 @@ mod tests {
             ("kfold:2", 3, 4),
             ("kfold:3", 2, 3),
         ] {
-            let error = protocol.parse::<Protocol>().unwrap().splits(&people(n), 0).unwrap_err();
+            let error = protocol.parse::<Protocol>().unwrap().splits(&subjects(n), 0).unwrap_err();
             let says = format!("`{protocol}` needs at least {needed} subjects, the data have {n}");
             assert_eq!(error.to_string(), says);
             assert!(error.hint().is_some());
         }
-        assert!(Protocol::Folds { k: 0 }.splits(&people(9), 0).is_err());
+        assert!(Protocol::Folds { k: 0 }.splits(&subjects(9), 0).is_err());
     }
 
     #[test]

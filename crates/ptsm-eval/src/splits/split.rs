@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::error::{Error, Result};
 use crate::side::Side;
 
-/// The people a decoder may learn from: some to train on, others to watch while training.
+/// Source subjects: the training subjects and the validation subjects of a decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     train: BTreeSet<SubjectId>,
@@ -19,7 +19,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Refuses a person on both sides, and training on nobody. Validation may be empty, for decoders that need none.
+    /// Refuses a subject on both sides, and an empty training set. Validation may be empty, for decoders that need none.
     pub fn new(train: BTreeSet<SubjectId>, validation: BTreeSet<SubjectId>) -> Result<Sources> {
         apart(&train, Side::Train, &validation, Side::Validation)?;
         if train.is_empty() {
@@ -38,10 +38,10 @@ impl Sources {
         Sources { train: &self.train | &self.validation, validation: BTreeSet::new() }
     }
 
-    /// Draws the validation subjects: one in eight, but at least 2 of 5 or more people and 1 of fewer.
+    /// Draws the validation subjects: one in eight, but at least 2 of 5 or more subjects and 1 of fewer.
     ///
-    /// `stream` keeps the draws of one seed apart: fold 3 draws the same people whatever happened in fold 2. Fewer than two
-    /// people are an error, which names `purpose`.
+    /// `stream` keeps the draws of one seed apart: fold 3 draws the same subjects whatever happened in fold 2. Fewer than two
+    /// subjects are an error, which names `purpose`.
     pub(crate) fn draw(
         pool: &BTreeSet<SubjectId>,
         seed: u64,
@@ -99,7 +99,7 @@ impl Sources {
     }
 }
 
-/// People to learn from and people to be tested on. Nobody is both: such a split cannot be made.
+/// Source subjects and test subjects. No subject is both: such a split cannot be made.
 ///
 /// The sets are private, so that no split comes about but through the check in [`Split::new`]:
 ///
@@ -124,7 +124,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Refuses a person on two sides, training on nobody and testing nobody.
+    /// Refuses a subject on two sides, an empty training set and an empty test set.
     pub fn new(
         train: BTreeSet<SubjectId>,
         validation: BTreeSet<SubjectId>,
@@ -133,7 +133,7 @@ impl Split {
         Split::of(Sources::new(train, validation)?, test)
     }
 
-    /// The same, of people to learn from and people to test.
+    /// The same, of source subjects and test subjects.
     pub fn of(sources: Sources, test: BTreeSet<SubjectId>) -> Result<Split> {
         apart(&sources.train, Side::Train, &test, Side::Test)?;
         apart(&sources.validation, Side::Validation, &test, Side::Test)?;
@@ -143,12 +143,12 @@ impl Split {
         Ok(Split { sources, test })
     }
 
-    /// For a decoder that will meet its test people later: everybody is learnt from, some of them as validation.
+    /// For a decoder whose test subjects come later: all subjects are source subjects, some of them for validation.
     pub fn for_training(subjects: &BTreeSet<SubjectId>, seed: u64) -> Result<Sources> {
         Sources::draw(subjects, seed, 0, "training", 0)
     }
 
-    /// The people to learn from.
+    /// The source subjects.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -184,7 +184,7 @@ impl Split {
     }
 }
 
-/// People in an order drawn from a seed.
+/// Subjects in an order drawn from a seed.
 pub(crate) fn shuffled(subjects: &BTreeSet<SubjectId>, seed: u64, stream: u64) -> Vec<SubjectId> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(stream);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_on_two_sides() {
+    fn no_subject_is_on_two_sides() {
         let says = |train, validation, test| {
             Split::new(set(train), set(validation), set(test)).unwrap_err().to_string()
         };
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn validation_is_one_person_in_eight() {
+    fn validation_is_one_subject_in_eight() {
         for (people, drawn) in
             [(2, 1), (4, 1), (5, 2), (8, 2), (15, 2), (19, 2), (20, 3), (53, 7), (87, 11), (108, 14)]
         {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn without_validation_everybody_is_trained_on() {
+    fn without_validation_all_subjects_are_trained_on() {
         let drawn = Split::for_training(&set(1..=6), 1).unwrap();
         assert_eq!((drawn.train.len(), drawn.validation.len()), (4, 2));
         assert_eq!(drawn.without_validation(), Sources::all(set(1..=6)).unwrap());
@@ -268,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn one_person_cannot_be_trained_and_validated() {
+    fn one_subject_cannot_be_trained_and_validated() {
         let error = Split::for_training(&set([4]), 0).unwrap_err();
         assert_eq!(error.to_string(), "`training` needs at least 2 subjects, the data have 1");
         assert!(error.hint().is_some());
     }
 
     #[test]
-    fn a_seed_draws_the_same_people_always() {
+    fn a_seed_draws_the_same_subjects_always() {
         // Held as numbers: a run that is continued after an update must not change its splits.
         let drawn = Split::for_training(&set(1..=24), 1).unwrap();
         assert_eq!(drawn, Split::for_training(&set(1..=24), 1).unwrap());

@@ -105,9 +105,9 @@ impl fmt::Display for Units {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Transfer {
-    /// What of the people learnt from, validation people included.
+    /// Sessions and runs of the source subjects (training and validation).
     pub learnt: Units,
-    /// What of the people tested.
+    /// Sessions and runs of the test subjects.
     pub tested: Units,
 }
 

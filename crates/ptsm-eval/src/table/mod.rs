@@ -71,16 +71,15 @@ impl Table {
 }
 
 fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = cells
-        .map(|cell| {
-            if cell.contains(['"', ',', '\n', '\r']) {
-                format!("\"{}\"", cell.replace('"', "\"\""))
-            } else {
-                cell.to_string()
-            }
-        })
-        .collect();
-    quoted.join(",") + "\n"
+    cells.map(csv_cell).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// A text as a cell of CSV: in quotes where it would be taken for several.
+pub fn csv_cell(text: &str) -> String {
+    match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Successive halving: everybody tries a little, the better ones try more. Jamieson and Talwalkar 2016, arXiv:1502.07943.
+//! Successive halving: all candidates are tried a little, the better ones more. Jamieson and Talwalkar 2016, arXiv:1502.07943.
 
 use serde_json::{Value, json};
 

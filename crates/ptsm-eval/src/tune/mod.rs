@@ -1,7 +1,7 @@
-//! Tuning: candidates for some settings, tried on people who are kept out of the fits, the better ones with more effort.
+//! Tuning: candidates for some settings, tried on subjects who are kept out of the fits, the better ones with more effort.
 //!
-//! Nothing here knows any person but those of the stage it is given: a development set that is never tested, or the people to learn
-//! from of one fold ([`Division::inside`](crate::Division::inside)), whose test people are no part of it.
+//! Nothing here knows any subject but those of the stage it is given: a development set that is never tested, or the source
+//! subjects of one fold ([`Division::inside`](crate::Division::inside)), whose test subjects are no part of it.
 
 mod halving;
 mod space;
@@ -22,7 +22,7 @@ pub use trial::{TrialScores, TuningTrial};
 
 /// Where candidates are tried.
 pub struct SearchSetup<'a> {
-    /// The people, their folds, the seeds. Whatever entries it has are not looked at.
+    /// The subjects, their folds, the seeds. Whatever entries it has are not looked at.
     pub stage: &'a Stage,
     /// The trials.
     pub sets: StageTrials<'a>,

@@ -25,7 +25,7 @@ pub struct TuningTrial {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialScores {
-    /// One number for each fold and seed: the mean over the people who were kept out of the fit.
+    /// One number for each fold and seed: the mean over the subjects who were kept out of the fit.
     Scored(Vec<f64>),
     /// A fit could not be done.
     Failed {
@@ -37,7 +37,7 @@ pub enum TrialScores {
 }
 
 impl TrialScores {
-    /// What the outcomes of a candidate's fits say. A person whose score is undefined is left out of the mean.
+    /// What the outcomes of a candidate's fits say. A subject whose score is undefined is left out of the mean.
     pub fn of(outcomes: &[(&FitItem, FitOutcome)], metric: &Metric) -> TrialScores {
         let mut scores = vec![];
         for (_, outcome) in outcomes {
@@ -50,7 +50,7 @@ impl TrialScores {
         }
         if scores.is_empty() || scores.iter().any(|score| !score.is_finite()) {
             return TrialScores::Failed {
-                error: format!("`{}` is undefined for the people who were kept out", metric.name),
+                error: format!("`{}` is undefined for the held-out subjects", metric.name),
                 hint: Some("choose another `--metric`".into()),
             };
         }
@@ -58,7 +58,7 @@ impl TrialScores {
     }
 }
 
-/// The mean over people, each with the mean of their records.
+/// The mean over subjects, each with the mean of their records.
 pub(crate) fn mean_over_subjects(records: &[Record], metric: &Metric) -> f64 {
     let mut subjects: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for record in records {

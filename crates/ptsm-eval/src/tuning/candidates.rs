@@ -50,7 +50,7 @@ pub struct CandidateSet<'a> {
     /// The last trials that were read, with the number of their pipeline.
     kept: Option<(usize, PreparedData)>,
     people: BTreeMap<SubjectId, SubjectIdentity>,
-    /// How people are divided in nested searches, without those whom the data leave out on purpose.
+    /// How subjects are divided in nested searches, without those whom the data leave out on purpose.
     pub nested: Option<Protocol>,
     name: String,
 }
@@ -103,8 +103,8 @@ impl<'a> CandidateSet<'a> {
             let input = set.input(kind)?;
             if kind > 0 && !input.people.keys().eq(set.people.keys()) {
                 return Err(Error::request(
-                    "some ways to prepare trials leave out people whom others have",
-                    "try values under which everybody has trials, or name people with `--subjects`",
+                    "some of the pipelines leave out subjects that others keep",
+                    "try values under which every subject has trials, or name subjects with `--subjects`",
                 ));
             }
             layouts.push(input.trials.layout().clone());
@@ -158,7 +158,7 @@ impl<'a> CandidateSet<'a> {
         }
     }
 
-    /// Trials of each class of some people, as the pipeline of a candidate makes them.
+    /// Trials of each class of some subjects, as the pipeline of a candidate makes them.
     pub(super) fn trials_by_class(
         &mut self,
         candidate: usize,
@@ -208,7 +208,7 @@ impl<'a> CandidateSet<'a> {
         Ok(())
     }
 
-    /// Goes through all rounds among some people.
+    /// Goes through all rounds among some subjects.
     pub(super) fn search(
         &mut self,
         people: &Division,
@@ -252,7 +252,7 @@ impl<'a> CandidateSet<'a> {
         })
     }
 
-    /// Tests the people of one fold with what was chosen, which is done once.
+    /// Tests the subjects of one fold with what was chosen, which is done once.
     pub(super) fn tested(
         &mut self,
         candidate: usize,
@@ -276,13 +276,13 @@ impl<'a> CandidateSet<'a> {
                 Some(FitScores::Failed { error, hint }) => {
                     return Err(Error::request(
                         format!("fold {fold} could not be tested: {error}"),
-                        hint.unwrap_or_else(|| "given again, the same command tries it again".into()),
+                        hint.unwrap_or_else(|| "run the same command again to repeat the fold".into()),
                     ));
                 }
                 None => {
                     return Err(Error::request(
                         format!("the outcome of fold {fold} is gone"),
-                        "give the same command again",
+                        "run the same command again",
                     ));
                 }
             }

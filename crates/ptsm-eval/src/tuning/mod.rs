@@ -75,9 +75,9 @@ impl TuneRequest {
     }
 }
 
-/// Groups that people are divided into, where nobody says how many.
+/// Groups that subjects are divided into, where nobody says how many.
 const FOLDS: usize = 3;
-/// With fewer nobody is left to learn from, to stop by or to be kept out.
+/// With fewer there are no training, validation or held-out subjects left.
 const FEWEST: usize = 3;
 
 /// Searches, writes what was found into the folder, and hands it to `then` together with the candidates.
@@ -89,7 +89,7 @@ pub fn search<T>(
     let metric = metric(&args.metric)?;
     if args.halving == 0 {
         return Err(Error::request(
-            "`--halving 0` keeps nobody",
+            "`--halving 0` keeps no candidate",
             "give 3 to keep one in three, or 1 to try all in full",
         ));
     }
@@ -107,7 +107,7 @@ pub fn search<T>(
         if args.data.subjects.is_some() {
             return Err(Error::request(
                 "`--subjects` and `--develop` both say who takes part",
-                "leave `--subjects` out: nobody but the development set is read",
+                "leave `--subjects` out: only the development set is read",
             ));
         }
         // Nobody else is even read.
@@ -129,6 +129,7 @@ pub fn search<T>(
             .while_doing(|| "the search cannot be written as TOML".into())?;
         Folder::open_tuning(&args.out, &asked)?
     };
+    folder.lock_note().into_iter().for_each(|note| env.note_once(note));
     forget(&args.out);
     let mut found = vec![];
     for fold in folds {
@@ -179,7 +180,7 @@ struct Search {
 }
 
 impl CandidateSet<'_> {
-    /// Who is tuned on: the development set, or the people to learn from of each fold.
+    /// Who is tuned on: the development set, or the source subjects of each fold.
     fn searches(
         &self,
         args: &TuneRequest,
@@ -215,8 +216,8 @@ impl CandidateSet<'_> {
                 |subject: &&SubjectId| self.identities().get(subject).is_some_and(|p| p.is_among(before));
             if let Some(known) = split.test_subjects().iter().find(known) {
                 return Err(Error::request(
-                    format!("the settings that are given were tuned on {known}, who would be tested"),
-                    "leave such people out with `--subjects`, or begin without that configuration",
+                    format!("the given settings were tuned on {known}, which would be a test subject"),
+                    "leave such subjects out with `--subjects`, or begin without that configuration",
                 ));
             }
             let k = folds(own.len());

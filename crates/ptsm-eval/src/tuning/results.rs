@@ -37,14 +37,14 @@ pub struct SearchResult {
     pub trials: Vec<TuningTrial>,
     /// The best candidate in the last round.
     pub best: TuningTrial,
-    /// What the best of as many candidates exceeds by chance, in the mean over people, at most once in twenty times; none where the metric
+    /// What the best of as many candidates exceeds by chance, in the mean over subjects, at most once in twenty times; none where the metric
     /// has no test.
     pub needed: Option<f64>,
     /// Who was tested afterwards, in nested searches.
     pub tested: Option<NestedTest>,
 }
 
-/// People of a fold whom no search has seen, and their scores.
+/// Subjects of a fold whom no search has seen, and their scores.
 pub struct NestedTest {
     /// The fold, counted from 0.
     pub fold: usize,
@@ -142,9 +142,9 @@ impl TuningResults<'_> {
         let who: SubjectList = found.people.iter().copied().collect();
         let seeds: Vec<String> = self.seeds.iter().map(u64::to_string).collect();
         Ok(format!(
-            "# Tuned for `{}` by ptsm {}: {} {}{} on people kept out of each fit. It was chosen by that, so it is no result.\n\
+            "# Tuned for `{}` by ptsm {}: {} {}{} on subjects held out of each fit. It was chosen by that score, so the score is no result.\n\
              # {}, {} ({who}), {} among them, seeds {}; {}, {}, halving {}.\n\
-             # Those people may be learnt from. They are not to be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
+             # Those subjects may be trained on. They must not be tested: `ptsm benchmark` and `ptsm evaluate` refuse them.\n{}",
             self.candidates.model(),
             env!("CARGO_PKG_VERSION"),
             self.metric.name,
@@ -223,7 +223,7 @@ impl TuningResults<'_> {
             self.values(trial).iter().map(text).chain(own).collect()
         };
         let mut note = format!(
-            "{} of {}; {} among {}, {}. Chosen by this: not a result.",
+            "{} of {}; {} among {}, {}. Candidates are chosen by this score, so it is not a result.",
             best.len().min(SHOWN),
             count(self.candidates.count(), "candidate"),
             found.protocol,
@@ -236,9 +236,9 @@ impl TuningResults<'_> {
         Table { columns, rows: best.iter().take(SHOWN).map(row).collect(), note }
     }
 
-    /// What each fold chose, and what it is worth to people nobody has seen.
+    /// What each fold chose, and what it is worth to unseen subjects.
     fn folds(&self) -> Table {
-        let mut columns = vec![Column::number("fold"), Column::text("tested")];
+        let mut columns = vec![Column::number("fold"), Column::text("test subjects")];
         columns.extend(self.candidates.space.iter().map(|dimension| Column::text(&dimension.key)));
         columns.extend([Column::number("tuning"), Column::number("test")]);
         let row = |found: &SearchResult| {
@@ -253,13 +253,13 @@ impl TuningResults<'_> {
             columns,
             rows: self.found.iter().filter_map(row).collect(),
             note: format!(
-                "{}. Tuning: people to learn from, divided once more; chosen by it. Test: people whom the search of their fold never saw.",
+                "{}. Tuning: score on the source subjects of the fold, divided once more; candidates are chosen by it. Test: score on the test subjects of the fold, whom its search never saw.",
                 self.metric.name
             ),
         }
     }
 
-    /// The mean over people and seeds.
+    /// The mean over subjects and seeds.
     fn test(&self, tested: &NestedTest) -> Option<f64> {
         let values: Vec<f64> = tested.records.iter().map(|r| (self.metric.get)(&r.scores)).collect();
         let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();

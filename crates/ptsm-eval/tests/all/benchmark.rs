@@ -8,9 +8,9 @@ use ptsm_signal::{Pipeline, SubjectId, TargetAccess, Trials};
 use serde_json::json;
 
 #[test]
-fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
+fn a_subject_that_cannot_be_decoded_is_reported_before_training() {
     let all = Source::parse("simulated", None).unwrap().load(None, None).unwrap().trials;
-    // The last person has one trial.
+    // The last subject has one trial.
     let mut last = 0;
     let some = all.all().only(|trial| trial.subject.0 <= 6);
     let some = some.at(&(0..some.len())
@@ -42,5 +42,5 @@ fn a_person_who_cannot_be_decoded_is_told_before_anything_is_learnt() {
     };
     let error = stage.items(StageTrials::one(&trials)).unwrap_err();
     assert!(error.to_string().contains("1 trial of S06 in session 1"), "{error}");
-    assert!(error.hint().unwrap().contains("leave that person"));
+    assert!(error.hint().unwrap().contains("leave that subject"));
 }

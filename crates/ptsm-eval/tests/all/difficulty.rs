@@ -1,4 +1,4 @@
-//! The simulated people are about as hard to decode as real ones: a changed constant must not make them easy or hopeless unnoticed.
+//! The simulated subjects are about as hard to decode as real ones: a changed constant must not make them easy or hopeless unnoticed.
 
 use ptsm_data::Source;
 use ptsm_decode::registry::find;
@@ -21,7 +21,7 @@ impl Observer for Silent {
 }
 
 #[test]
-fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
+fn csp_and_lda_decode_unseen_subjects_as_they_do_in_studies() {
     let loaded = Source::parse("simulated", None).unwrap().load(None, None).unwrap();
     let method = find("csp-lda").unwrap();
     let settings = method.settings(loaded.trials.layout(), &json!({})).unwrap();
@@ -52,7 +52,7 @@ fn csp_and_lda_decode_strangers_as_they_do_in_studies() {
     let summary = &Summary::of(&records).unwrap()[0];
     let accuracy = summary.metric("accuracy").unwrap();
     assert!((0.65..=0.75).contains(&accuracy.mean), "{}", accuracy.mean);
-    // People differ, as people do: some cannot be decoded, and nearly nobody always.
+    // Subjects differ, as they do in reality: some cannot be decoded, and hardly any always.
     assert!(accuracy.sd_subjects.unwrap() > 0.08, "{:?}", accuracy.sd_subjects);
     let people = || summary.subjects.iter().map(|s| s.scores["accuracy"]);
     assert!(people().fold(1.0, f64::min) < 0.6 && people().filter(|a| *a > 0.95).count() <= 1);

@@ -18,7 +18,7 @@ use self::markers::Markers;
 use self::samples::Binary;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::recording_file::{Header, RecordingFile, Segment};
+use crate::recording_file::{RawHeader, RecordingFile, Segment};
 use crate::triggers::{self, TriggerEvidence};
 
 /// Opens a recording by its header. The other two files are found by the names in it, or by its own name.
@@ -74,7 +74,7 @@ fn assemble(
         let parts = if segments.is_empty() { &whole[..] } else { &segments };
         annotations = triggers::read(&signals, &samples, parts, TriggerEvidence::Named, &mut head.notes)?;
     }
-    let header = Header {
+    let header = RawHeader {
         format: "BrainVision".into(),
         signals,
         segments,

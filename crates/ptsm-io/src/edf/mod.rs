@@ -19,7 +19,7 @@ use std::path::Path;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::limit::few_enough;
-use crate::recording_file::{Annotation, Header, RecordingFile, SignalHeader};
+use crate::recording_file::{Annotation, RawHeader, RecordingFile, SignalHeader};
 use crate::records::Records;
 use crate::triggers::{self, TriggerEvidence};
 
@@ -84,7 +84,7 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
         annotations =
             triggers::read(&signals, &records, &timeline.segments, TriggerEvidence::Named, &mut notes)?;
     }
-    let header = Header {
+    let header = RawHeader {
         format: head.format,
         signals,
         segments: timeline.segments,

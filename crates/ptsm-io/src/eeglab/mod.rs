@@ -22,7 +22,7 @@ use self::samples::Plain;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::{MatFile, Order, Storage};
-use crate::recording_file::{Header, RecordingFile, Samples};
+use crate::recording_file::{RawHeader, RecordingFile, Samples};
 use crate::triggers::{self, TriggerEvidence};
 
 /// Opens a recording.
@@ -59,7 +59,7 @@ fn read(set: Bytes, place: &Place, find: &dyn Fn(&str) -> Result<Bytes>) -> Resu
     if annotations.is_empty() && epochs.is_none() {
         annotations = triggers::read(&signals, &*samples, &segments, TriggerEvidence::Named, &mut notes)?;
     }
-    let header = Header {
+    let header = RawHeader {
         format: if epochs.is_some() { "EEGLAB epochs" } else { "EEGLAB" }.into(),
         signals,
         segments,

@@ -16,7 +16,7 @@ use self::trials::Trials;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
 use crate::mat::MatFile;
-use crate::recording_file::{Annotation, Epochs, Header, RecordingFile, Segment};
+use crate::recording_file::{Annotation, Epochs, RawHeader, RecordingFile, Segment};
 
 /// Opens a recording.
 pub fn open(path: &Path) -> Result<RecordingFile> {
@@ -51,7 +51,7 @@ fn read(bytes: Bytes, place: &Place) -> Result<Option<RecordingFile>> {
         None => (vec![], events::read(&file, &record, &trials, &mut notes)?),
     };
     let format = if epochs.is_some() { "FieldTrip epochs" } else { "FieldTrip" }.into();
-    let header = Header { format, signals, segments, annotations, epochs, notes };
+    let header = RawHeader { format, signals, segments, annotations, epochs, notes };
     let whole = Place { member: None, ..place };
     RecordingFile::new(&whole, header, Box::new(trials.scaled(factors))).map(Some)
 }

@@ -25,7 +25,7 @@ use self::raw::Raw;
 use self::split::Piece;
 use crate::bytes::Bytes;
 use crate::error::{Error, Place, Result};
-use crate::recording_file::{Header, RecordingFile, SignalHeader, SignalKind};
+use crate::recording_file::{RawHeader, RecordingFile, SignalHeader, SignalKind};
 use crate::triggers::{self, TriggerEvidence};
 
 pub use self::write::write_epochs;
@@ -70,7 +70,7 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
         let (format, epochs) = ("FIF epochs".into(), Some(epochs));
         return RecordingFile::new(
             place,
-            Header { format, signals, segments, annotations, epochs, notes },
+            RawHeader { format, signals, segments, annotations, epochs, notes },
             Box::new(trials),
         );
     }
@@ -106,7 +106,7 @@ fn assemble(bytes: Vec<Bytes>, pieces: &[Piece], mut notes: Vec<String>) -> Resu
     let (format, epochs, first) = ("FIF".into(), None, raw.start);
     let opened = RecordingFile::new(
         place,
-        Header { format, signals, segments, annotations, epochs, notes },
+        RawHeader { format, signals, segments, annotations, epochs, notes },
         Box::new(raw),
     );
     Ok(opened?.with_first_sample(first))

@@ -22,7 +22,7 @@ use std::path::Path;
 
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::recording_file::{Header, RecordingFile, Segment, SignalHeader, main_of};
+use crate::recording_file::{RawHeader, RecordingFile, Segment, SignalHeader, main_of};
 use crate::records::Records;
 use crate::triggers::{self, TriggerEvidence};
 
@@ -73,6 +73,6 @@ pub fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
         annotations = triggers::read(&signals, &records, &segments, TriggerEvidence::Named, &mut notes)?;
     }
     let format = format!("GDF {}.{:02}", head.version / 100, head.version % 100);
-    let header = Header { format, signals, segments, annotations, epochs: None, notes };
+    let header = RawHeader { format, signals, segments, annotations, epochs: None, notes };
     RecordingFile::new(place, header, Box::new(records))
 }

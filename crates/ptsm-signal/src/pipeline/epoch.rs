@@ -15,7 +15,7 @@ use crate::trials::{Layout, SubjectId, Trial, Trials, not_a_number};
 /// Whose recording it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordingId {
-    /// The person.
+    /// The subject.
     pub subject: SubjectId,
     /// The session, counted from 1.
     pub session: u32,
@@ -35,7 +35,7 @@ impl Segment {
     }
 }
 
-/// What was cut from a recording.
+/// The epochs of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpochedRecording {
     /// The trials, in the order of their events.
@@ -48,7 +48,7 @@ pub struct EpochedRecording {
 impl Pipeline {
     /// Cuts a recording into trials, one per event whose code is among `cues`. A cue is an event code and the class it stands
     /// for; several codes may stand for one class, and classes are numbered as they first appear. Alignment is left to
-    /// [`Pipeline::align`], once all of a person's trials are there.
+    /// [`Pipeline::align`], once all of a subject's trials are there.
     ///
     /// Filters see the whole recording, so that trials have no edges of their own; where it has gaps, each segment by itself. It is
     /// an error where every segment with a trial is too short for them.
@@ -144,7 +144,7 @@ fn check_numbers(recording: &Recording, selection: &Selection, range: &Range<usi
                 format!("channel `{name}`"),
                 format!("the sample at {time:.3} s is {value}, not a number"),
             )
-            .with_hint("leave the channel out, interpolate it or cut the recording before"));
+            .with_hint("leave the channel out, or interpolate it or crop the recording beforehand"));
         }
     }
     Ok(())

@@ -55,8 +55,8 @@ impl Pipeline {
             (_, _, Some(rate)) => format!("change of rate from {} Hz to {rate} Hz", layout.rate_hz),
             (None, None, None) => return Ok(()),
         };
-        Err(Error::pipeline(format!("a {what} cannot be applied to trials that are cut already")).with_hint(
-            "filter and resample the recording before cutting it, and leave `notch_hz`, `band` and `rate_hz` out here",
+        Err(Error::pipeline(format!("a {what} cannot be applied to epochs")).with_hint(
+            "filter and resample the recording before epoching it, and leave `notch_hz`, `band` and `rate_hz` out here",
         ))
     }
 

@@ -15,7 +15,7 @@ pub struct PipelineKey {
     pub about: &'static str,
     /// A right value, as TOML.
     pub example: &'static str,
-    /// Whether it can be applied to epochs that are cut already.
+    /// Whether it can be applied to epochs, where there is no continuous recording.
     pub on_epochs: bool,
 }
 

@@ -85,14 +85,14 @@ pub enum Scaling {
     None,
     /// A fixed number of microvolts.
     By(f64),
-    /// The trial's own standard deviation over all its channels and samples: nothing is learnt from other trials. A flat trial
+    /// The trial's own standard deviation over all its channels and samples: nothing is taken from other trials. A flat trial
     /// stays as it is.
     #[default]
     TrialDeviation,
 }
 
 /// Everything between a recording and a decoder, in the order of its fields. The order is fixed: pick, reference, notch, band, resample,
-/// window, baseline, scaling, and alignment once all of a person's trials are there.
+/// window, baseline, scaling, and alignment once all of a subject's trials are there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pipeline {
@@ -114,7 +114,7 @@ pub struct Pipeline {
     pub baseline_s: Option<[f64; 2]>,
     /// What each trial is divided by.
     pub scaling: Scaling,
-    /// The common frame.
+    /// Alignment.
     pub alignment: Alignment,
 }
 
@@ -135,12 +135,12 @@ impl Default for Pipeline {
 }
 
 impl Pipeline {
-    /// Moves each person's trials to the common frame; see [`Alignment::apply`].
+    /// Aligns each subject's trials; see [`Alignment::apply`].
     pub fn align(&self, trials: &mut Trials) -> Result<()> {
         self.alignment.apply(trials)
     }
 
-    /// What the pipeline sees of the person it is used on: what its alignment sees, for nothing else looks beyond one
+    /// The target access of the pipeline: what its alignment sees, for nothing else looks beyond one
     /// recording.
     pub fn target_access(&self) -> TargetAccess {
         self.alignment.target_access()

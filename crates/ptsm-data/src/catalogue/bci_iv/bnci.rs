@@ -100,7 +100,7 @@ fn part(
         note(format!("{outside} cues come after the last of {} samples", x.rows));
     }
     if dropped > 0 {
-        note(format!("{dropped} trials an expert marked are left out"));
+        note(format!("{dropped} trials that an expert annotated as artefacts are left out"));
     }
     if set.cue_unsure {
         notes.push(format!(
@@ -148,13 +148,13 @@ fn labels(set: &Graz, record: &Record<'_>, trials: usize) -> Result<Vec<usize>> 
     }
 }
 
-/// Which trials an expert marked; none where the file has no such list.
+/// Which trials an expert annotated as artefacts; none where the file has no such list.
 fn marked(record: &Record<'_>, trials: usize) -> Result<Vec<bool>> {
     let Some(value) = record.find("artifacts") else { return Ok(vec![false; trials]) };
     match value.vector() {
         Some(marks) if marks.len() == trials => Ok(marks.iter().map(|&mark| mark != 0.0).collect()),
         _ => Err(record
-            .refuse("artifacts", format!("is {}, not one mark for each of {trials} trials", kind(value)))),
+            .refuse("artifacts", format!("is {}, not one value for each of {trials} trials", kind(value)))),
     }
 }
 

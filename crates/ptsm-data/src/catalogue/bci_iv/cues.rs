@@ -62,7 +62,7 @@ pub(super) fn cues(
     let kept = |cue: &Cue| !(drop && cue.rejected);
     let dropped = cues.iter().filter(|cue| !kept(cue)).count();
     if dropped > 0 {
-        notes.push(format!("{name}: {dropped} trials an expert marked are left out"));
+        notes.push(format!("{name}: {dropped} trials that an expert annotated as artefacts are left out"));
     }
     let event = |(cue, class): (&Cue, Option<usize>)| Event {
         sample: cue.sample,

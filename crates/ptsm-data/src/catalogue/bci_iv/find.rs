@@ -18,7 +18,7 @@ pub(super) const LABELS: &str = "classlabel";
 struct FoundFiles {
     /// Files of BNCI Horizon 2020.
     mats: BTreeMap<(u32, SessionHalf), PathBuf>,
-    /// Files of the competition, by person and session.
+    /// Files of the competition, by subject and session.
     gdfs: BTreeMap<(u32, u32), PathBuf>,
     /// Labels of the competition's files.
     labels: BTreeMap<(u32, u32), PathBuf>,
@@ -108,7 +108,7 @@ impl FoundFiles {
         Ok(FoundFiles { mats, gdfs, labels, doubled })
     }
 
-    /// A recording of a person.
+    /// A recording of a subject.
     fn of(&self, subject: u32) -> Option<&Path> {
         let mat =
             self.mats.range((subject, SessionHalf::Training)..=(subject, SessionHalf::Evaluation)).next();

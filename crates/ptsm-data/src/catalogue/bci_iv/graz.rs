@@ -85,7 +85,7 @@ const ARTIFACTS: DataSetChoice = DataSetChoice {
     name: "artifacts",
     default: "keep",
     values: "keep|drop",
-    about: "trials that an expert marked as disturbed; most papers keep them",
+    about: "trials that an expert annotated as artefacts; most papers keep them",
 };
 const PIPELINE: DataSetChoice = DataSetChoice {
     name: "pipeline",
@@ -125,8 +125,8 @@ pub(in crate::catalogue) const A: Graz = Graz {
         PIPELINE,
     ],
     cautions: &[
-        "nine people: a score across people says little about the next person",
-        "trials an expert marked as disturbed are kept by default, as in most papers; `artifacts=drop` changes the number of trials",
+        "the set has nine subjects: a cross-subject score says little about the next subject",
+        "trials that an expert annotated as artefacts are kept by default, as in most papers; `artifacts=drop` changes the number of trials",
     ],
 };
 
@@ -153,7 +153,7 @@ pub(in crate::catalogue) const B: Graz = Graz {
         PIPELINE,
     ],
     cautions: &[
-        "nine people: a score across people says little about the next person",
+        "the set has nine subjects: a cross-subject score says little about the next subject",
         "channels are bipolar: an average reference or positions on a scalp map mean nothing here",
         "sessions 3 to 5 have feedback (a smiley that moves), which may move the eyes",
         "MATLAB files do not say when the cue comes: 3 s after the start of a trial is taken, as the competition describes it",

@@ -1,4 +1,4 @@
-//! BCI Competition IV, data sets 2a and 2b: nine people each imagine movements.
+//! BCI Competition IV, data sets 2a and 2b: nine subjects each imagine movements.
 //!
 //! Description: doi:10.3389/fnins.2012.00055. There are two distributions: MATLAB files of BNCI Horizon 2020, which hold all labels, and
 //! the competition's GDF files, whose evaluation sessions have their labels in files of their own.
@@ -22,7 +22,7 @@ use crate::error::Result;
 use graz::Graz;
 pub(super) use graz::{A, B};
 
-/// People of each set, numbered from 1.
+/// Subjects of each set, numbered from 1.
 const PEOPLE: u32 = 9;
 /// The rate of all files.
 const RATE_HZ: f64 = 250.0;
@@ -45,7 +45,7 @@ impl DataSet for Graz {
                 .chain([("783".into(), "a cue whose class is in a file of labels (GDF, evaluation)".into())])
                 .collect(),
             pipeline: "motor: all electrodes, 4-38 Hz, 0-4 s after the cue, as most deep networks are trained; broadband: 0.5-45 Hz; \
-                       each trial is divided by its own deviation"
+                       each trial is divided by its own standard deviation"
                 .into(),
             cautions: self.cautions.iter().map(|caution| caution.to_string()).collect(),
         }
@@ -88,7 +88,7 @@ impl DataSet for Graz {
     }
 }
 
-/// Whether trials that an expert marked are left out.
+/// Whether trials that an expert annotated as artefacts are left out.
 fn drops(options: &Options) -> bool {
     options.get("artifacts") == "drop"
 }

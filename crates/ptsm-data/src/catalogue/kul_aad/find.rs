@@ -10,7 +10,7 @@ use crate::catalogue::{DataSetFiles, RecordingItem, UNPUBLISHED};
 use crate::download::{Checksum, RemoteFile};
 use crate::error::Result;
 
-/// Looks for everybody.
+/// Looks for the files of all subjects.
 pub(super) fn find(root: &Path) -> Result<DataSetFiles> {
     let mut all = files(ID, root, &[".mat"])?;
     // The authors' script writes files of the same names to a folder beside.

@@ -1,6 +1,6 @@
-//! KU Leuven auditory attention detection: 16 people listen to one of two stories, left or right.
+//! KU Leuven auditory attention detection: 16 subjects listen to one of two stories, left or right.
 //!
-//! Data: doi:10.5281/zenodo.4004271. Attention stays on one side during a trial of two to six minutes, which is cut into windows; all
+//! Data: doi:10.5281/zenodo.4004271. Attention stays on one side during a trial of two to six minutes, which is divided into windows; all
 //! windows of a trial are one run.
 
 mod find;
@@ -19,7 +19,7 @@ use crate::error::Result;
 
 /// What is typed.
 const ID: &str = "kul-aad";
-/// People, S1 to S16.
+/// Subjects, S1 to S16.
 const PEOPLE: u32 = 16;
 /// The side that is listened to.
 const CLASSES: [&str; 2] = ["left", "right"];
@@ -72,20 +72,20 @@ impl DataSet for KulAad {
                 ("L".into(), "the story at the left ear is listened to".into()),
                 ("R".into(), "the story at the right ear is listened to".into()),
             ],
-            pipeline: "average reference, 1-32 Hz without delay, 128 Hz, as Vandecappelle et al. 2021 (doi:10.7554/eLife.56481); \
-                       each window is divided by its own deviation"
+            pipeline: "average reference, 1-32 Hz zero-phase, 128 Hz, as Vandecappelle et al. 2021 (doi:10.7554/eLife.56481); \
+                       each window is divided by its own standard deviation"
                 .into(),
             cautions: vec![
-                "nobody controlled gaze: people may look to the side they listen to, and eyes tell it; compare with \
+                "gaze was not controlled: subjects may look to the side they listen to, and eye movements reveal it; compare with \
                  `channels=no-frontal`"
                     .into(),
-                "attention does not change within a trial, so whoever recognises the trial knows the class: keep all windows \
+                "attention does not change within a trial, so a decoder that recognises the trial knows the class: keep all windows \
                  of a trial (a run) on one side of every split"
                     .into(),
-                "there are about 2880 windows of 1 s a person but only 8 trials: count people or trials, not windows, when \
+                "each subject has about 2880 windows of 1 s but only 8 trials: count subjects or trials, not windows, when \
                  judging chance"
                     .into(),
-                "scores across people above 80 % should be taken for a mistake until proven otherwise".into(),
+                "cross-subject scores above 80 % should be taken for a mistake until proven otherwise".into(),
             ],
         }
     }

@@ -1,4 +1,4 @@
-//! All trials of one person.
+//! All trials of one subject.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// Variables of the published files and of those the authors' script writes.
 const VARIABLES: [&str; 2] = ["trials", "preproc_trials"];
 
-/// Reads a person's trials, each a recording with an event at the start of every window.
+/// Reads a subject's trials, each a recording with an event at the start of every window.
 pub(super) fn read(
     item: &RecordingItem,
     options: &Options,
@@ -32,7 +32,7 @@ pub(super) fn read(
         notes.push(format!("{name}: trials as the authors' script preprocessed them"));
     }
     notes.extend(other_window(options, pipeline));
-    if let Some(other) = other_person(&records, item) {
+    if let Some(other) = other_subject(&records, item) {
         notes.push(format!("{name}: says it is of {other}"));
     }
 
@@ -100,7 +100,7 @@ fn other_window(options: &Options, pipeline: &Pipeline) -> Option<String> {
 }
 
 /// Whom a file says it is of, where that is somebody else.
-fn other_person(records: &[Record<'_>], item: &RecordingItem) -> Option<String> {
+fn other_subject(records: &[Record<'_>], item: &RecordingItem) -> Option<String> {
     let said = records.iter().find_map(|record| record.find("subject")?.text())?;
     let number = said.trim().trim_start_matches(['S', 's']).parse::<u32>().ok();
     (number != Some(item.subject.0)).then(|| listed(&[said]))

@@ -175,7 +175,7 @@ pub(in crate::catalogue) const SSVEP: Experiment = Experiment {
     },
     pipeline_about: "occipital: ten channels over the visual cortex and a band with three harmonics of every target; broadband: all \
                      62 channels. Both are choices of this program",
-    cautions: &["people look at the target they choose: gaze is the task here, not a confound"],
+    cautions: &["subjects look at the target they choose: gaze is the task here, not a confound"],
 };
 
 #[cfg(test)]

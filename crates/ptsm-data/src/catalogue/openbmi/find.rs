@@ -91,7 +91,7 @@ fn place(set: &Experiment, session: u32, subject: u32) -> PathBuf {
     PathBuf::from(format!("session{session}/s{subject}/{}", set.file(session, subject)))
 }
 
-/// Where a person's file would be beside another one of theirs.
+/// Where a subject's file would be beside another one of theirs.
 fn beside(set: &Experiment, sibling: &Path, session: u32, subject: u32) -> PathBuf {
     let folder = sibling.parent().unwrap_or(Path::new(""));
     let sessions = folder.parent().filter(|parent| numbers("session#", &file_name(parent)).is_some());

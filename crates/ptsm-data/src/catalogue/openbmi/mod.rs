@@ -1,4 +1,4 @@
-//! OpenBMI (Lee et al. 2019): 54 people, two sessions, imagined movement, a speller and flickering targets.
+//! OpenBMI (Lee et al. 2019): 54 subjects, two sessions, imagined movement, a speller and flickering targets.
 //!
 //! Data: doi:10.5524/100542, paper: doi:10.1093/gigascience/giz002. Each file holds the offline and the online phase of a session; both have
 //! labels.
@@ -19,7 +19,7 @@ use crate::error::Result;
 use experiment::Experiment;
 pub(super) use experiment::{ERP, IMAGERY, SSVEP};
 
-/// People, numbered from 1.
+/// Subjects, numbered from 1.
 const PEOPLE: u32 = 54;
 
 /// One half of a session's recording.

@@ -1,4 +1,4 @@
-//! Which runs of which people are wanted.
+//! Which runs of which subjects are wanted.
 
 use ptsm_signal::SubjectId;
 
@@ -7,9 +7,9 @@ use crate::catalogue::Options;
 use crate::error::Result;
 use crate::subjects::SubjectList;
 
-/// People that most leave out, which leaves 105.
+/// Subjects that most leave out, which leaves 105.
 const LEAVES_105: [u32; 4] = [88, 92, 100, 104];
-/// People left out besides by some, which leaves 103.
+/// Subjects left out besides by some, which leaves 103.
 const LEAVES_103: [u32; 2] = [38, 89];
 
 /// What was chosen.
@@ -48,7 +48,7 @@ impl RunSelection {
         Ok(RunSelection { runs: runs.to_vec(), classes, excluded })
     }
 
-    /// Why a person is left out; none for those who are not.
+    /// Why a subject is left out; none for those who are not.
     pub(super) fn excluded(&self, subject: u32) -> Option<&'static str> {
         match &self.excluded {
             ExcludedSubjects::Listed(list) => list.contains(SubjectId(subject)).then_some("asked for"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_left_out_by_the_lists_others_use_or_ones_own() {
+    fn subjects_are_left_out_by_known_lists_or_ones_own() {
         assert_eq!(left(&chosen(&[]).unwrap()), [88, 92, 100, 104]);
         assert_eq!(left(&chosen(&[("exclude", "105")]).unwrap()), [88, 92, 100, 104]);
         assert_eq!(left(&chosen(&[("exclude", "103")]).unwrap()), [38, 88, 89, 92, 100, 104]);

@@ -46,7 +46,7 @@ pub(super) fn find(root: &Path, chosen: &RunSelection) -> Result<DataSetFiles> {
     Ok(found)
 }
 
-/// Every run that was chosen, of everybody who is not left out.
+/// Every run that was chosen, of all subjects who are not left out.
 pub(super) fn wanted(chosen: &RunSelection) -> impl Iterator<Item = (u32, u32)> + '_ {
     let subjects = (1..=PEOPLE).filter(|&subject| chosen.excluded(subject).is_none());
     subjects.flat_map(|subject| chosen.runs.iter().map(move |&run| (subject, run)))

@@ -1,4 +1,4 @@
-//! PhysioNet EEG Motor Movement/Imagery: 109 people open and close a fist, both fists or both feet, or imagine it.
+//! PhysioNet EEG Motor Movement/Imagery: 109 subjects open and close a fist, both fists or both feet, or imagine it.
 //!
 //! Data: doi:10.13026/C28G6P. What `T1` and `T2` mean depends on the run.
 
@@ -20,7 +20,7 @@ use chosen::RunSelection;
 
 /// What is typed.
 const ID: &str = "physionet-mi";
-/// People, S001 to S109.
+/// Subjects, S001 to S109.
 const PEOPLE: u32 = 109;
 
 /// The data set.
@@ -43,16 +43,16 @@ const CHOICES: &[DataSetChoice] = &[
     DataSetChoice {
         name: "exclude",
         default: "default",
-        // Written without bars: a list of people is taken too.
+        // Written without bars: a list of subjects is taken too.
         values: "default, none, 105, 103 or LIST",
-        about: "people to leave out: `default` and `105` leave 105 (not 88, 92, 100, 104), `103` leaves 103 (not 38 and 89 \
-                either), LIST names them (S105 for the person of that number)",
+        about: "subjects to leave out: `default` and `105` leave 105 (not 88, 92, 100, 104), `103` leaves 103 (not 38 and 89 \
+                either), LIST names them (S105 for the subject of that number)",
     },
     DataSetChoice {
         name: "pipeline",
         default: "broadband",
         values: "broadband|motor",
-        about: "broadband: 64 channels, 0.5-45 Hz; motor: 20 channels against their mean, 4-40 Hz",
+        about: "broadband: 64 channels, 0.5-45 Hz; motor: 20 channels in average reference, 4-40 Hz",
     },
 ];
 
@@ -73,7 +73,7 @@ impl DataSet for PhysionetMi {
                 event("T1", "left fist in runs 3, 4, 7, 8, 11, 12; both fists in runs 5, 6, 9, 10, 13, 14"),
                 event("T2", "right fist in runs 3, 4, 7, 8, 11, 12; both feet in runs 5, 6, 9, 10, 13, 14"),
             ],
-            pipeline: "broadband: 64 channels, 0.5-45 Hz, 100 Hz, 0-4 s, each trial divided by its own deviation: about five \
+            pipeline: "broadband: 64 channels, 0.5-45 Hz, 100 Hz, 0-4 s, each trial divided by its own standard deviation: about five \
                        points above 4-38 Hz with an average reference for every network tried; motor: the 20 channels of Lee \
                        et al. 2019 against their mean, 4-40 Hz, to tell how much of a score comes from elsewhere"
                 .into(),
@@ -84,7 +84,7 @@ impl DataSet for PhysionetMi {
                 "S088, S092 and S100 were recorded at 128 Hz with other timing, S104 has wrong annotations: they are left out by \
                  default; S038 and S089 are said to be annotated wrongly (`exclude=103`)"
                     .into(),
-                "45 trials a person: up to 62 % of them right is within chance (p = 0.05)".into(),
+                "each subject has 45 trials: up to 62 % of them right is within chance (p = 0.05)".into(),
             ],
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn read(item: &RecordingItem, pipeline: &Pipeline) -> Result<Recordin
             id: ID.into(),
             message: format!("{} has {rate_hz} Hz, the others {RATE_HZ} Hz", path.display()),
             hint: Some(
-                "give the pipeline a rate to resample to (`rate_hz`) or leave the person out (`exclude`)"
+                "give the pipeline a rate to resample to (`rate_hz`) or leave the subject out (`exclude`)"
                     .into(),
             ),
         });

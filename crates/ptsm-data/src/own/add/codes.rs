@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::classes::usable;
-use super::super::numbers::natural;
 use super::look::InspectedRecording;
+use crate::walk::natural;
 
 /// More codes than this are no classes.
 const MOST_CLASSES: usize = 20;

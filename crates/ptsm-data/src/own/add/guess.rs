@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::numbers::{natural, number, numbers};
+use super::super::numbers::{number, numbers};
+use crate::walk::natural;
 
 /// What names tell. Labels are as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

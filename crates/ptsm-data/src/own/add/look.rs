@@ -8,7 +8,7 @@ use ptsm_signal::Event;
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::Variables;
-use super::super::raw_header::RawHeader;
+use super::super::signals;
 use super::matlab;
 use crate::error::{Error, Result};
 
@@ -105,38 +105,32 @@ pub(super) fn look(path: &Path, table: Option<&Path>) -> Option<Result<Vec<Inspe
 }
 
 /// A recording in a format that says what it holds.
-fn in_format(opened: RecordingFile, table: Option<&Path>) -> Result<InspectedRecording> {
-    let mut header = RawHeader::of(opened);
-    if let Some(table) = table.filter(|_| header.epochs.is_none()) {
-        events::replace(&mut header, table, &Columns::default())?;
-        header.files.pop();
+fn in_format(mut file: RecordingFile, table: Option<&Path>) -> Result<InspectedRecording> {
+    if let Some(table) = table.filter(|_| file.epochs().is_none()) {
+        events::replace(&mut file, table, &Columns::default())?;
     }
-    Ok(InspectedRecording::of(&header))
+    Ok(InspectedRecording::of(&file))
 }
 
 impl InspectedRecording {
     /// What a header says.
-    pub(super) fn of(header: &RawHeader) -> InspectedRecording {
+    pub(super) fn of(file: &RecordingFile) -> InspectedRecording {
         let epoch = |(at, code): (usize, &String)| {
-            let each = header.epochs.as_ref().map_or(0, |epochs| epochs.samples);
+            let each = file.epochs().map_or(0, |epochs| epochs.samples);
             Event { sample: at * each, code: code.clone(), samples: 0 }
         };
-        let epochs =
-            header.epochs.as_ref().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
-        let window = |epochs: &ptsm_io::Epochs| {
-            [epochs.start_s, epochs.start_s + epochs.samples as f64 / header.rate_hz]
-        };
+        let epochs = file.epochs().map(|epochs| epochs.codes.iter().enumerate().map(epoch).collect());
         InspectedRecording {
-            rate_hz: Some(header.rate_hz),
-            channels: header.names(),
-            length: header.length,
-            epochs: header.epochs.is_some(),
-            window_s: header.epochs.as_ref().map(window),
-            events: epochs.unwrap_or_else(|| header.events.clone()),
+            rate_hz: Some(file.rate_hz()),
+            channels: signals::names(file),
+            length: file.length(),
+            epochs: file.epochs().is_some(),
+            window_s: signals::window_s(file),
+            events: epochs.unwrap_or_else(|| file.events().to_vec()),
             mat: None,
             doubts: vec![],
-            no_eeg: header.electrodes().is_empty().then(|| header.kinds()),
-            others: header.files.iter().skip(1).cloned().collect(),
+            no_eeg: file.electrodes().is_empty().then(|| file.kinds()),
+            others: file.files().iter().skip(1).cloned().collect(),
         }
     }
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptsm_io::mat::{MatFile, Value};
+use ptsm_io::{RecordingFile, voltage};
 
 use super::super::files::events::{self, Columns};
 use super::super::matrix::{
     MatrixAxis, Rows, ValuePlace, Variables, label_list, likely, listed, rivals, sizes, texts, triggers,
     written,
 };
-use super::super::raw_header::RawHeader;
+use super::super::signals;
 use super::super::words::Words;
 use super::look::{AmbiguousKey, InspectedRecording};
 use super::write::quoted;
@@ -438,19 +439,15 @@ impl Search<'_> {
         let rate_hz = match &said.rate {
             None => None,
             // As a manifest does.
-            Some(_) => Some(said.header(self.path, None)?.rate_hz),
+            Some(_) => Some(said.open(self.path, None)?.rate_hz()),
         };
-        let mut header = said.header(self.path, Some(rate_hz.unwrap_or(1.0)))?;
-        if let Some(table) = table.filter(|_| header.epochs.is_none() && rate_hz.is_some()) {
-            events::replace(&mut header, table, &Columns::default())?;
-            header.files.pop();
+        let mut file = said.open(self.path, Some(rate_hz.unwrap_or(1.0)))?;
+        if let Some(table) = table.filter(|_| file.epochs().is_none() && rate_hz.is_some()) {
+            events::replace(&mut file, table, &Columns::default())?;
         }
-        let length = header.length;
-        let epochs = header.epochs.clone();
-        let look = InspectedRecording { rate_hz, ..InspectedRecording::of(&header) };
-        let all: Vec<usize> = (0..header.columns.len()).collect();
-        said.unit = unit(header, &all, length, rate_hz)?;
-        let window_s = epochs.zip(rate_hz).map(|(epochs, rate)| [0.0, epochs.samples as f64 / rate]);
+        let look = InspectedRecording { rate_hz, ..InspectedRecording::of(&file) };
+        said.unit = unit(&file, rate_hz)?;
+        let window_s = file.epochs().zip(rate_hz).map(|(epochs, rate)| [0.0, epochs.samples as f64 / rate]);
         Ok(InspectedRecording { mat: Some(said), window_s, ..look })
     }
 }
@@ -474,9 +471,9 @@ fn few(numbers: &[f64]) -> bool {
 }
 
 /// The unit that makes samples as large as an EEG is; none where nothing does.
-fn unit(header: RawHeader, all: &[usize], length: usize, rate_hz: Option<f64>) -> Result<Option<String>> {
-    let (samples, each) = match header.signal(all, "")? {
-        SignalData::Recording(recording) => (recording.samples, length),
+fn unit(file: &RecordingFile, rate_hz: Option<f64>) -> Result<Option<String>> {
+    let (samples, each) = match signals::read(file, file.main())? {
+        SignalData::Recording(recording) => (recording.samples, file.length()),
         SignalData::Epochs { x, samples, .. } => (x, samples),
     };
     let spreads =
@@ -485,8 +482,9 @@ fn unit(header: RawHeader, all: &[usize], length: usize, rate_hz: Option<f64>) -
     spreads.sort_by(f64::total_cmp);
     let Some(typical) = spreads.get(spreads.len() / 2) else { return Ok(None) };
     let fits = |factor: f64| scale(typical * factor) == AmplitudeScale::Plausible;
-    let known = [("uV", 1.0), ("V", 1e6), ("mV", 1e3)];
-    Ok(known.iter().find(|(_, factor)| fits(*factor)).map(|(unit, _)| unit.to_string()))
+    let known = ["uV", "V", "mV"].into_iter();
+    let mut fitting = known.filter(|unit| voltage(unit).is_some_and(|(_, microvolts)| fits(microvolts)));
+    Ok(fitting.next().map(String::from))
 }
 
 /// What the manifest says about dimensions, for people.

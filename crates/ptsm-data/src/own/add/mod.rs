@@ -15,10 +15,10 @@ use rayon::prelude::*;
 pub use codes::EventCode;
 
 use super::files::text::labelled;
-use super::walk::{name, walk};
 use crate::error::{Error, Result};
 use crate::recordings::options::Count;
 use crate::recordings::{LoadOptions, memory};
+use crate::walk::{WalkOrder, name, walk};
 use look::{AmbiguousKey, InspectedRecording, look};
 use write::{Listed, Plan};
 
@@ -121,7 +121,7 @@ fn add_here(
         refuse(home, format!("cannot write there: {error}"), "give a folder that is there with `--out`")
     })?;
 
-    let walked = walk(&whole, DEEPEST);
+    let walked = walk(&whole, DEEPEST, WalkOrder::DepthFirst, usize::MAX);
     let count = Count::new(walked.files.len(), options);
     let one = |path: &PathBuf| {
         options.go_on()?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::files::events::is_event_table;
-use super::super::walk::name;
+use crate::walk::name;
 
 /// What names of recordings end in that names of their tables lack.
 const ENDS: [&str; 6] = ["_raw", "-raw", "_eeg", "-eeg", "_ieeg", "_meg"];

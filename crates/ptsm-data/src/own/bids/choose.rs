@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::super::classes::{Classes, usable};
-use super::super::numbers::{natural, number};
+use super::super::numbers::number;
 use super::super::scan::DataSetScan;
 use crate::catalogue::{DataSetChoice, Options};
 use crate::error::{Error, Result};
+use crate::walk::natural;
 
 /// More classes than this are no classes but labels of single events.
 const MOST_CLASSES: usize = 20;

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use ptsm_io::Segment;
+use ptsm_io::RecordingFile;
 use serde_json::{Map, Value};
-
-use super::super::raw_header::RawHeader;
 
 /// Descriptions from the root down, as one: deeper values win. What cannot be read says nothing.
 pub(super) fn merged<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Map<String, Value> {
@@ -21,28 +19,25 @@ pub(super) fn merged<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Map<Strin
 }
 
 /// Holds a recording against its description. Gives what the user should know.
-pub(super) fn apply(header: &mut RawHeader, about: &Map<String, Value>) -> Vec<String> {
+pub(super) fn apply(file: &mut RecordingFile, about: &Map<String, Value>) -> Vec<String> {
     let number = |key: &str| about.get(key).and_then(Value::as_f64);
     let mut notes = vec![];
     if let Some(rate) = number("SamplingFrequency")
-        && (rate - header.rate_hz).abs() > 1e-3 * header.rate_hz
+        && (rate - file.rate_hz()).abs() > 1e-3 * file.rate_hz()
     {
         notes.push(format!(
             "its `eeg.json` says {rate} Hz, the recording {} Hz, which is taken",
-            header.rate_hz
+            file.rate_hz()
         ));
     }
     let kind = about.get("RecordingType").and_then(Value::as_str).unwrap_or_default();
-    let whole = header.segments.len() == 1 && header.epochs.is_none();
+    let whole = file.segments().len() == 1 && file.epochs().is_none();
     match kind {
         "epoched" if whole => {
-            let each = number("EpochLength").map_or(0.0, |length| (length * header.rate_hz).round());
+            let each = number("EpochLength").map_or(0.0, |length| (length * file.rate_hz()).round());
             let each = if each >= 1.0 { each as usize } else { 0 };
-            if each > 0 && header.length.is_multiple_of(each) {
-                let first = (0..header.length).step_by(each);
-                header.segments = first
-                    .map(|first| Segment { start_s: first as f64 / header.rate_hz, first, samples: each })
-                    .collect();
+            if each > 0 && file.length().is_multiple_of(each) {
+                file.set_breaks((0..file.length()).step_by(each).collect());
             } else {
                 notes.push("its `eeg.json` says that it is made of pieces, but not where they end".into());
             }
@@ -60,38 +55,37 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use serde_json::json;
 
-    use super::super::super::raw_header::ChannelHeader;
+    use super::super::super::signals::tests::{made, named};
     use super::*;
+    use ptsm_io::Segment;
 
-    fn header() -> RawHeader {
-        RawHeader::in_memory(100.0, vec![ChannelHeader::new("C3")], vec![0.0; 400], vec![])
+    fn file() -> RecordingFile {
+        made(named(&["C3"], 100.0, 400), &[])
     }
 
-    fn notes(header: &mut RawHeader, about: Value) -> Vec<String> {
-        apply(header, about.as_object().unwrap())
+    fn notes(file: &mut RecordingFile, about: Value) -> Vec<String> {
+        apply(file, about.as_object().unwrap())
     }
 
     #[test]
     fn the_recording_wins_and_differences_are_told() {
         assert!(
-            notes(&mut header(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"}))
-                .is_empty()
+            notes(&mut file(), json!({"SamplingFrequency": 100.01, "PowerLineFrequency": "n/a"})).is_empty()
         );
-        let said = notes(&mut header(), json!({"SamplingFrequency": 500}));
+        let said = notes(&mut file(), json!({"SamplingFrequency": 500}));
         assert_eq!(said, ["its `eeg.json` says 500 Hz, the recording 100 Hz, which is taken"]);
-        assert!(notes(&mut header(), json!({"RecordingType": "discontinuous"}))[0].contains("gaps"));
+        assert!(notes(&mut file(), json!({"RecordingType": "discontinuous"}))[0].contains("gaps"));
         assert!(
-            notes(&mut header(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0]
-                .contains("pieces")
+            notes(&mut file(), json!({"RecordingType": "epoched", "EpochLength": 1.5}))[0].contains("pieces")
         );
     }
 
     #[test]
     fn pieces_of_a_known_length_have_breaks_between_them() {
-        let mut header = header();
-        assert!(notes(&mut header, json!({"RecordingType": "epoched", "EpochLength": 1})).is_empty());
-        assert_eq!(header.segments.len(), 4);
-        assert_eq!(header.segments[3], Segment { start_s: 3.0, first: 300, samples: 100 });
+        let mut file = file();
+        assert!(notes(&mut file, json!({"RecordingType": "epoched", "EpochLength": 1})).is_empty());
+        assert_eq!(file.segments().len(), 4);
+        assert_eq!(file.segments()[3], Segment { start_s: 3.0, first: 300, samples: 100 });
     }
 
     #[test]

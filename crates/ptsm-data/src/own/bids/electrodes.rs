@@ -7,22 +7,22 @@
 use std::collections::BTreeMap;
 
 use nalgebra::{Matrix4, Vector4};
+use ptsm_io::SignalHeader;
 use ptsm_signal::{Position, normalise, position};
 
-use super::super::raw_header::ChannelHeader;
-use super::table::TextTable;
+use super::super::table::TextTable;
 
 /// Known electrodes may lie so far from where the 10-05 system puts them, in radii, on average.
 const FAR: f64 = 0.5;
 
 /// Places on the unit sphere for signals the 10-05 system does not know. Gives what the user should know.
-pub(super) fn apply(columns: &mut [ChannelHeader], table: &TextTable, system: &str) -> Vec<String> {
+pub(super) fn apply(signals: &mut [SignalHeader], table: &TextTable, system: &str) -> Vec<String> {
     let rows: Vec<(&str, [f64; 3])> = table
         .rows()
         .filter_map(|row| Some((row.get("name")?, [row.number("x")?, row.number("y")?, row.number("z")?])))
         .collect();
-    let unknown = |column: &ChannelHeader| position(&column.name).is_none();
-    if rows.is_empty() || !columns.iter().any(unknown) {
+    let unknown = |signal: &SignalHeader| position(&signal.name).is_none();
+    if rows.is_empty() || !signals.iter().any(unknown) {
         return vec![];
     }
     let center = sphere(rows.iter().map(|(_, point)| point));
@@ -36,9 +36,9 @@ pub(super) fn apply(columns: &mut [ChannelHeader], table: &TextTable, system: &s
     }
     let by_name: BTreeMap<String, [f64; 3]> =
         places.iter().map(|(name, place)| (normalise(name), *place)).collect();
-    for column in columns.iter_mut().filter(|column| unknown(column)) {
-        if let Some(place) = by_name.get(&normalise(&column.name)) {
-            column.position = Some(turn(*place, turned));
+    for signal in signals.iter_mut().filter(|signal| unknown(signal)) {
+        if let Some(place) = by_name.get(&normalise(&signal.name)) {
+            signal.position = Some(turn(*place, turned));
         }
     }
     vec![]
@@ -95,6 +95,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    fn named(name: &str) -> SignalHeader {
+        SignalHeader::named(name, 1.0, 0)
+    }
+
     const NAMES: [&str; 9] = ["Fp1", "Fp2", "C3", "C4", "Cz", "Oz", "P3", "P4", "T7"];
 
     /// A table of known electrodes and one nobody knows, 95 mm around a centre that is not the origin.
@@ -113,16 +117,11 @@ mod tests {
     fn either_orientation_is_found_by_the_electrodes_that_are_known() {
         for turned in [false, true] {
             let (table, mine) = table(turned);
-            let mut columns = vec![
-                ChannelHeader::new("C3"),
-                ChannelHeader::new("E1"),
-                ChannelHeader::new("E2"),
-                ChannelHeader::new("X"),
-            ];
-            assert!(apply(&mut columns, &table, "Other").is_empty());
-            let found = columns[1].position.unwrap();
+            let mut signals = vec![named("C3"), named("E1"), named("E2"), named("X")];
+            assert!(apply(&mut signals, &table, "Other").is_empty());
+            let found = signals[1].position.unwrap();
             assert!(found.distance(mine) < 0.02, "{turned}: {found:?} {mine:?}");
-            assert!([0, 2, 3].iter().all(|&at| columns[at].position.is_none()));
+            assert!([0, 2, 3].iter().all(|&at| signals[at].position.is_none()));
         }
     }
 
@@ -130,10 +129,10 @@ mod tests {
     fn without_known_electrodes_the_system_tells() {
         let table = TextTable::parse("name\tx\ty\tz\nE1\t0.1\t0\t0\nE2\t0\t0\t0\n");
         for (system, expected) in [("CTF", [0.0, 1.0]), ("CapTrak", [1.0, 0.0]), ("", [1.0, 0.0])] {
-            let mut columns = vec![ChannelHeader::new("E1"), ChannelHeader::new("E2")];
-            apply(&mut columns, &table, system);
-            let p = columns[0].position.unwrap();
-            assert_eq!(([p.x.abs(), p.y], columns[1].position), (expected, None), "{system}");
+            let mut signals = vec![named("E1"), named("E2")];
+            apply(&mut signals, &table, system);
+            let p = signals[0].position.unwrap();
+            assert_eq!(([p.x.abs(), p.y], signals[1].position), (expected, None), "{system}");
         }
     }
 
@@ -145,9 +144,9 @@ mod tests {
             format!("{name}\t{}\t{}\t{}\n", -p.x, p.z, p.y)
         });
         let wrong = TextTable::parse(&format!("name\tx\ty\tz\nE1\t1\t0\t0\n{}", text.collect::<String>()));
-        let mut columns = vec![ChannelHeader::new("E1")];
-        assert!(apply(&mut columns, &wrong, "")[0].contains("is not used"));
-        assert_eq!(columns[0].position, None);
+        let mut signals = vec![named("E1")];
+        assert!(apply(&mut signals, &wrong, "")[0].contains("is not used"));
+        assert_eq!(signals[0].position, None);
         assert!(apply(&mut [], &table, "").is_empty());
     }
 }

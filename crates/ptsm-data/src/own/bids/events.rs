@@ -1,31 +1,31 @@
 //! `events.tsv`: what happened when.
 
+use ptsm_io::RecordingFile;
 use ptsm_signal::Event;
 
 use super::super::classes::technical;
-use super::super::raw_header::RawHeader;
-use super::table::TextTable;
+use super::super::table::TextTable;
 
 /// Puts a table's events in the place of the file's own. Annotations of breaks and bad segments stay. Gives what the user should know.
-pub(super) fn replace(header: &mut RawHeader, table: &TextTable) -> Vec<String> {
+pub(super) fn replace(file: &mut RecordingFile, table: &TextTable) -> Vec<String> {
     if !table.has("onset") {
         return vec!["its `events.tsv` has no column `onset` and is not used".into()];
     }
     let mut outside = 0;
     let mut events: Vec<Event> =
-        header.events.iter().filter(|event| technical(&event.code)).cloned().collect();
+        file.events().iter().filter(|event| technical(&event.code)).cloned().collect();
     for row in table.rows() {
         let label = row.get("trial_type").or_else(|| row.get("value")).unwrap_or("n/a");
-        let Some(sample) = row.number("onset").and_then(|onset| header.sample(onset)) else {
+        let Some(sample) = row.number("onset").and_then(|onset| file.sample_at(onset)) else {
             outside += 1;
             continue;
         };
         let duration = row.number("duration").unwrap_or(0.0).max(0.0);
-        let samples = header.lasting(sample, duration);
+        let samples = file.samples_of(sample, duration);
         events.push(Event { sample, code: label.to_string(), samples });
     }
     events.sort_by_key(|event| event.sample);
-    header.events = events;
+    *file.events_mut() = events;
     if outside == 0 {
         return vec![];
     }
@@ -34,20 +34,19 @@ pub(super) fn replace(header: &mut RawHeader, table: &TextTable) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::raw_header::ChannelHeader;
+    use super::super::super::signals::tests::{made, named};
     use super::*;
 
     #[test]
     fn the_table_replaces_what_the_file_says() {
-        let own = |sample, code: &str| Event { sample, code: code.into(), samples: 0 };
-        let events = vec![own(0, "boundary"), own(3, "T1"), own(7, "BAD_blink")];
-        let mut header = RawHeader::in_memory(10.0, vec![ChannelHeader::new("C3")], vec![0.0; 40], events);
+        let events = [(0, "boundary", 0), (3, "T1", 0), (7, "BAD_blink", 0)];
+        let mut file = made(named(&["C3"], 10.0, 40), &events);
         let table = TextTable::parse(
             "onset\tduration\ttrial_type\tvalue\tsample\n2.0\t1\tright\t2\t99\n3.0\t1e300\tlong\t3\t0\n0.5\tn/a\tn/a\t7\t0\n-1\t0\tleft\t1\t0\n\
              4.0\t0\tleft\t1\t0\nx\t0\tleft\t1\t0\n1\t0\tn/a\tn/a\t0\n",
         );
-        let notes = replace(&mut header, &table);
-        let all: Vec<_> = header.events.iter().map(|e| (e.sample, &*e.code, e.samples)).collect();
+        let notes = replace(&mut file, &table);
+        let all: Vec<_> = file.events().iter().map(|e| (e.sample, &*e.code, e.samples)).collect();
         assert_eq!(
             all,
             [
@@ -60,7 +59,7 @@ mod tests {
             ]
         );
         assert!(notes[0].contains("outside of the recording"), "{notes:?}");
-        let notes = replace(&mut header, &TextTable::parse("time\n1\n"));
-        assert!(notes[0].contains("no column `onset`") && header.events.len() == 6);
+        let notes = replace(&mut file, &TextTable::parse("time\n1\n"));
+        assert!(notes[0].contains("no column `onset`") && file.events().len() == 6);
     }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use ptsm_signal::SubjectId;
 
-use super::super::numbers::{natural, numbers};
-use super::super::walk::name;
+use super::super::numbers::numbers;
 use super::choose::LabelChoice;
 use super::tree::{BidsFile, FETCH, Tree};
 use crate::catalogue::{Options, RecordingItem};
 use crate::error::{Error, Result};
+use crate::walk::{name, natural};
 
 /// What can be read, and what cannot.
 pub(super) struct Listed {

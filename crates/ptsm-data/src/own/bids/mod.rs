@@ -10,25 +10,25 @@ mod electrodes;
 mod entities;
 mod events;
 mod list;
-pub(super) mod table;
 mod tree;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ptsm_io::RecordingFile;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 use serde_json::{Map, Value};
 
-use super::raw_header::RawHeader;
 use super::scan::{DataSetScan, PIPELINE, ScanCache};
-use super::walk::name;
+use super::signals;
+use super::table::TextTable;
 use crate::catalogue::{
     DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart,
 };
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
+use crate::walk::name;
 use entities::Entities;
-use table::TextTable;
 
 /// A BIDS folder.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Bids {
             Some(scan) => Ok(scan),
             None => {
                 let listed = list::list(&self.root, &self.id, options)?;
-                let scan = DataSetScan::new(&listed.items, |item| header(item, options));
+                let scan = DataSetScan::new(&listed.items, |item| opened(item, options));
                 Ok(self.kept.put(options, scan))
             }
         }
@@ -131,11 +131,11 @@ impl DataSet for Bids {
         pipeline: &Pipeline,
     ) -> Result<Vec<RecordingPart>> {
         let scan = self.scan(options)?;
-        let header = header(item, options)?;
+        let file = opened(item, options)?;
         if options.get("bad") == "refuse" {
-            let bad = |&at: &usize| Some(&header.columns[at]).filter(|c| c.bad).map(|c| c.name.clone());
+            let bad = |&at: &usize| Some(&file.signals()[at]).filter(|c| c.bad).map(|c| c.name.clone());
             // What cannot be chosen is told when it is read.
-            let chosen = header.chosen(pipeline, &scan.common).unwrap_or_default();
+            let chosen = signals::chosen(&file, pipeline, &scan.common).unwrap_or_default();
             let bad: Vec<String> = chosen.iter().filter_map(bad).collect();
             if !bad.is_empty() {
                 return Err(Error::Content {
@@ -146,7 +146,7 @@ impl DataSet for Bids {
             }
         }
         let classes = choose::given(&self.id, options)?;
-        scan.part(header, item, pipeline, classes.as_ref()).map(|part| vec![part])
+        scan.part(file, item, pipeline, classes.as_ref()).map(|part| vec![part])
     }
 
     fn remote(&self, _options: &Options) -> Result<Vec<RemoteFile>> {
@@ -180,7 +180,7 @@ fn present(files: &[PathBuf]) -> Result<()> {
 }
 
 /// A recording with what its tables say over it.
-fn header(item: &RecordingItem, options: &Options) -> Result<RawHeader> {
+fn opened(item: &RecordingItem, options: &Options) -> Result<RecordingFile> {
     let (first, others) = item.files.split_first().expect("a recording is a file");
     let beside = |suffix: &str, extension: &str| -> Vec<&Path> {
         let fits = |path: &&PathBuf| {
@@ -189,22 +189,23 @@ fn header(item: &RecordingItem, options: &Options) -> Result<RawHeader> {
         };
         others.iter().filter(fits).map(PathBuf::as_path).collect()
     };
-    let table = |suffix: &str| beside(suffix, "tsv").first().map(|path| TextTable::read(path)).transpose();
+    let table =
+        |suffix: &str| beside(suffix, "tsv").first().map(|path| TextTable::read_bids(path)).transpose();
     present(others)?;
-    let mut header = RawHeader::of(ptsm_io::open(first)?);
-    present(&header.files)?;
-    let mut notes = description::apply(&mut header, &description::merged(beside("eeg", "json")));
+    let mut file = ptsm_io::open(first)?;
+    present(file.files())?;
+    let mut notes = description::apply(&mut file, &description::merged(beside("eeg", "json")));
     if let Some(table) = table("channels")? {
-        notes.extend(channels::apply(&mut header.columns, &table, options.get("mismatch") == "rename"));
+        notes.extend(channels::apply(file.signals_mut(), &table, options.get("mismatch") == "rename"));
     }
     if let Some(table) = table("electrodes")? {
         let system = description::merged(beside("coordsystem", "json"));
         let system = system.get("EEGCoordinateSystem").and_then(Value::as_str).unwrap_or_default();
-        notes.extend(electrodes::apply(&mut header.columns, &table, system));
+        notes.extend(electrodes::apply(file.signals_mut(), &table, system));
     }
     if let Some(table) = table("events")? {
-        notes.extend(events::replace(&mut header, &table));
+        notes.extend(events::replace(&mut file, &table));
     }
-    header.notes.extend(notes);
-    Ok(header)
+    notes.into_iter().for_each(|note| file.add_note(note));
+    Ok(file)
 }

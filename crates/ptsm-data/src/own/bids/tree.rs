@@ -5,8 +5,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::super::walk::{name, walk};
+use super::super::table::TextTable;
 use super::entities::Entities;
+use crate::walk::{FolderWalk, WalkOrder, name, walk};
 
 /// Endings of recordings, in lower case.
 const RECORDINGS: [&str; 4] = ["edf", "bdf", "vhdr", "set"];
@@ -54,11 +55,13 @@ impl Tree {
     /// Looks through a folder.
     pub(super) fn new(root: &Path) -> Tree {
         let mut tree = Tree { root: root.to_path_buf(), ..Tree::default() };
-        let top = walk(root, 0).files;
-        tree.sort(top, "");
-        for folder in folders(root) {
+        let within = |folder: &Path, deep| walk(folder, deep, WalkOrder::DepthFirst, usize::MAX);
+        let FolderWalk { files, below: mut folders, .. } = within(root, 0);
+        tree.sort(files, "");
+        folders.sort();
+        for folder in folders {
             let Some(label) = name(&folder).strip_prefix("sub-").map(str::to_string) else { continue };
-            let walked = walk(&folder, DEEP);
+            let walked = within(&folder, DEEP);
             tree.closed.extend(walked.closed.into_iter().map(|(path, _)| path));
             let raw = |path: &PathBuf| {
                 path.strip_prefix(root)
@@ -141,7 +144,7 @@ impl Tree {
         let known: BTreeSet<PathBuf> = known.map(|path| stem(path)).collect();
         let mut absent = vec![];
         for list in self.sidecars.iter().filter(|named| named.entities.suffix == "scans") {
-            let Ok(table) = super::table::TextTable::read(&list.path) else { continue };
+            let Ok(table) = TextTable::read_bids(&list.path) else { continue };
             let folder = list.path.parent().unwrap_or(&self.root);
             for path in table.rows().filter_map(|row| row.get("filename")).map(|file| folder.join(file)) {
                 let of_eeg = Entities::parse(&name(&path)).suffix == "eeg";
@@ -157,15 +160,6 @@ impl Tree {
 /// A path without what follows the first dot of its name.
 fn stem(path: &Path) -> PathBuf {
     path.with_file_name(name(path).split('.').next().unwrap_or_default())
-}
-
-/// The folders in a folder, in the order of their names.
-fn folders(root: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root).map(|all| all.filter_map(|entry| Some(entry.ok()?.path())).collect());
-    let mut folders: Vec<PathBuf> = entries.unwrap_or_default();
-    folders.retain(|path| path.is_dir());
-    folders.sort();
-    folders
 }
 
 /// Whether the content of a recording is there, and that of files which belong to it by their names.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use ptsm_io::RecordingFile;
 use ptsm_io::fif::{is_event_list, read_event_list};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
-use super::super::bids::table::{Row, TextTable};
 use super::super::classes::technical;
-use super::super::raw_header::RawHeader;
+use super::super::table::{Row, TextTable};
 use crate::error::{Error, Result};
 
 /// Names of columns, where they are not the usual ones.
@@ -117,27 +117,27 @@ pub(in super::super) fn is_event_table(path: &Path, surely: bool) -> bool {
 }
 
 /// Puts the events of a table in the place of the file's own. Annotations of breaks and bad segments stay. Gives what the user should know.
-pub(in super::super) fn replace(header: &mut RawHeader, path: &Path, columns: &Columns) -> Result<()> {
+pub(in super::super) fn replace(file: &mut RecordingFile, path: &Path, columns: &Columns) -> Result<()> {
     let refuse = |(message, hint): (String, String)| Error::Content {
         path: path.to_path_buf(),
         message,
         hint: Some(hint),
     };
-    if header.epochs.is_some() {
+    if file.epochs().is_some() {
         return Err(refuse((
             "is a table of events for a file of epochs, which have labels of their own".into(),
             "leave `events` out of this `[[recording]]`".into(),
         )));
     }
     let mut events: Vec<Event> =
-        header.events.iter().filter(|event| technical(&event.code)).cloned().collect();
+        file.events().iter().filter(|event| technical(&event.code)).cloned().collect();
     let kept = events.len();
     let told = match is_event_list(path) {
-        true => listed(header, path, &mut events)?,
+        true => listed(file, path, &mut events)?,
         false => {
             let table = TextTable::read_any(path)?;
             let meaning = columns.of(&table).map_err(refuse)?;
-            tabled(header, &table, &meaning, &mut events).map_err(refuse)?
+            tabled(file, &table, &meaning, &mut events).map_err(refuse)?
         }
     };
     let outside = told - (events.len() - kept);
@@ -145,22 +145,21 @@ pub(in super::super) fn replace(header: &mut RawHeader, path: &Path, columns: &C
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // Names of files may name people: only what they end in is told.
         let ending = name.rsplit('.').next().unwrap_or_default();
-        header.notes.push(format!(
+        file.add_note(format!(
             "{outside} of {told} events of its .{ending} table lie outside of the recording and are not used"
         ));
     }
     events.sort_by_key(|event| event.sample);
-    header.events = events;
-    header.files.push(path.to_path_buf());
+    *file.events_mut() = events;
     Ok(())
 }
 
 /// Events of a list of MNE; gives how many it has.
-fn listed(header: &RawHeader, path: &Path, events: &mut Vec<Event>) -> Result<usize> {
+fn listed(file: &RecordingFile, path: &Path, events: &mut Vec<Event>) -> Result<usize> {
     let list = read_event_list(path)?;
     for event in &list {
-        let onset_s = event.sample.saturating_sub(header.first_sample) as f64 / header.rate_hz;
-        if let Some(sample) = header.sample(onset_s) {
+        let onset_s = event.sample.saturating_sub(file.first_sample()) as f64 / file.rate_hz();
+        if let Some(sample) = file.sample_at(onset_s) {
             events.push(Event { sample, code: event.value.to_string(), samples: 0 });
         }
     }
@@ -169,7 +168,7 @@ fn listed(header: &RawHeader, path: &Path, events: &mut Vec<Event>) -> Result<us
 
 /// Events of a table; gives how many it has.
 fn tabled(
-    header: &RawHeader,
+    file: &RecordingFile,
     table: &TextTable,
     meaning: &ColumnRoles,
     events: &mut Vec<Event>,
@@ -183,11 +182,11 @@ fn tabled(
         };
         let onset_s = match meaning.moment {
             Moment::Seconds(column) => number(column)?,
-            Moment::Samples(column, first) => number(column)?.map(|sample| (sample - first) / header.rate_hz),
+            Moment::Samples(column, first) => number(column)?.map(|sample| (sample - first) / file.rate_hz()),
         };
-        let Some(sample) = onset_s.and_then(|onset_s| header.sample(onset_s)) else { continue };
+        let Some(sample) = onset_s.and_then(|onset_s| file.sample_at(onset_s)) else { continue };
         let duration_s = meaning.duration.map(number).transpose()?.flatten().unwrap_or(0.0).max(0.0);
-        let samples = header.lasting(sample, duration_s);
+        let samples = file.samples_of(sample, duration_s);
         events.push(Event { sample, code: code(row, meaning.label), samples });
     }
     Ok(table.rows().count())
@@ -211,24 +210,19 @@ fn code(row: Row<'_>, column: usize) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::super::raw_header::ChannelHeader;
+    use super::super::super::signals::tests::{made, named};
     use super::*;
 
     fn events(name: &str, text: &str, columns: &str) -> Result<Vec<(usize, String, usize)>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let own = vec![
-            Event { sample: 3, code: "T9".into(), samples: 0 },
-            Event { sample: 4, code: "BAD_x".into(), samples: 0 },
-        ];
-        let mut header = RawHeader::in_memory(10.0, vec![ChannelHeader::new("C3")], vec![0.0; 100], own);
-        replace(&mut header, &path, &toml::from_str(columns).unwrap())?;
-        assert_eq!(header.files, [path]);
-        Ok(header
-            .events
-            .into_iter()
-            .map(|e| (e.sample, e.code, e.samples))
+        let mut file = made(named(&["C3"], 10.0, 100), &[(3, "T9", 0), (4, "BAD_x", 0)]);
+        replace(&mut file, &path, &toml::from_str(columns).unwrap())?;
+        Ok(file
+            .events()
+            .iter()
+            .map(|e| (e.sample, e.code.clone(), e.samples))
             .filter(|(_, code, _)| code != "BAD_x")
             .collect())
     }

@@ -75,14 +75,13 @@ use ptsm_io::mat::MatFile;
 use ptsm_signal::{Pipeline, SubjectId, TaskDeclaration};
 
 use super::matrix::Variables;
-use super::raw_header::RawHeader;
 use super::scan::{DataSetScan, PIPELINE, ScanCache};
-use super::walk::name;
 use crate::catalogue::{
     DataSet, DataSetChoice, DataSetFiles, DataSetInfo, Options, RecordingItem, RecordingPart,
 };
 use crate::download::RemoteFile;
 use crate::error::{Error, Result};
+use crate::walk::name;
 use text::{Entry, Manifest};
 
 /// Recordings of a manifest.
@@ -118,7 +117,7 @@ impl Files {
     fn scan(&self, options: &Options) -> Arc<DataSetScan> {
         match self.kept.get(options) {
             Some(scan) => scan,
-            None => self.kept.put(options, DataSetScan::new(&self.items(), |item| self.header(item))),
+            None => self.kept.put(options, DataSetScan::new(&self.items(), |item| self.opened(item))),
         }
     }
 
@@ -134,42 +133,43 @@ impl Files {
     }
 
     /// A recording with what the manifest says over it.
-    fn header(&self, item: &RecordingItem) -> Result<RawHeader> {
+    fn opened(&self, item: &RecordingItem) -> Result<RecordingFile> {
         let entry = self.entry(item)?;
-        let mut header = match &entry.mat {
+        let mut file = match &entry.mat {
             Some(variables) => match fieldtrip(&entry.path, variables)? {
-                Some(opened) => RawHeader::of(opened),
-                None => variables.header(&entry.path, entry.rate_hz)?,
+                Some(opened) => opened,
+                None => variables.open(&entry.path, entry.rate_hz)?,
             },
-            None => RawHeader::of(ptsm_io::open(&entry.path)?),
+            None => ptsm_io::open(&entry.path)?,
         };
-        entry.rate_hz.iter().for_each(|rate_hz| header.at_rate(*rate_hz));
+        entry.rate_hz.iter().for_each(|rate_hz| file.set_rate(*rate_hz));
         if let Some(unit) = &entry.unit {
-            header.columns.iter_mut().for_each(|column| column.in_unit(unit));
+            file.signals_mut().iter_mut().for_each(|signal| signal.set_unit(unit));
         }
         for (from, to) in &self.manifest.rename {
-            if !entry.rename.contains_key(from) && !renamed(&mut header, from, to) {
-                header.notes.push(format!("there is no channel `{from}` to rename"));
+            if !entry.rename.contains_key(from) && !renamed(&mut file, from, to) {
+                file.add_note(format!("there is no channel `{from}` to rename"));
             }
         }
         for (from, to) in &entry.rename {
-            if !renamed(&mut header, from, to) {
-                let names: Vec<&str> = header.columns.iter().map(|column| &*column.name).collect();
+            if !renamed(&mut file, from, to) {
+                let names: Vec<&str> = file.signals().iter().map(|signal| &*signal.name).collect();
                 let hint = format!("its channels are {}", names.join(", "));
                 return Err(refuse(&entry.path, format!("has no channel `{from}` to rename"), &hint));
             }
         }
         if let Some(table) = &entry.events {
-            events::replace(&mut header, table, &self.manifest.columns)?;
+            events::replace(&mut file, table, &self.manifest.columns)?;
+            file.add_file(table.clone());
         }
         match (&self.manifest.windows, &entry.label) {
-            (Some(windows), Some(label)) => windows.label(&mut header, label),
+            (Some(windows), Some(label)) => windows.label(&mut file, label),
             (Some(windows), None) if self.manifest.in_segments => {
-                windows.segments(&mut header, &self.manifest.classes);
+                windows.segments(&mut file, &self.manifest.classes);
             }
             _ => {}
         }
-        Ok(header)
+        Ok(file)
     }
 }
 
@@ -185,10 +185,11 @@ fn fieldtrip(path: &Path, variables: &Variables) -> Result<Option<RecordingFile>
 }
 
 /// Gives a channel another name; tells whether it is there.
-fn renamed(header: &mut RawHeader, from: &str, to: &str) -> bool {
-    let exact = header.columns.iter().position(|column| column.name == from);
-    let found = exact.or_else(|| header.columns.iter().position(|column| column.is(from)));
-    found.map(|at| header.columns[at].rename(to)).is_some()
+fn renamed(file: &mut RecordingFile, from: &str, to: &str) -> bool {
+    let signals = file.signals_mut();
+    let exact = signals.iter().position(|signal| signal.name == from);
+    let found = exact.or_else(|| signals.iter().position(|signal| signal.is_called(from)));
+    found.map(|at| signals[at].rename(to)).is_some()
 }
 
 fn refuse(path: &Path, message: String, hint: &str) -> Error {
@@ -269,9 +270,9 @@ impl DataSet for Files {
         pipeline: &Pipeline,
     ) -> Result<Vec<RecordingPart>> {
         let scan = self.scan(options);
-        let header = self.header(item)?;
-        let cut = header.epochs.is_none();
-        let mut part = scan.part(header, item, pipeline, Some(&self.manifest.classes))?;
+        let file = self.opened(item)?;
+        let cut = file.epochs().is_none();
+        let mut part = scan.part(file, item, pipeline, Some(&self.manifest.classes))?;
         let windowed = cut && (self.manifest.in_segments || self.entry(item)?.label.is_some());
         let windows = self.manifest.windows.filter(|_| windowed);
         part.notes.extend(windows.and_then(|windows| windows.overlap(pipeline.window_s)));

@@ -9,11 +9,11 @@ use toml::Spanned;
 
 use super::super::classes::{Classes, matches};
 use super::super::matrix::Variables;
-use super::super::raw_header::microvolts;
 use super::super::words::Words;
 use super::events::Columns;
 use super::windows::{USUAL, Windows};
 use crate::error::{Error, Result};
+use ptsm_io::voltage;
 use ptsm_signal::nearest;
 
 /// What a manifest says. All in it fits together.
@@ -244,7 +244,7 @@ fn entries(
             );
         }
         let mat = lines.mat.or(mat);
-        if let Some(unit) = lines.unit.iter().chain(&mat.unit).find(|unit| microvolts(unit).is_none()) {
+        if let Some(unit) = lines.unit.iter().chain(&mat.unit).find(|unit| voltage(unit).is_none()) {
             return wrong(format!("unit `{unit}` is not known"), "give `V`, `mV`, `uV` or `nV`");
         }
         let (subject, session) = (lines.subject, lines.session.unwrap_or(1));

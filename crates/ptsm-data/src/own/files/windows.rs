@@ -1,10 +1,10 @@
 //! Windows every so many seconds: of recordings that have one label, and inside of segments that are annotated.
 
+use ptsm_io::RecordingFile;
 use ptsm_signal::Event;
 use serde::Deserialize;
 
 use super::super::classes::{Classes, technical};
-use super::super::raw_header::RawHeader;
 
 /// How windows follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -62,117 +62,105 @@ impl Windows {
     }
 
     /// Makes windows of a whole recording events of one label. Epochs are all of it.
-    pub(super) fn label(&self, header: &mut RawHeader, label: &str) {
-        if let Some(epochs) = &mut header.epochs {
-            epochs.codes.iter_mut().for_each(|code| *code = label.to_string());
+    pub(super) fn label(&self, file: &mut RecordingFile, label: &str) {
+        if file.epochs().is_some() {
+            file.codes_mut().iter_mut().for_each(|code| *code = label.to_string());
             return;
         }
         let mut events: Vec<Event> =
-            header.events.iter().filter(|event| technical(&event.code)).cloned().collect();
-        for segment in &header.segments {
-            let starts = self.starts(segment.first, segment.samples, header.rate_hz);
+            file.events().iter().filter(|event| technical(&event.code)).cloned().collect();
+        for segment in file.segments() {
+            let starts = self.starts(segment.first, segment.samples, file.rate_hz());
             events.extend(starts.map(|sample| Event { sample, code: label.to_string(), samples: 0 }));
         }
         if events.iter().all(|event| event.code != label) {
-            header
-                .notes
-                .push(format!("is shorter than a window of {} s: no epoch of `{label}`", self.length_s));
+            file.add_note(format!("is shorter than a window of {} s: no epoch of `{label}`", self.length_s));
         }
         events.sort_by_key(|event| event.sample);
-        header.events = events;
+        *file.events_mut() = events;
     }
 
     /// Makes windows of each segment of a class, which lasts as long as its event says.
-    pub(super) fn segments(&self, header: &mut RawHeader, classes: &Classes) {
-        if header.epochs.is_some() {
+    pub(super) fn segments(&self, file: &mut RecordingFile, classes: &Classes) {
+        if file.epochs().is_some() {
             return;
         }
-        let all = header.events.iter().map(|event| event.code.clone()).collect();
+        let all = file.events().iter().map(|event| event.code.clone()).collect();
         let (mut events, mut without) = (vec![], 0);
-        for event in &header.events {
+        for event in file.events() {
             if classes.of_among(&event.code, &all).is_none() {
                 events.push(event.clone());
                 continue;
             }
-            let said = self.segment_s.map(|segment_s| (segment_s * header.rate_hz).round() as usize);
+            let said = self.segment_s.map(|segment_s| (segment_s * file.rate_hz()).round() as usize);
             let samples = if event.samples > 0 { event.samples } else { said.unwrap_or(0) };
             without += usize::from(samples == 0);
             // A segment ends with the recording, or where a gap begins.
             let segment =
-                header.segments.iter().find(|s| (s.first..s.first + s.samples).contains(&event.sample));
+                file.segments().iter().find(|s| (s.first..s.first + s.samples).contains(&event.sample));
             let left = segment.map_or(0, |segment| segment.first + segment.samples - event.sample);
-            let starts = self.starts(event.sample, samples.min(left), header.rate_hz);
+            let starts = self.starts(event.sample, samples.min(left), file.rate_hz());
             events.extend(starts.map(|sample| Event { sample, code: event.code.clone(), samples: 0 }));
         }
         if without > 0 {
-            header.notes.push(format!(
+            file.add_note(format!(
                 "{without} events of a class state no duration, so they have no windows: `segment_s` in `[windows]` gives one"
             ));
         }
         events.sort_by_key(|event| event.sample);
-        header.events = events;
+        *file.events_mut() = events;
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use ptsm_io::Segment;
+    use ptsm_io::{RawHeader, Segment};
 
-    use super::super::super::raw_header::ChannelHeader;
+    use super::super::super::signals::tests::{made, named};
     use super::*;
 
-    fn header(events: &[(usize, &str, usize)]) -> RawHeader {
-        let event = |(sample, code, samples): &(usize, &str, usize)| Event {
-            sample: *sample,
-            code: code.to_string(),
-            samples: *samples,
-        };
-        RawHeader::in_memory(
-            10.0,
-            vec![ChannelHeader::new("C3")],
-            vec![0.0; 100],
-            events.iter().map(event).collect(),
-        )
+    fn file(events: &[(usize, &str, usize)]) -> RecordingFile {
+        made(named(&["C3"], 10.0, 100), events)
     }
 
     fn windows(text: &str) -> Windows {
         toml::from_str(text).unwrap()
     }
 
-    fn at(header: &RawHeader, code: &str) -> Vec<usize> {
-        header.events.iter().filter(|event| event.code == code).map(|event| event.sample).collect()
+    fn at(file: &RecordingFile, code: &str) -> Vec<usize> {
+        file.events().iter().filter(|event| event.code == code).map(|event| event.sample).collect()
     }
 
     #[test]
     fn issue_19_a_recording_of_one_label_becomes_windows() {
         let two = windows("length_s = 2");
-        let mut one = header(&[(3, "T1", 0), (5, "BAD_blink", 4)]);
+        let mut one = file(&[(3, "T1", 0), (5, "BAD_blink", 4)]);
         two.label(&mut one, "rest");
         assert_eq!(
             (at(&one, "rest"), at(&one, "T1").len(), at(&one, "BAD_blink").len()),
             (vec![0, 20, 40, 60, 80], 0, 1)
         );
         // No window reaches over a gap.
-        let mut gap = header(&[]);
-        gap.segments = vec![
+        let segments = vec![
             Segment { start_s: 0.0, first: 0, samples: 35 },
             Segment { start_s: 9.0, first: 35, samples: 65 },
         ];
+        let mut gap = made(RawHeader { segments, ..named(&["C3"], 10.0, 100) }, &[]);
         two.label(&mut gap, "rest");
         assert_eq!(at(&gap, "rest"), [0, 35, 55, 75]);
-        let mut overlapping = header(&[]);
+        let mut overlapping = file(&[]);
         let half = windows("length_s = 2\nevery_s = 1");
         half.label(&mut overlapping, "rest");
         assert_eq!(at(&overlapping, "rest").len(), 9);
         let whole = [0.0, 2.0];
         assert!(two.overlap(whole).is_none() && half.overlap(whole).unwrap().contains("overlap"));
         assert!(two.overlap([0.0, 3.0]).is_some() && half.overlap([0.5, 1.5]).is_none());
-        let mut short = header(&[]);
+        let mut short = file(&[]);
         windows("length_s = 11").label(&mut short, "rest");
-        assert!(short.events.is_empty() && short.notes[0].contains("shorter than a window"));
+        assert!(short.events().is_empty() && short.notes()[0].contains("shorter than a window"));
         // Windows that are no whole number of samples do not drift.
-        let mut third = header(&[]);
+        let mut third = file(&[]);
         windows("length_s = 0.333333333").label(&mut third, "rest");
         assert_eq!(at(&third, "rest")[..4], [0, 3, 7, 10]);
     }
@@ -180,16 +168,18 @@ mod tests {
     #[test]
     fn issue_19_segments_become_windows() {
         let classes = Classes::parse("a:A,b:B").unwrap();
-        let mut marked = header(&[(0, "A", 25), (30, "B", 5), (40, "B", 20), (70, "C", 30), (90, "A", 50)]);
+        let mut marked = file(&[(0, "A", 25), (30, "B", 5), (40, "B", 20), (70, "C", 30), (90, "A", 50)]);
         windows("length_s = 1").segments(&mut marked, &classes);
         assert_eq!(
             (at(&marked, "A"), at(&marked, "B"), at(&marked, "C")),
             (vec![0, 10, 90], vec![40, 50], vec![70])
         );
-        let mut bare = header(&[(0, "A", 0), (50, "B", 0)]);
+        let mut bare = file(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1").segments(&mut bare, &classes);
-        assert!(bare.events.is_empty() && bare.notes[0].contains("2 events of a class state no duration"));
-        let mut bare = header(&[(0, "A", 0), (50, "B", 0)]);
+        assert!(
+            bare.events().is_empty() && bare.notes()[0].contains("2 events of a class state no duration")
+        );
+        let mut bare = file(&[(0, "A", 0), (50, "B", 0)]);
         windows("length_s = 1\nsegment_s = 3").segments(&mut bare, &classes);
         assert_eq!((at(&bare, "A"), at(&bare, "B")), (vec![0, 10, 20], vec![50, 60, 70]));
     }

@@ -6,11 +6,12 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use ptsm_io::mat::{MatFile, Value};
-use ptsm_io::{Epochs, TriggerDetector, TriggerOnset};
+use ptsm_io::{
+    Annotation, Epochs, RawHeader, RecordingFile, Samples, SignalHeader, TriggerDetector, TriggerOnset,
+};
 use ptsm_signal::Event;
 use serde::Deserialize;
 
-use super::raw_header::{ChannelHeader, RawHeader};
 use super::words::Words;
 use crate::error::{Error, Result};
 
@@ -89,7 +90,7 @@ impl Variables {
     }
 
     /// Opens a file. `rate_hz` goes over what the file says. Samples are read later.
-    pub(super) fn header(&self, path: &Path, rate_hz: Option<f64>) -> Result<RawHeader> {
+    pub(super) fn open(&self, path: &Path, rate_hz: Option<f64>) -> Result<RecordingFile> {
         let open = OpenMatrix { said: self, file: MatFile::open(path)?, path };
         let Some(name) = &self.samples else {
             return Err(open.refuse(
@@ -107,8 +108,8 @@ impl Variables {
         if let (Some(names), Some(triggers)) = (&names, triggers.as_ref().filter(|t| plain && apart(t))) {
             let numbers = open.numbers(triggers)?;
             let matrix = open.matrix(samples, None, None);
-            let columns = self.columns(names.clone());
-            return Ok(RawHeader::in_matrix(rate, columns, numbers.len(), self::triggers(&numbers), matrix));
+            let header = self.header(rate, names.clone(), numbers.len(), self::triggers(&numbers));
+            return matrix.opened(header);
         }
         let dims = trimmed(samples.dims(&open.file, path)?);
         let without = triggers.as_ref().and_then(|triggers| triggers.row_of(&samples, &dims));
@@ -126,26 +127,34 @@ impl Variables {
             matrix.check_names(layout.channels(), names.len())?;
             let codes = open.codes(&layout, labels, triggers.is_some())?;
             let length = layout.epochs().saturating_mul(layout.samples());
-            let mut header = RawHeader::in_matrix(rate, self.columns(names), length, vec![], matrix);
             let start_s = self.start_s.unwrap_or(0.0);
-            header.epochs = Some(Epochs { samples: layout.samples(), start_s, codes });
-            return Ok(header);
+            let epochs = Some(Epochs { samples: layout.samples(), start_s, codes });
+            return matrix.opened(RawHeader { epochs, ..self.header(rate, names, length, vec![]) });
         }
         let length = layout.samples();
         let (events, notes) = open.events(triggers.as_ref(), labels, length)?;
         matrix.check_names(layout.channels(), names.len())?;
-        let mut header = RawHeader::in_matrix(rate, self.columns(names), length, events, matrix);
-        header.notes = notes;
-        Ok(header)
+        matrix.opened(RawHeader { notes, ..self.header(rate, names, length, events) })
     }
 
-    fn columns(&self, names: Vec<String>) -> Vec<ChannelHeader> {
-        let column = |name: String| {
-            let mut column = ChannelHeader::new(name);
-            self.unit.iter().for_each(|unit| column.in_unit(unit));
-            column
+    fn header(&self, rate_hz: f64, names: Vec<String>, length: usize, events: Vec<Event>) -> RawHeader {
+        let signal = |name: String| {
+            let mut signal = SignalHeader::named(name, rate_hz, length);
+            self.unit.iter().for_each(|unit| signal.set_unit(unit));
+            signal
         };
-        names.into_iter().map(column).collect()
+        let annotation = |event: Event| Annotation {
+            onset_s: event.sample as f64 / rate_hz,
+            duration_s: 0.0,
+            sample: Some(event.sample),
+            text: event.code,
+        };
+        RawHeader {
+            format: "MATLAB".into(),
+            signals: names.into_iter().map(signal).collect(),
+            annotations: events.into_iter().map(annotation).collect(),
+            ..RawHeader::default()
+        }
     }
 
     /// What the dimensions are. What is not clear is told with what to do.
@@ -403,8 +412,15 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
+    /// A recording whose samples it holds.
+    fn opened(self, header: RawHeader) -> Result<RecordingFile> {
+        let (channels, length) = (header.signals.len(), header.signals.first().map_or(0, |s| s.samples));
+        let place = self.path.as_path().into();
+        Ok(RecordingFile::new(&place, header, Box::new(MatrixSamples { matrix: self, channels, length }))?)
+    }
+
     /// Samples `[C, N]`, where there are as many channels and samples as are said. Epochs follow one another.
-    pub(super) fn read(&self, channels: usize, length: usize) -> Result<Vec<f32>> {
+    fn read(&self, channels: usize, length: usize) -> Result<Vec<f32>> {
         let unfit = |message: String| {
             let message = format!("variable `{}` {message}", self.place);
             refuse(&self.path, message, "name an array of samples in `[mat]`")
@@ -438,6 +454,39 @@ impl Matrix {
             ));
         }
         Ok(())
+    }
+}
+
+/// A matrix that is read when samples are asked for, as a whole.
+struct MatrixSamples {
+    matrix: Matrix,
+    channels: usize,
+    length: usize,
+}
+
+impl Samples for MatrixSamples {
+    fn read(&self, signals: &[usize], first: usize, to: &mut [f32]) -> ptsm_io::Result<()> {
+        let all = self.matrix.read(self.channels, self.length).map_err(|error| match error {
+            Error::File(error) => error,
+            error => ptsm_io::Error::Format {
+                place: self.matrix.path.as_path().into(),
+                message: match &error {
+                    Error::Content { message, .. } => message.clone(),
+                    other => other.to_string(),
+                },
+                hint: error.hint().map(String::from),
+            },
+        })?;
+        let n = to.len() / signals.len();
+        for (&at, to) in signals.iter().zip(to.chunks_exact_mut(n)) {
+            to.copy_from_slice(&all[at * self.length + first..][..n]);
+        }
+        Ok(())
+    }
+
+    fn bytes_per_number(&self) -> u64 {
+        // Often in double precision, and turned over.
+        16
     }
 }
 

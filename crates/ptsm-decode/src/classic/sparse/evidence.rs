@@ -66,7 +66,7 @@ pub struct RegressionStep {
     pub weights: DMatrix<f64>,
 }
 
-/// A regression learnt.
+/// A fitted regression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse {
     /// W, symmetric, n x n.

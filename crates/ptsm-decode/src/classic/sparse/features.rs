@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// From a trial to a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseFeatures {
-    /// Copies of each channel, the first without delay.
+    /// Copies of each channel, the first without a delay.
     pub taps: usize,
     /// Samples between one copy and the next.
     pub delay: usize,

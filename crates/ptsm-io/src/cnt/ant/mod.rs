@@ -17,7 +17,7 @@ use self::riff::Chunk;
 use self::samples::Packed;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::recording_file::{Header, RecordingFile, Segment};
+use crate::recording_file::{RawHeader, RecordingFile, Segment};
 
 /// Opens a recording with the files beside it; `place` is for messages.
 pub(super) fn parse(bytes: Bytes, beside: &SideFiles, place: &Place) -> Result<RecordingFile> {
@@ -30,7 +30,7 @@ pub(super) fn parse(bytes: Bytes, beside: &SideFiles, place: &Place) -> Result<R
     header::tell_scales(&head.channels, &mut notes);
     let mut signals: Vec<_> = head.channels.iter().map(|channel| channel.signal(&head)).collect();
     signals.iter_mut().for_each(|signal| signal.samples = packed.length);
-    let header = Header {
+    let header = RawHeader {
         format: "ANT".into(),
         signals,
         segments: Segment::between(events.breaks, head.rate_hz, packed.length),

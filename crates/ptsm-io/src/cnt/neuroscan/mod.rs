@@ -9,7 +9,7 @@ mod header;
 use self::header::Head;
 use crate::bytes::Bytes;
 use crate::error::{Place, Result};
-use crate::recording_file::{Header, RecordingFile};
+use crate::recording_file::{RawHeader, RecordingFile};
 use crate::records::Records;
 
 /// Opens a recording; `place` is for messages.
@@ -25,7 +25,7 @@ pub(super) fn parse(bytes: Bytes, place: &Place) -> Result<RecordingFile> {
     header::tell_scales(&head.channels, &mut notes);
     let records =
         Records { start: head.start, record_bytes: head.record_bytes(), count: head.records, lanes, bytes };
-    let header = Header {
+    let header = RawHeader {
         format: format!("Neuroscan, {} bits", 8 * head.value.width()),
         signals,
         segments: vec![],

@@ -1,4 +1,7 @@
-//! Tables of text, columns separated by tabs.
+//! Tables of text (TSV, CSV): the one reader of the workspace.
+//!
+//! It is written by hand because tables are: the `csv` crate takes a quote behind a blank (`a, "b, c"`) for a letter, and all lines behind
+//! one that is never closed for its cell, so that their events would be lost without a word. Here a quote ends with its line.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -7,48 +10,48 @@ use crate::error::{Error, Result};
 
 /// A table with named columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct TextTable {
+pub(super) struct TextTable {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl TextTable {
-    /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<TextTable> {
+    /// Reads a table of a BIDS folder: columns are separated by tabs, quotes are letters.
+    pub(super) fn read_bids(path: &Path) -> Result<TextTable> {
         Ok(TextTable::parse(&decoded(path)?))
     }
 
     /// Reads a file whose columns are separated by tabs, semicolons or commas, whichever its first line has.
-    pub(in super::super) fn read_any(path: &Path) -> Result<TextTable> {
-        let text = decoded(path)?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let Some(head) = lines.next() else { return Ok(TextTable::default()) };
-        let between = ['\t', ';', ','].into_iter().find(|&sign| head.contains(sign)).unwrap_or('\t');
-        Ok(TextTable {
-            columns: cells(head, between),
-            rows: lines.map(|line| cells(line, between)).collect(),
-        })
+    pub(super) fn read_any(path: &Path) -> Result<TextTable> {
+        Ok(TextTable::of(&decoded(path)?, |head| {
+            let between = ['\t', ';', ','].into_iter().find(|&sign| head.contains(sign)).unwrap_or('\t');
+            move |line: &str| cells(line, between)
+        }))
     }
 
     /// Names of the columns.
-    pub(in super::super) fn columns(&self) -> &[String] {
+    pub(super) fn columns(&self) -> &[String] {
         &self.columns
     }
 
     /// Where a column is, whether its name is in capitals or not.
-    pub(in super::super) fn column(&self, name: &str) -> Option<usize> {
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Text with a line of column names first. Blank lines, blanks around cells, a byte order mark and either kind of line end do
-    /// no harm; rows that are too short have no value in the last columns.
+    /// The text of a table of a BIDS folder.
     pub(super) fn parse(text: &str) -> TextTable {
+        TextTable::of(text, |_| |line: &str| line.split('\t').map(|cell| cell.trim().to_string()).collect())
+    }
+
+    /// Text with a line of column names first, which tells how lines are taken apart. Blank lines, blanks around cells, a byte order mark
+    /// and either kind of line end do no harm; rows that are too short have no value in the last columns.
+    fn of<F: Fn(&str) -> Vec<String>>(text: &str, cells: impl Fn(&str) -> F) -> TextTable {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let cells = |line: &str| line.split('\t').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
-        let columns = lines.next().map(cells).unwrap_or_default();
-        TextTable { columns, rows: lines.map(cells).collect() }
+        let Some(head) = lines.next() else { return TextTable::default() };
+        let cells = cells(head);
+        TextTable { columns: cells(head), rows: lines.map(cells).collect() }
     }
 
     /// Whether there is a column of this name.
@@ -57,7 +60,7 @@ impl TextTable {
     }
 
     /// All rows.
-    pub(in super::super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|cells| Row { columns: &self.columns, cells })
     }
 }
@@ -115,7 +118,7 @@ fn cells(line: &str, between: char) -> Vec<String> {
 
 /// A row of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Row<'a> {
+pub(super) struct Row<'a> {
     columns: &'a [String],
     cells: &'a [String],
 }
@@ -127,7 +130,7 @@ impl<'a> Row<'a> {
     }
 
     /// The value of a column by its place.
-    pub(in super::super) fn at(self, column: usize) -> Option<&'a str> {
+    pub(super) fn at(self, column: usize) -> Option<&'a str> {
         let cell = self.cells.get(column)?;
         (!cell.is_empty() && !cell.eq_ignore_ascii_case("n/a")).then_some(cell)
     }
@@ -161,6 +164,8 @@ mod tests {
     fn separators_and_quotes_are_understood() {
         assert_eq!(cells("a, \"b, \"\"c\"\"\" ,,d", ','), ["a", "b, \"c\"", "", "d"]);
         assert_eq!(cells("1,5;x", ';'), ["1,5", "x"]);
+        // A quote that is not closed ends with its line.
+        assert_eq!(cells("a,\"5 inch,b", ','), ["a", "5 inch,b"]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         for text in ["\u{feff}Onset;b\n1;x\n", "onset\tb\n1\tx\n", "onset,b\r\n\r\n1,x\r\n"] {
@@ -176,22 +181,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("channels.tsv");
         std::fs::write(&path, b"name\tunits\nC3\t\xb5V\n").unwrap();
-        assert_eq!(TextTable::read(&path).unwrap().rows().next().unwrap().get("units"), Some("\u{b5}V"));
+        assert_eq!(TextTable::read_bids(&path).unwrap().rows().next().unwrap().get("units"), Some("\u{b5}V"));
         for (bytes, says) in [(&b""[..], "is empty: 0 bytes"), (b"\xff\xfen\0", "UTF-16")] {
             std::fs::write(&path, bytes).unwrap();
-            let error = TextTable::read(&path).unwrap_err();
+            let error = TextTable::read_bids(&path).unwrap_err();
             assert!(error.to_string().contains(says) && error.hint().is_some(), "{error}");
         }
     }
 
     #[test]
     fn a_table_that_is_not_there_is_named() {
-        let error = TextTable::read(Path::new("absent/events.tsv")).unwrap_err();
+        let error = TextTable::read_bids(Path::new("absent/events.tsv")).unwrap_err();
         assert!(error.to_string().contains("events.tsv: cannot read"), "{error}");
         assert!(error.hint().unwrap().contains("put it where it is named"), "{:?}", error.hint());
         // A folder is there, and cannot be read as a table.
         let folder = tempfile::tempdir().unwrap();
-        let error = TextTable::read(folder.path()).unwrap_err();
+        let error = TextTable::read_bids(folder.path()).unwrap_err();
         assert_eq!(error.hint(), Some("check who may read it"));
     }
 }

@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use indicatif::DecimalBytes;
-use ptsm::signal::Trials;
+use ptsm_eval::{Env, Result, csv_cell};
+use ptsm_signal::Trials;
 
-use crate::commands::Session;
-use crate::output;
+use crate::files::write_file;
 
 /// About what a number takes with its comma.
 const BYTES: u64 = 11;
@@ -17,26 +16,26 @@ const LARGE: u64 = 200_000_000;
 /// Columns before those of the channels.
 const COLUMNS: &str = "subject,session,run,epoch,label,time_s";
 
-pub(super) fn write(path: &Path, trials: &Trials, session: &Session) -> anyhow::Result<()> {
+pub(super) fn write(path: &Path, trials: &Trials, env: &Env) -> Result<()> {
     let layout = trials.layout();
     let rows = trials.len() as u64 * layout.samples as u64;
     let about = rows * (layout.channels.len() as u64 + 4) * BYTES;
     if about > LARGE {
-        session.output.note(format!(
-            "note: {rows} rows take about {}; an `.npz` file takes about {}",
-            DecimalBytes(about),
-            DecimalBytes(rows * layout.channels.len() as u64 * 4)
+        env.note(format!(
+            "note: {rows} rows take about {} MB; an `.npz` file takes about {} MB",
+            about / 1_000_000,
+            rows * layout.channels.len() as u64 * 4 / 1_000_000
         ));
     }
-    output::stream(path, |to| table(trials, to))
+    write_file(path, |to| table(trials, to))
 }
 
 fn table(trials: &Trials, to: &mut dyn Write) -> io::Result<()> {
     let layout = trials.layout();
     write!(to, "{COLUMNS}")?;
-    layout.channels.iter().try_for_each(|channel| write!(to, ",{}", cell(&channel.name)))?;
+    layout.channels.iter().try_for_each(|channel| write!(to, ",{}", csv_cell(&channel.name)))?;
     writeln!(to)?;
-    let classes: Vec<String> = layout.classes.iter().map(|class| cell(class)).collect();
+    let classes: Vec<String> = layout.classes.iter().map(|class| csv_cell(class)).collect();
     for (epoch, trial) in trials.info().iter().enumerate() {
         let signal = trials.signal(epoch);
         let label = classes.get(trial.label as usize).map_or("", String::as_str);
@@ -54,17 +53,9 @@ fn table(trials: &Trials, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A text as a cell: in quotes where it would read as several cells.
-fn cell(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use ptsm::signal::{Channel, Layout, SubjectId, TaskDeclaration, Trial};
+    use ptsm_signal::{Channel, Layout, SubjectId, TaskDeclaration, Trial};
 
     use super::*;
 
