@@ -32,10 +32,10 @@ pub(crate) struct Options {
     /// PTSM without each of its parts, as `benchmarks/*-ablations.toml` say.
     #[arg(long, conflicts_with = "decoders")]
     ablations: bool,
-    /// What features know of people in every fold, as `benchmarks/physionet-mi-features.toml` says.
+    /// What features know of subjects in every fold, as `benchmarks/physionet-mi-features.toml` says.
     #[arg(long, conflicts_with_all = ["decoders", "ablations"])]
     features: bool,
-    /// What the paper says of masks and features, in four divisions of PhysioNet's people.
+    /// What the paper says of masks and features, in four divisions of PhysioNet's subjects.
     #[arg(long, conflicts_with_all = ["decoders", "ablations", "features"])]
     claims: bool,
     /// Nothing is trained: the page is made of what is there.
@@ -56,7 +56,7 @@ struct Section {
     title: &'static str,
     columns: &'static [&'static str],
     metrics: &'static [(&'static str, &'static str)],
-    /// Classes are as frequent as each other, so that accuracy can be held against guessing.
+    /// Classes are as frequent as each other, so that accuracy can be compared with the chance level.
     balanced: bool,
     rows: Vec<Row>,
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::common::{Place, people, random};
 
-/// Above what guessing reaches on all trials together, once in a thousand times.
+/// Above what chance reaches on all trials together, once in a thousand times.
 fn above(summary: &Value) -> bool {
     let chance = &summary["chance"];
     let n = chance["pooled_n"].as_u64().unwrap() as f64;
