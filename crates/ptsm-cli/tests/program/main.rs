@@ -14,6 +14,7 @@ mod converting;
 mod data_quality;
 mod disk_full;
 mod downloading;
+mod earlier;
 mod exporting;
 mod held_back;
 mod honest;
