@@ -175,7 +175,7 @@ pub(crate) fn unfinished(folder: &Path) -> Option<String> {
     let first = missing.first()?;
     let (absent, all) = (missing.len(), cohort.subjects);
     Some(format!(
-        "`{COHORT_FILE}` in {} tells of {all} people, but {absent} have no file ({first} is the first): simulate it again for all of them",
+        "`{COHORT_FILE}` in {} tells of {all} subjects, but {absent} have no file ({first} is the first): simulate it again for all of them",
         folder.display()
     ))
 }
@@ -258,7 +258,8 @@ fn epoch_subject(cohort: &Cohort, pipeline: &Pipeline, subject: SubjectId) -> Re
 
 fn join(parts: Vec<(Trials, usize)>) -> Result<(Trials, usize)> {
     let mut parts = parts.into_iter();
-    let nobody = || Error::Cohort { message: "simulated cohort: nobody was asked for".into(), hint: None };
+    let nobody =
+        || Error::Cohort { message: "simulated cohort: no subject was asked for".into(), hint: None };
     let (mut all, mut short) = parts.next().ok_or_else(nobody)?;
     for (trials, left_out) in parts {
         all.append(&trials).map_err(|error| Error::Signal { place: "simulated".into(), error })?;

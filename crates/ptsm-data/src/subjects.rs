@@ -173,7 +173,7 @@ impl From<SubjectList> for String {
 impl fmt::Display for SubjectList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.ranges.is_empty() {
-            return f.pad("nobody");
+            return f.pad("no subject");
         }
         let parts: Vec<String> = self
             .ranges
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(error, "there is no subject 0,10-12,20; the data have 1-9");
         let error = list("1-4294967295").choose(&set([5, u32::MAX])).unwrap_err().to_string();
         assert_eq!(error, "there is no subject 1-4,6-4294967294; the data have 5,4294967295");
-        assert!(list("1").choose(&set([])).unwrap_err().to_string().ends_with("the data have nobody"));
+        assert!(list("1").choose(&set([])).unwrap_err().to_string().ends_with("the data have no subject"));
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn a_half_written_cohort_is_noted_and_written_anew() {
         fs::write(folder.path().join(name), "part").unwrap();
     }
     let notes = load(&source, "").notes;
-    assert!(notes[0].contains("tells of 3 people, but 1 have no file (S02 is the first)"), "{notes:?}");
+    assert!(notes[0].contains("tells of 3 subjects, but 1 have no file (S02 is the first)"), "{notes:?}");
     save_cohort(&small(), folder.path()).unwrap();
     assert!(load(&source, "").notes.is_empty());
     let hidden = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ptsm_decode::augment::mirror::Mirror;
-use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess};
+use ptsm_signal::{Layout, SubjectId, Symmetry, TargetAccess, Trials};
 use serde_json::{Value, json};
 
 use crate::benchmark::TrainingSubjects;
@@ -166,6 +166,23 @@ pub fn metric_label(metric: &Metric) -> String {
 
 /// The metrics of a table, where nobody asks for others.
 pub const USUAL: [&str; 3] = ["accuracy", "balanced_accuracy", "auc"];
+
+/// What trials there are, and their channels on a second line.
+pub fn describe_trials(name: &str, trials: &Trials) -> String {
+    let layout = trials.layout();
+    let names: Vec<&str> = layout.channels.iter().map(|channel| channel.name.as_str()).collect();
+    format!(
+        "{name}: {}, {}, {} x {} samples, {} to {} s at {} Hz\nchannels: {}",
+        subject_count(trials.subjects().len()),
+        count(trials.len(), "trial"),
+        names.len(),
+        layout.samples,
+        layout.start_s,
+        layout.start_s + layout.samples as f64 / layout.rate_hz,
+        layout.rate_hz,
+        names.join(" ")
+    )
+}
 
 #[cfg(test)]
 mod tests {

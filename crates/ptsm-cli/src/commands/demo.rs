@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use ptsm::eval::Record;
 use ptsm::eval::phrases::duration;
 use ptsm::eval::tables::summaries as table_of;
+use ptsm::eval::write_records;
 use ptsm::pages::sections;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
         output::write(&args.out.join(format!("{name}.svg")), svg.as_bytes())?;
     }
     let results = args.out.join("results.jsonl");
-    output::write(&results, &lines(report.records.iter().chain(&report.few_shot_records))?)?;
+    write_records(&results, &[report.records, report.few_shot_records].concat())?;
     let text = format!(
         "{}\n{}\n\npage: {}\nall scores: {}\ntook {}\n",
         table_of(&report.summaries),
@@ -47,13 +47,4 @@ pub(super) fn run(args: &DemoArgs, session: &Session) -> anyhow::Result<()> {
     )?;
     at_chance::warn_of_decoders(&report.summaries, session.output);
     Ok(())
-}
-
-fn lines<'a>(records: impl Iterator<Item = &'a Record>) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = vec![];
-    for record in records {
-        serde_json::to_writer(&mut bytes, record)?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
 }

@@ -225,7 +225,7 @@ fn simulations() {
             Case::new(
                 "data simulate --out s --config no.toml",
                 &["no.toml", "cannot read"],
-                &["data simulate --to"],
+                &["data simulate --out"],
             ),
             Case::new(
                 "data simulate --out s --config key.toml",

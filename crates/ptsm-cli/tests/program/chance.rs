@@ -72,7 +72,7 @@ fn chance_is_of_the_metric_that_is_reported() {
     let (kappa, tables) = benchmark(&place, "metrics = [\"kappa\"]", "kappa");
     assert!(kappa["chance"]["above"].is_null() && kappa["chance"]["level"].is_null());
     assert!(tables.contains("There is no test of kappa against chance"), "{tables}");
-    assert!(tables.contains("| - | nothing |"), "{tables}");
+    assert!(tables.contains("| - | none |"), "{tables}");
 }
 
 /// Trials in which nothing is to be found.

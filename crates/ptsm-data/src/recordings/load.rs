@@ -266,7 +266,7 @@ fn notes(
     let missing = missing(found, subjects);
     if let Some((_, path)) = missing.first() {
         let (n, first) = (missing.len(), first(path.display().to_string()));
-        notes.push(format!("{n} files of people who are there are missing{first}"));
+        notes.push(format!("{n} files of subjects who are there are missing{first}"));
     }
     let (short, unknown): (usize, usize) =
         prepared.iter().fold((0, 0), |(short, unknown), p| (short + p.short, unknown + p.unknown));

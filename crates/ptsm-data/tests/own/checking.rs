@@ -356,7 +356,7 @@ fn files_of_people_nobody_asked_for_may_be_missing() {
     assert_eq!((missing(None), missing(Some("1-2")), missing(Some("2-4"))), (1, 1, 0));
     let source = place.source("files:m.toml", &[]).unwrap();
     let notes = |list: &str| source.load(None, Some(&list.parse().unwrap())).unwrap().notes;
-    assert!(notes("1")[0].contains("1 files of people who are there are missing") && notes("2").is_empty());
+    assert!(notes("1")[0].contains("1 files of subjects who are there are missing") && notes("2").is_empty());
 }
 
 #[test]

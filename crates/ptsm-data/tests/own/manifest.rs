@@ -83,7 +83,7 @@ fn files_that_are_not_there_are_told() {
     std::fs::remove_file(place.at("d/b.vhdr")).unwrap();
     let loaded = place.load("files:m.toml", &[]).unwrap();
     assert_eq!(loaded.trials.len(), 3);
-    assert!(loaded.notes[0].ends_with("1 files of people who are there are missing"), "{:?}", loaded.notes);
+    assert!(loaded.notes[0].ends_with("1 files of subjects who are there are missing"), "{:?}", loaded.notes);
     std::fs::remove_file(place.at("d/a.vhdr")).unwrap();
     let (error, hint) = place.refused("files:m.toml", &[]);
     assert!(

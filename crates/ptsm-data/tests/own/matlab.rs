@@ -138,7 +138,7 @@ fn issue_19_dimensions_are_inferred_or_asked_for() {
     // Labels alone do not.
     events(rest);
     let (error, hint) = place.refused("files:d/d.toml", &[]);
-    assert!(error.contains("`EEG.data` is 3 x 110 x 12, and nobody says which dimension"), "{error}");
+    assert!(error.contains("`EEG.data` is 3 x 110 x 12, and it is not said which dimension"), "{error}");
     assert!(hint.contains("axes = [\"channels\", \"time\", \"trials\"]"), "{hint}");
     for (mat, says) in [
         (format!("{rest}axes = [\"channels\", \"time\"]"), "`axes` names 2 dimensions"),
@@ -149,7 +149,7 @@ fn issue_19_dimensions_are_inferred_or_asked_for() {
         (format!("{rest}axes = [\"trials\", \"time\", \"channels\"]"), "has 12 labels for 3 epochs"),
         (
             "samples = \"EEG.data\"\naxes = [\"channels\", \"time\", \"trials\"]\nrate = 100".into(),
-            "nobody says what its 12 epochs are of; it has `EEG` (1 x 1 struct of data, info), `EEG.data` (3 x 110 x 12)",
+            "it is not said what its 12 epochs are of; the file has `EEG` (1 x 1 struct of data, info), `EEG.data` (3 x 110 x 12)",
         ),
         (rest.replace("EEG.data", "EEG.dat"), "has no `EEG.dat`: `EEG` has the fields `data`, `info`"),
         (rest.replace("EEG.data", "EGG"), "has no variable `EGG`; it has `EEG`"),
@@ -378,7 +378,7 @@ fn arrays_of_four_dimensions_are_told_with_an_example() {
         let error = add(&place).unwrap_err();
         let said = error.to_string();
         assert!(
-            said.contains("`data` is 2 x 250 x 3 x 4, and nobody says")
+            said.contains("`data` is 2 x 250 x 3 x 4, and it is not said")
                 && said.contains("`axes = [\"channels\", \"time\", \"classes\", \"trials\"]`"),
             "{said}"
         );

@@ -174,7 +174,7 @@ fn ranges_skip_people_left_out_and_notes_keep_to_who_is_asked_for() {
     let said = notes(&loaded);
     assert!(said.contains("left out: S88 (recorded at 128 Hz"), "{said}");
     assert!(
-        said.contains("1 files of people who are there are missing; the first is S087/S087R08.edf"),
+        said.contains("1 files of subjects who are there are missing; the first is S087/S087R08.edf"),
         "{said}"
     );
     assert!(said.contains("more than once") && said.contains("S086R04.edf"), "{said}");

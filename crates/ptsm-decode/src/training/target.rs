@@ -24,8 +24,8 @@ pub(super) fn parts<'a>(kind: Batches, job: &Job<'a>) -> Result<(Subset<'a>, Vec
 fn given<'a>(job: &Job<'a>) -> Result<Vec<&'a [f32]>> {
     let Some(target) = job.data.target().filter(|target| !target.is_empty()) else {
         return Err(Error::trials(
-            "this decoder learns from the unlabelled trials of the people it will decode, and got none",
-            "name these people as the target, or take a decoder that needs nothing of them",
+            "this decoder trains on unlabelled trials of the target subjects, and got none",
+            "name the target subjects, or take a decoder whose target access is none",
         ));
     };
     job.data.train().layout().expect(target.layout())?;
@@ -38,7 +38,7 @@ fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [
     if subjects.len() < 2 {
         return Err(Error::trials(
             "one training subject cannot play both sides",
-            "give at least 2, or a decoder that learns from the people it decodes",
+            "give at least 2, or a decoder that trains on target subjects",
         ));
     }
     subjects.shuffle(&mut stream(seed, Purpose::Pretence, 0, 0));
@@ -47,8 +47,8 @@ fn pretended<'a>(train: &Subset<'a>, seed: u64) -> Result<(Subset<'a>, Vec<&'a [
     if let Some(absent) = labelled.class_counts().iter().position(|&n| n == 0) {
         let class = &train.layout().classes[absent];
         return Err(Error::trials(
-            format!("with a third of the people put aside, no training trial is of class `{class}`"),
-            "give more people whose trials have all classes",
+            format!("with a third of the subjects put aside, no training trial is of class `{class}`"),
+            "give more subjects whose trials have all classes",
         ));
     }
     Ok((labelled, train.only(|t| away.contains(&t.subject)).signals().collect()))

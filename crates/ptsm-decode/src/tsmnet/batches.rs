@@ -25,7 +25,7 @@ pub(super) fn measurable(trials: impl Iterator<Item = Domain>) -> Result<Vec<(Do
             format!(
                 "1 trial of {subject} in session {session} is too few: `tsmnet` needs at least 2 of each session"
             ),
-            "leave that person or that session out, or use `tsmnet-spdmbn`, which does not look at sessions",
+            "leave that subject or that session out, or use `tsmnet-spdmbn`, which does not look at sessions",
         )),
     }
 }

@@ -61,7 +61,7 @@ pub const TSMNET: Method = Method {
 /// TSMNet with one set of statistics.
 pub const TSMNET_SPDMBN: Method = Method {
     name: "tsmnet-spdmbn",
-    about: "the same with one normalisation for everybody, found from the training trials",
+    about: "the same with one normalisation for all subjects, found from the training trials",
     paper: "Kobler et al. 2022",
     doi: "10.48550/arXiv.2206.01323",
     differs: DIFFERS,
@@ -72,7 +72,7 @@ pub const TSMNET_SPDMBN: Method = Method {
     )
 };
 
-const DIFFERS: &str = "Validation is whole people, whose statistics are found as at test time, in place of a fifth of each person's trials. Trials of any unit are multiplied with one number, learnt from the training trials, that gives the middle one the size of EEG in microvolts: the bound on eigenvalues means nothing otherwise. Weights are kept in double precision; the convolutions work in single precision.";
+const DIFFERS: &str = "Validation uses whole subjects, whose statistics are found as at test time, in place of a fifth of each subject's trials. Trials of any unit are multiplied with one number, learnt from the training trials, that gives the middle one the size of EEG in microvolts: the bound on eigenvalues means nothing otherwise. Weights are kept in double precision; the convolutions work in single precision.";
 
 fn checked(settings: Value) -> Result<TsmNet> {
     let settings = from_value::<TsmNet>(settings)?;

@@ -46,7 +46,7 @@ pub(super) fn read(records: &Records, field: &Field, begins: impl Fn(usize) -> b
     }
     if in_gaps > 0 {
         found.notes.push(format!(
-            "{in_gaps} triggers of `Status` rose in gaps, nobody knows when: they become no events"
+            "{in_gaps} triggers of `Status` rose in gaps, at unknown times: they become no events"
         ));
     }
     found

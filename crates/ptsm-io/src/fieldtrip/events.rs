@@ -30,7 +30,7 @@ pub(super) fn codes(record: &Value, count: usize, notes: &mut Vec<String>) -> Ve
                     Some(Value::Opaque(class)) => format!("`trialinfo` is a {class}, not numbers"),
                     Some(info) => format!("`trialinfo` has the sizes {:?}", info.dims()),
                 };
-                notes.push(format!("{why}: nobody says what the {count} trials are of"));
+                notes.push(format!("{why}: it is not said what the {count} trials are of"));
             }
             vec![String::new(); count]
         }

@@ -137,7 +137,7 @@ fn what_is_not_said_is_told_or_worked_out() {
     let bare = record(&[10; 2], vec![("fsample", Value::row(vec![]))]);
     let opened = parse(&written(&[("data", &bare)])[0]).unwrap();
     assert_eq!(opened.rate_hz(), 100.0);
-    assert!(opened.notes()[0].contains("no `trialinfo`: nobody says what the 2 trials are of"));
+    assert!(opened.notes()[0].contains("no `trialinfo`: it is not said what the 2 trials are of"));
     assert_eq!(opened.epochs().unwrap().codes, ["", ""]);
     assert!(opened.annotations().is_empty());
     // Kinds and units may come from the header of the original file, which has more channels.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::commands::Session;
 use ptsm::eval::load;
 use ptsm::eval::parse_pairs;
-use ptsm::eval::phrases::count;
+use ptsm::eval::phrases::describe_trials;
 
 pub(super) fn run(id: &str, root: Option<&Path>, with: &[String], session: &Session) -> anyhow::Result<()> {
     let with = parse_pairs(with)?;
@@ -119,19 +119,6 @@ fn subjects(loaded: &LoadedData) -> (String, Vec<Value>) {
         row.extend(counts.iter().map(ToString::to_string));
         rows.push(row);
     }
-    let names: Vec<&str> = layout.channels.iter().map(|c| c.name.as_str()).collect();
-    let end_s = layout.start_s + layout.samples as f64 / layout.rate_hz;
-    let note = format!(
-        "{}: {}, {}, {} x {} samples, {} to {} s at {} Hz\nchannels: {}",
-        loaded.name,
-        count(subjects.len(), "subject"),
-        count(loaded.trials.len(), "trial"),
-        names.len(),
-        layout.samples,
-        layout.start_s,
-        end_s,
-        layout.rate_hz,
-        names.join(" ")
-    );
+    let note = describe_trials(&loaded.name, &loaded.trials);
     (format!("{}{note}\n", Table { columns, rows, note: String::new() }), documents)
 }

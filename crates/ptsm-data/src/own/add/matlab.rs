@@ -230,7 +230,7 @@ impl Search<'_> {
         Error::Content {
             path: self.path.to_path_buf(),
             message: format!(
-                "`{}` is {}, and nobody says what its dimensions are: `[mat]` of a manifest does, such as \
+                "`{}` is {}, and it is not said what its dimensions are: `[mat]` of a manifest does, such as \
                  `axes = [\"channels\", \"time\", \"classes\", \"trials\"]`",
                 leaf.place(),
                 sizes(&leaf.dims)

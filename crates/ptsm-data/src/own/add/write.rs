@@ -56,7 +56,7 @@ impl Plan<'_> {
             NumberingSource::Labels => {
                 "Subjects are counted in the order of their names, which have no number of their own."
             }
-            NumberingSource::Folders => "Every folder is taken to be a person: see that this is so.",
+            NumberingSource::Folders => "Every folder is taken to be one subject: see that this is so.",
             NumberingSource::Files => {
                 "Nothing tells whose a recording is: every file is taken to be a person of its own. Give the same `subject` to\n\
                  # all files of one person; somebody who is learnt from and tested spoils every score."
@@ -215,7 +215,7 @@ impl Plan<'_> {
             let _ = writeln!(text, "{key} = {value}{or}");
         }
         if mat.rate.is_none() {
-            text += "# rate = 250  # nobody says how many samples a second has: fill it in\n";
+            text += "# rate = 250  # the file does not say how many samples a second has: fill it in\n";
         }
         if mat.axes.is_some() {
             text += "# start_s = 0.0  # the first sample of an epoch, in seconds after the cue\n";

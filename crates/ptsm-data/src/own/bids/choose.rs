@@ -38,7 +38,7 @@ pub(super) const CHOICES: &[DataSetChoice] = &[
         name: "bad",
         default: "keep",
         values: "keep|refuse",
-        about: "channels marked as bad are kept, since everybody needs the same ones, or are an error",
+        about: "channels marked as bad are kept, since all subjects need the same ones, or are an error",
     },
     DataSetChoice {
         name: "mismatch",

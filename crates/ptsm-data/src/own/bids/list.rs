@@ -165,7 +165,7 @@ fn remarks(tree: &Tree, tasks: &BTreeSet<&str>) -> Vec<String> {
     }
     if !tree.closed.is_empty() {
         notes.push(format!(
-            "{} folders cannot be looked into; see who may read the folders of people",
+            "{} folders cannot be looked into; see who may read the folders of subjects",
             tree.closed.len()
         ));
     }

@@ -263,14 +263,14 @@ fn entries(
         if let Some((other, _)) = files.insert(source, (at, subject)) {
             return wrong(
                 format!("`{file}` is in line {other} already"),
-                "list each file once: nobody can be two people",
+                "list each file once: one recording cannot be of two subjects",
             );
         }
         let others = files.iter().filter(|((known, _), _)| *known == path);
         if let Some((_, (other, whose))) = others.into_iter().find(|(_, (_, whose))| *whose != subject) {
             return wrong(
                 format!("`{file}` is in line {other} already, as a recording of subject {whose}"),
-                "one file is of one person; save what others are in as files of their own",
+                "one file is of one subject; save those of others as files of their own",
             );
         }
         if !matlab && ptsm_io::format_of(&path).is_none() {

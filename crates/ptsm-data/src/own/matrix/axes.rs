@@ -122,7 +122,7 @@ pub(super) fn infer(
     }
     let example = likely(dims, labels, names).unwrap_or(ORDERS[0]);
     let message = format!(
-        "is {}, and nobody says which dimension is epochs, which channels and which time",
+        "is {}, and it is not said which dimension is epochs, which channels and which time",
         sizes(dims)
     );
     Err((message, format!("say it in `[mat]` in this order, such as `axes = {}`", written(&example))))
