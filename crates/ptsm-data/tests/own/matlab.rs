@@ -245,14 +245,14 @@ fn issue_19_cells_of_structs_are_recordings_of_one_file() {
     assert_eq!(first(&loaded)[..100], noise(2, 1000, 2)[100..200]);
     let runs: Vec<u32> = loaded.trials.info().iter().map(|trial| trial.run).collect();
     assert_eq!(runs, [1, 1, 1, 1, 2, 2, 2, 2]);
-    // Nobody is two people, also not by two variables of one file.
+    // A recording is of one subject, also by two variables of one file.
     let text = written.replacen("subject = 1", "subject = 2", 1);
     place.write("d/d.toml", text);
     let (error, hint) = place.refused("files:d/d.toml", &[]);
     assert!(
         error.contains("`A01T.mat` is in line")
             && error.contains("of subject")
-            && hint.contains("one person"),
+            && hint.contains("one subject"),
         "{error}"
     );
 }

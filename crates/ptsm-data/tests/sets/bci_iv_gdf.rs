@@ -107,7 +107,7 @@ fn training_files_tell_their_classes() {
     assert_eq!(loaded.trials.signal(3)[21 * 1000], f32::from(value(21, 5700 + 2250 + 500)));
     // Nothing odd but the other session: the cue comes when it should.
     let missing = Path::new("BCICIV_2a_gdf/A01E.gdf").display();
-    let note = format!("1 files of people who are there are missing; the first is {missing}");
+    let note = format!("1 files of subjects who are there are missing; the first is {missing}");
     assert_eq!(loaded.notes, [note]);
     let usual = load(id, folder.path(), &[("artifacts", "drop")], None).unwrap();
     assert_eq!(whose(&usual).len(), 3);
