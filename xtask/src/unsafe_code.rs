@@ -41,7 +41,7 @@ pub(crate) fn check() -> Result<()> {
 }
 
 /// Every Rust file of the workspace.
-fn sources(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn sources(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {

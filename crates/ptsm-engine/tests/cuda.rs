@@ -5,22 +5,17 @@
 
 mod common;
 
-use std::io::Write;
-
 use common::{Experiment, Random, assert_same, cpu, gpu, to};
 use ptsm_engine::{
     Adam, Cuda, Decay, Device, Feed, Graph, Id, Init, Mode, Objective, Padding, Parameters, Pooling,
     Precision, Program, Result, RowTable, Step, StepSpec,
 };
 
-/// The GPU, or a line that says that the test was skipped. It is written past the test harness, which shows nothing of a test that passes.
+/// The GPU; where there is none, a line that says that the test was skipped.
 fn asked() -> Option<&'static Cuda> {
     let found = gpu();
     if found.is_none() {
-        let test = std::thread::current();
-        let test = test.name().unwrap_or("a test");
-        let _ =
-            writeln!(std::io::stderr(), "skipped: needs an NVIDIA GPU (PTSM_TEST_GPU is not set): {test}");
+        eprintln!("skipped: needs a GPU; PTSM_TEST_GPU is not set");
     }
     found
 }

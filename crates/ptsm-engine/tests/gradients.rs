@@ -3,6 +3,8 @@
 //! The pattern: [`Experiment::new`] declares parameters of the given shapes, a closure makes some result of them,
 //! and `check` perturbs every entry of every parameter. A new operation needs a row in [`KINDS`] and, where
 //! it has options, a test of its own below.
+//!
+//! Longer than 600 lines because it has a row for every operation there is.
 
 #![allow(clippy::unwrap_used)]
 

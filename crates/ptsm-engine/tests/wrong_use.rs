@@ -1,4 +1,6 @@
 //! Wrong uses: each gives an error, never a panic, and the error names the place and both sides of the mismatch.
+//!
+//! Longer than 600 lines because it is one list of all that can be used wrongly, with the message of each.
 
 #![allow(clippy::unwrap_used)]
 

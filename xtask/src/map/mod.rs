@@ -2,8 +2,9 @@
 //! `modules.toml` of each crate that has one, held against the sources.
 //!
 //! Nothing is compiled: manifests and sources are read. Tests may use anything, so dev-dependencies and code under
-//! `#[cfg(test)]` are left out.
+//! `#[cfg(test)]` are left out. What sources keep to besides, such as their length, is in [`limits`].
 
+mod limits;
 mod modules;
 mod table;
 
@@ -34,6 +35,10 @@ pub(crate) fn check(write: bool) -> Result<()> {
     }
     if !wrong.is_empty() {
         bail!("{} uses are not on the map:\n{}", wrong.len(), wrong.join("\n"));
+    }
+    let over = limits::check(&root)?;
+    if !over.is_empty() {
+        bail!("{} limits of the sources do not hold:\n{}", over.len(), over.join("\n"));
     }
     println!("{} crates and the modules of {with_modules} of them are as the map says", crates.len());
     Ok(())

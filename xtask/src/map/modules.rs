@@ -260,7 +260,7 @@ impl Reader {
     }
 }
 
-fn word<'a>(tokens: &[Token<'a>], at: usize) -> &'a str {
+pub(super) fn word<'a>(tokens: &[Token<'a>], at: usize) -> &'a str {
     tokens.get(at).map_or("", |token| token.text)
 }
 
@@ -295,7 +295,7 @@ fn after_path(tokens: &[Token<'_>], from: usize, end: usize) -> usize {
 }
 
 /// Behind the bracket that closes the first one from here on.
-fn closing(tokens: &[Token<'_>], from: usize) -> usize {
+pub(super) fn closing(tokens: &[Token<'_>], from: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(from) {
         match token.text {
@@ -313,7 +313,7 @@ fn closing(tokens: &[Token<'_>], from: usize) -> usize {
 }
 
 /// Whether an attribute keeps what follows to tests.
-fn tests_only(attribute: &[Token<'_>]) -> bool {
+pub(super) fn tests_only(attribute: &[Token<'_>]) -> bool {
     let has = |text: &str| attribute.iter().any(|token| token.text == text);
     has("test") && !has("not") && (has("cfg") || attribute.len() == 4)
 }
@@ -325,7 +325,7 @@ fn path_of(attribute: &[Token<'_>]) -> Option<String> {
 }
 
 /// Behind an item, or a field or statement: what an attribute stands in front of.
-fn after_item(tokens: &[Token<'_>], from: usize) -> usize {
+pub(super) fn after_item(tokens: &[Token<'_>], from: usize) -> usize {
     const ITEMS: [&str; 14] = [
         "pub",
         "mod",

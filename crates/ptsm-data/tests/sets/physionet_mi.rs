@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use ptsm_data::{LoadOptions, LoadedData, Source, SubjectList};
 use ptsm_signal::{FilterKind, Pick, Reference, Scaling, SubjectId};
@@ -268,16 +269,23 @@ fn files_of_something_else_are_refused() {
     assert!(error.contains("S001R04.edf"), "{error}");
 }
 
-/// The real recordings, unpacked; none where they are not on this machine.
+/// The real recordings, unpacked once for all tests; none where they are not on this machine.
 fn real() -> Option<PathBuf> {
+    static UNPACKED: OnceLock<PathBuf> = OnceLock::new();
+    // Each skipped test tells so, which is why these lines are not inside of the lock.
     let unpack = super::common::beside("data/unpack")?;
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("data");
-    let done = Command::new(unpack).arg(&to).output().unwrap();
-    if !done.status.success() {
-        eprintln!("skipped: recordings cannot be unpacked: {}", String::from_utf8_lossy(&done.stderr));
+    if Command::new("xz").arg("--version").output().is_err() {
+        eprintln!("skipped: needs `xz`, which unpacks recordings");
         return None;
     }
-    Some(to.join("physionet-mi"))
+    let unpacked = UNPACKED.get_or_init(|| {
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("data");
+        let done = Command::new(unpack).arg(&to).output().unwrap();
+        // Recordings that are there and damaged are no reason to skip a test.
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        to.join("physionet-mi")
+    });
+    Some(unpacked.clone())
 }
 
 #[test]

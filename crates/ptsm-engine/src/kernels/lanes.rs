@@ -1,6 +1,6 @@
 //! Vectors of one instruction set behind one trait, so that a kernel is written once.
 //!
-//! Longer than a file should be, because the same methods are written out for four instruction sets, and are best read beside each other.
+//! Longer than 600 lines because the same methods are written out for four instruction sets, and are best read beside each other.
 
 use crate::kernels::Real;
 

@@ -38,7 +38,7 @@ fn check(path: &Path) {
 fn every_recording_is_read() {
     let Some(root) = shared::beside("data/physionet-mi") else { return };
     if Command::new("xz").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no `xz` to unpack recordings with");
+        eprintln!("skipped: needs `xz`, which unpacks recordings");
         return;
     }
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_dir());
